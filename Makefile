@@ -1,0 +1,42 @@
+# The only entry point: people, CI and the documentation call these targets and nothing else.
+PYTHON ?= python3
+PORT ?= 8000
+BIN := .venv/bin
+PACKAGES := $(if $(PIP_FIND_LINKS),--find-links "$(PIP_FIND_LINKS)")
+CHAPTERS := $(sort $(wildcard chapters/*.ipynb))
+SITE := _build/html
+.PHONY: setup serve book test notebooks bench clean
+
+setup: .venv/ready                      ## everything pinned, in .venv
+	@.ci/system
+
+.venv/ready: requirements.txt overrides.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "The book needs Python 3.11 or newer; try: make PYTHON=python3.12 setup")'
+	test -x $(BIN)/uv || { $(PYTHON) -m venv .venv && $(BIN)/pip install -q uv==0.13.8; }
+	$(BIN)/uv pip install -q --python $(BIN)/python $(PACKAGES) -r requirements.txt --overrides overrides.txt
+	$(BIN)/uv pip install -q --python $(BIN)/python --no-deps --no-build-isolation -e .
+	@touch $@
+
+book: setup                             ## the site, in _build/html; a warning is an error
+	$(BIN)/attnbook address
+	$(BIN)/jupyter-book build -W -n --keep-going -q .
+	$(BIN)/attnbook site $(SITE)
+
+serve: book                             ## the book in your browser
+	@echo "The book is at http://127.0.0.1:$(PORT)/  (Ctrl-C stops it)"
+	@$(BIN)/python -m http.server --bind 127.0.0.1 --directory $(SITE) $(PORT)
+
+test: book                              ## lint, units, notebooks as stored, the site in a browser
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pytest -q -n 2 --dist loadfile --nbval src tests $(CHAPTERS)
+
+notebooks: setup                        ## run the chapters and store what they print
+	$(BIN)/attnbook run $(CHAPTERS)
+
+bench: setup                            ## ours against its peers, as ratios
+	$(BIN)/python benchmarks/run.py
+
+clean:                                  ## back to a fresh checkout
+	rm -rf .venv _build .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -prune -exec rm -rf {} +
