@@ -1,0 +1,38 @@
+"""The shared code of *Attention You Can Touch*: small, tested, explainable attention in PyTorch.
+
+One dimension key serves the code, the prose, the widgets and the error messages. A tensor's name ends in its axes.
+
+    B batch      L query length   M key/value length   D model width
+    H heads      K head width     V value head width   N vocabulary
+
+Everything public is one import away, and nothing is loaded before it is asked for:
+
+>>> from attnbook import attention, causal
+"""
+
+from importlib import import_module
+
+_PUBLIC = {
+    "masks": ["blocked", "causal", "padding", "sliding_window"],
+    "softmax": ["masked_softmax"],
+    "dot_product": ["DotProductAttention", "attention"],
+    "capture": ["capture_attention"],
+    "device": ["pick_device", "seed_everything"],
+    "errors": ["ShapeError"],
+}
+_HOME = {name: module for module, names in _PUBLIC.items() for name in names}
+_MODULES = {"check": "checks", "peers": "peers", "plots": "plots", "widgets": "widgets"}
+
+__all__ = sorted([*_HOME, *_MODULES])  # noqa: PLE0605 (a list, as it should be)
+
+
+def __getattr__(name: str):
+    if name in _HOME:
+        return getattr(import_module(f"attnbook.{_HOME[name]}"), name)
+    if name in _MODULES:
+        return import_module(f"attnbook.{_MODULES[name]}")
+    raise AttributeError(f"attnbook has no {name!r}; it has {', '.join(__all__)}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,49 @@
+"""Attention weights on demand, and nothing kept when nobody asks."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from torch import Tensor, nn
+
+
+class AttentionLayer(nn.Module):
+    """What every attention layer of the book inherits: where it hands over its weights while somebody is looking."""
+
+    _show_weights: Callable[[Tensor], None] | None = None
+
+
+@contextmanager
+def capture_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
+    """The weights of every attention layer in `model`, by the layer's name; `""` is the model itself.
+
+    >>> import torch
+    >>> from attnbook import DotProductAttention
+    >>> layer, x_BLD = DotProductAttention(), torch.zeros(1, 2, 8)
+    >>> with capture_attention(layer) as maps:
+    ...     _ = layer(x_BLD, x_BLD, x_BLD)
+    >>> maps[""]
+    tensor([[[0.5000, 0.5000],
+             [0.5000, 0.5000]]])
+
+    Inside the block the layers take the readable path, which has weights to show; a layer called twice shows its last.
+    The maps are detached, and taken before dropout.
+    """
+    layers = {name: m for name, m in model.named_modules() if isinstance(m, AttentionLayer)}
+    if not layers:
+        raise ValueError(f"{type(model).__name__} holds no attention layer of attnbook: there is nothing to capture.")
+    maps: dict[str, Tensor] = {}
+
+    def recorder(name: str) -> Callable[[Tensor], None]:
+        return lambda weights: maps.__setitem__(name, weights.detach())
+
+    before = {layer: layer.__dict__.get("_show_weights") for layer in layers.values()}
+    try:
+        for name, layer in layers.items():
+            layer._show_weights = recorder(name)
+        yield maps
+    finally:
+        for layer, outer in before.items():
+            if outer is None:
+                del layer._show_weights
+            else:
+                layer._show_weights = outer

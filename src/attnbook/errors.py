@@ -1,0 +1,21 @@
+"""Errors that teach: the argument, the rule in letters = numbers, what came, what to try."""
+
+from collections.abc import Sequence
+
+
+class ShapeError(ValueError):
+    """A tensor whose shape breaks a rule.
+
+    >>> raise ShapeError("mask", "(..., L, M)", (5, 7), (7, 5), "Rows are queries, columns are keys; try mask.mT.")
+    Traceback (most recent call last):
+        ...
+    attnbook.errors.ShapeError: mask must have shape (..., L, M) = (5, 7), got (7, 5). Rows are queries, \
+columns are keys; try mask.mT.
+    """
+
+    def __init__(self, name: str, letters: str, wanted: Sequence[int | str], got: Sequence[int], hint: str):
+        super().__init__(f"{name} must have shape {letters} = {_shape(wanted)}, got {_shape(got)}. {hint}")
+
+
+def _shape(sizes: Sequence[int | str]) -> str:
+    return f"({', '.join(map(str, sizes))}{',' if len(sizes) == 1 else ''})"

@@ -1,0 +1,24 @@
+"""What all tests share: one thread (two fight over small tensors), a fixed seed, and the devices at hand."""
+
+import pytest
+import torch
+from hypothesis import settings
+
+from attnbook import seed_everything
+
+torch.set_num_threads(1)
+settings.register_profile("book", deadline=None, derandomize=True, database=None)  # slow machines, same cases every time
+settings.load_profile("book")
+
+
+@pytest.fixture(autouse=True)
+def _seed():
+    seed_everything(0)
+
+
+@pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def torch_device(request) -> torch.device:
+    """Every device in turn. (pytest-playwright owns the name `device`.)"""
+    if request.param == "cuda" and not torch.cuda.is_available():
+        pytest.skip("no CUDA device here")
+    return torch.device(request.param)
