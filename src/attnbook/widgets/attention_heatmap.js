@@ -1,0 +1,173 @@
+import { asset, body, choice, dot, element, follower, grid, number, put, SCALES, slider, softmax, words } from "./core.js";
+
+const TEXT = {
+  en: {
+    tokens: "Words (up to 10)",
+    unknown: (list) => `Not among the 4,000 words: ${list.join(", ")}. An unknown word gets the zero vector: it asks for nothing.`,
+    mask: "Mask",
+    masks: { none: "none", padding: "padding", causal: "causal", paint: "paint" },
+    paint: "Press a cell, or sweep over several, to block and unblock.",
+    length: "Real words, the rest is padding:",
+    scale: "Divide scores by",
+    scales: { none: "nothing", sqrt: "√d", d: "d" },
+    temperature: "Temperature",
+    stage: "Show",
+    stages: { scores: "scores", scaled: "scaled", masked: "masked", weights: "weights" },
+    grid: "Rows are queries, columns are keys",
+    asks: (word) => [element("span", { class: "attn-query" }, word), " asks"],
+    key: "key",
+    score: "q·k",
+    scaled: "scaled",
+    weight: "weight",
+    output: "output = Σ weight × value",
+    empty: "Nothing to attend to: all weights and the output are zero.",
+  },
+};
+const MOST = 10;
+const TEMPERATURES = [0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10];
+
+// words.bin: a line of JSON, then one signed byte for each number of each word's vector, in steps of `unit`
+function vocabulary(bytes) {
+  const end = new Uint8Array(bytes).indexOf(10);
+  const { words: list, width, unit } = JSON.parse(new TextDecoder().decode(bytes.slice(0, end)));
+  const steps = new Int8Array(bytes, end + 1);
+  const vectors = new Map(list.split(" ").map((word, i) => [word, Array.from(steps.subarray(i * width, (i + 1) * width), (x) => x * unit)]));
+  const nothing = new Array(width).fill(0);
+  return { has: (word) => vectors.has(word.toLowerCase()), vector: (word) => vectors.get(word.toLowerCase()) ?? nothing };
+}
+
+function compute(model, known) {
+  const tokens = model.get("tokens");
+  const given = ["q_LK", "k_LK", "v_LV"].map((name) => model.get(name));
+  const [q, k, v] = given.map((rows) => (rows.length ? rows : tokens.map(known.vector)));
+  const blocked = new Set(model.get("blocked").map(String));
+  const sees = {
+    none: () => true,
+    padding: (i, j) => j < model.get("length"),
+    causal: (i, j) => j <= i,
+    paint: (i, j) => !blocked.has(`${i},${j}`),
+  }[model.get("mask")];
+  const divisor = SCALES[model.get("scale")](q[0].length) * model.get("temperature");
+  const scores = q.map((a) => k.map((b) => dot(a, b)));
+  const scaled = scores.map((row) => row.map((x) => x / divisor));
+  const masked = scaled.map((row, i) => row.map((x, j) => (sees(i, j) ? x : -Infinity)));
+  const weights = masked.map(softmax);
+  const output = weights.map((row) => v[0].map((_, c) => dot(row, v.map((value) => value[c]))));
+  return { scores, scaled, masked, weights, output };
+}
+
+const short = (x) => number(x, Math.abs(x) < 9.995 ? 2 : 1);
+
+function tint(cell, x, largest, isWeight) {
+  cell.classList.toggle("ab-weight", isWeight);
+  cell.classList.toggle("ab-signed", !isWeight);
+  cell.style.setProperty(isWeight ? "--w" : "--s", isWeight ? x : x === -Infinity ? 0 : x / largest);
+}
+
+const largestOf = (numbers) => Math.max(...numbers.map(Math.abs).filter(Number.isFinite), 1e-9);
+
+async function render({ model, el }) {
+  const say = words(TEXT, el);
+  const life = follower(model);
+  const ownVectors = model.get("q_LK").length > 0;
+  const known = ownVectors ? null : vocabulary(await asset(model, "vocabulary"));
+
+  const field = element("input", { type: "text", autocomplete: "off", spellcheck: "false" });
+  field.addEventListener("change", () => {
+    const tokens = field.value.split(/\s+/).filter(Boolean).slice(0, MOST);
+    if (tokens.length) put(model, { tokens, blocked: [], query: Math.min(model.get("query"), tokens.length - 1) });
+    else field.value = model.get("tokens").join(" ");
+  });
+  const typing = element("div", { class: "ab-control ab-tokens" }, element("label", {}, say.tokens, field));
+  typing.hidden = ownVectors;
+  const length = slider(model, life, { trait: "length", label: say.length, values: Array.from({ length: MOST + 1 }, (_, n) => n) });
+  const hint = element("p", { class: "ab-hint" });
+  const picture = element("div", { class: "ab-scroll" });
+  const row = element("div", { class: "ab-row" });
+  body(el, "heatmap",
+    element("div", { class: "ab-picture" }, typing, choice(model, life, { trait: "stage", label: say.stage, options: say.stages }), picture, hint),
+    element("div", { class: "ab-controls" },
+      choice(model, life, { trait: "mask", label: say.mask, options: say.masks }),
+      length,
+      choice(model, life, { trait: "scale", label: say.scale, options: say.scales }),
+      slider(model, life, { trait: "temperature", label: say.temperature, values: TEMPERATURES })),
+    row);
+
+  let table, answers, title, numbers, note;
+
+  function paint(i, j, first) {
+    const blocked = model.get("blocked");
+    const isBlocked = blocked.some(([a, b]) => a === i && b === j);
+    if (first) paint.block = !isBlocked;
+    if (isBlocked === paint.block) return;
+    put(model, { blocked: paint.block ? [...blocked, [i, j]] : blocked.filter(([a, b]) => a !== i || b !== j) });
+  }
+
+  function build() {
+    const tokens = model.get("tokens");
+    field.value = tokens.join(" ");
+    table = grid({
+      label: say.grid, rows: tokens, columns: tokens, at: [model.get("query"), 0],
+      move: (i) => put(model, { query: i }),
+      press: (i, j, first) => { if (model.get("mask") === "paint") paint(i, j, first); },
+    });
+    picture.replaceChildren(table.node);
+    answers = tokens.map((token) => {
+      const [score, scaled, weight] = [1, 2, 3].map(() => element("td"));
+      const bar = element("td", { class: "ab-bar", "aria-hidden": "true" }, element("i"));
+      return { node: element("tr", {}, element("th", { scope: "row", class: "attn-key" }, token), score, scaled, weight, bar), score, scaled, weight, bar };
+    });
+    title = element("caption");
+    const heads = [say.key, say.score, say.scaled, say.weight].map((text) => element("th", { scope: "col" }, text));
+    const { output } = compute(model, known);
+    numbers = output[0].map(() => element("span", { class: "ab-number" }));
+    note = element("p", { class: "ab-hint" }, say.empty);
+    row.replaceChildren(
+      element("table", {}, title, element("thead", {}, element("tr", {}, ...heads, element("td"))), element("tbody", {}, ...answers.map((answer) => answer.node))),
+      element("p", { class: "attn-value" }, say.output), element("div", { class: "ab-output" }, ...numbers), note);
+  }
+
+  function draw() {
+    const tokens = model.get("tokens");
+    if (table.heads.length !== tokens.length || table.heads.some((head, i) => head.textContent !== tokens[i])) build();
+    const [mask, stage, query] = [model.get("mask"), model.get("stage"), Math.min(model.get("query"), tokens.length - 1)];
+    const strangers = ownVectors ? [] : tokens.filter((token) => !known.has(token));
+    hint.textContent = strangers.length ? say.unknown(strangers) : mask === "paint" ? say.paint : "";
+    hint.hidden = !hint.textContent;
+    length.hidden = mask !== "padding";
+    table.node.classList.toggle("ab-paints", mask === "paint");
+
+    const steps = compute(model, known);
+    const largest = largestOf(steps[stage].flat());
+    table.cells.forEach((line, i) => line.forEach((cell, j) => {
+      const x = steps[stage][i][j];
+      cell.textContent = short(x);
+      tint(cell, x, largest, stage === "weights");
+      cell.classList.toggle("ab-blocked", steps.masked[i][j] === -Infinity && (stage === "masked" || stage === "weights"));
+    }));
+    table.heads.forEach((head, i) => {
+      head.parentNode.classList.toggle("ab-chosen", i === query);
+      head.parentNode.setAttribute("aria-selected", i === query);
+    });
+
+    title.replaceChildren(...say.asks(tokens[query]));
+    answers.forEach((answer, j) => {
+      answer.score.textContent = short(steps.scores[query][j]);
+      answer.scaled.textContent = short(steps.masked[query][j]);
+      answer.weight.textContent = number(steps.weights[query][j], 3);
+      answer.bar.style.setProperty("--w", steps.weights[query][j]);
+    });
+    const most = largestOf(steps.output[query]);
+    numbers.forEach((node, c) => {
+      node.textContent = short(steps.output[query][c]);
+      tint(node, steps.output[query][c], most, false);
+    });
+    note.hidden = steps.weights[query].some((w) => w > 0);
+  }
+
+  build();
+  life.follow(["tokens", "mask", "length", "blocked", "scale", "temperature", "query", "stage"], draw);
+  return life.end;
+}
+
+export default { render };

@@ -1,0 +1,173 @@
+// What the widgets share: elements, controls bound to a model, a grid for keyboard and touch, numbers, assets.
+// A widget is drawn from its model alone. A control writes to the model; whoever shows something follows it.
+
+// ---- elements ----
+
+export function element(tag, attributes = {}, ...children) {
+  const svg = ["svg", "g", "rect", "path", "line", "text"].includes(tag);
+  const node = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
+// The widget's outermost element. JupyterLab listens for keys on the whole page; inside a widget they are ours.
+export function body(el, name, ...children) {
+  const root = element("div", { class: `ab-body ab-${name}`, "data-lm-suppress-shortcuts": "true" }, ...children);
+  root.addEventListener("keydown", (event) => event.stopPropagation());
+  el.classList.add("ab-widget");
+  el.append(root);
+  return root;
+}
+
+export function words(TEXT, el) {
+  const language = el.closest("[lang]")?.lang || document.documentElement.lang;
+  return TEXT[language.slice(0, 2)] ?? TEXT.en;
+}
+
+// ---- the model ----
+
+export function put(model, changes) {
+  for (const [name, value] of Object.entries(changes)) model.set(name, value);
+  model.save_changes();
+}
+
+// Calls `draw` now and at every change of the named traits, until `end()`.
+export function follower(model) {
+  const ends = [];
+  return {
+    follow(names, draw) {
+      for (const name of names) model.on(`change:${name}`, draw);
+      ends.push(() => { for (const name of names) model.off(`change:${name}`, draw); });
+      draw();
+    },
+    end() { for (const end of ends.splice(0)) end(); },
+  };
+}
+
+// The bytes of an Asset trait: a DataView where a kernel sent it, a file name on a page.
+export async function asset(model, name) {
+  const value = model.get(name);
+  if (typeof value !== "string") return value.buffer.slice(value.byteOffset, value.byteOffset + value.byteLength);
+  const answer = await fetch(new URL(value, import.meta.url));
+  if (!answer.ok) throw new Error(`${value}: ${answer.status}`);
+  return answer.arrayBuffer();
+}
+
+// ---- controls ----
+
+export function slider(model, life, { trait, label, values, show = String }) {
+  const input = element("input", { type: "range", min: 0, max: values.length - 1, step: 1 });
+  const output = element("output");
+  const node = element("div", { class: "ab-control" }, element("label", {}, `${label} `, output, input));
+  input.addEventListener("input", () => put(model, { [trait]: values[input.value] }));
+  life.follow([trait], () => {
+    const value = model.get(trait);
+    input.value = values.findIndex((x) => x >= value);
+    output.textContent = show(value);
+    input.setAttribute("aria-valuetext", show(value));
+  });
+  return node;
+}
+
+export function choice(model, life, { trait, label, options }) {
+  const group = `${trait}-${Math.random().toString(36).slice(2)}`;
+  const inputs = Object.entries(options).map(([value, text]) => {
+    const input = element("input", { type: "radio", name: group, value });
+    input.addEventListener("change", () => put(model, { [trait]: value }));
+    return [input, text];
+  });
+  life.follow([trait], () => { for (const [input] of inputs) input.checked = input.value === model.get(trait); });
+  return element("fieldset", { class: "ab-control" }, element("legend", {}, label),
+    element("div", { class: "ab-choices" }, ...inputs.map(([input, text]) => element("label", {}, input, element("span", {}, text)))));
+}
+
+export function button(label, press) {
+  const node = element("button", { type: "button", class: "ab-button" }, label);
+  node.addEventListener("click", press);
+  return node;
+}
+
+// ---- a table of cells that is one tab stop: arrows move, Enter and space press, a finger or mouse may sweep over it ----
+
+export function grid({ label, rows, columns, at, move, press }) {
+  const cells = rows.map(() => columns.map(() => element("td", { role: "gridcell", tabindex: -1 })));
+  const heads = rows.map((row) => element("th", { scope: "row" }, row));
+  const node = element("table", { role: "grid", "aria-label": label },
+    element("thead", {}, element("tr", {}, element("td", {}), ...columns.map((name) => element("th", { scope: "col" }, element("span", {}, name))))),
+    element("tbody", {}, ...cells.map((line, i) => element("tr", {}, heads[i], ...line))));
+  let [row, column] = at;
+  cells[row][column].tabIndex = 0;
+
+  const place = (cell) => {
+    const i = cells.findIndex((line) => line.includes(cell));
+    return i < 0 ? null : [i, cells[i].indexOf(cell)];
+  };
+  const go = (i, j) => {
+    cells[row][column].tabIndex = -1;
+    [row, column] = [i, j];
+    cells[row][column].tabIndex = 0;
+    move(i, j);
+  };
+  const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+  node.addEventListener("keydown", (event) => {
+    const step = steps[event.key];
+    if (step) {
+      go(Math.min(Math.max(row + step[0], 0), rows.length - 1), Math.min(Math.max(column + step[1], 0), columns.length - 1));
+      cells[row][column].focus();
+    } else if (event.key === "Enter" || event.key === " ") press(row, column, true);
+    else return;
+    event.preventDefault();
+  });
+
+  let last = null;
+  const sweep = (event) => {
+    const target = document.elementFromPoint(event.clientX, event.clientY)?.closest("td, th");
+    const header = heads.indexOf(target);
+    const spot = header < 0 ? place(target) : [header, column];
+    if (!spot || String(spot) === last) return;
+    const first = last === null;
+    last = String(spot);
+    go(...spot);
+    if (header < 0) press(...spot, first);
+  };
+  node.addEventListener("pointerdown", (event) => {
+    last = null;
+    if (event.isPrimary && event.button === 0) { node.setPointerCapture(event.pointerId); sweep(event); }
+  });
+  node.addEventListener("pointermove", (event) => { if (node.hasPointerCapture(event.pointerId)) sweep(event); });
+  return { node, cells, heads };
+}
+
+// ---- numbers ----
+
+export const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
+
+// Softmax of the scores that are not -Infinity; all zeros where none is left.
+export function softmax(scores) {
+  const top = Math.max(...scores);
+  if (top === -Infinity) return scores.map(() => 0);
+  const powers = scores.map((x) => Math.exp(x - top));
+  const total = powers.reduce((a, b) => a + b, 0);
+  return powers.map((x) => x / total);
+}
+
+export const SCALES = { none: () => 1, sqrt: Math.sqrt, d: (width) => width };
+
+export function number(x, digits = 2) {
+  if (x === -Infinity) return "−∞";
+  return x.toFixed(digits).replace(/^-0\.?0*$/, (0).toFixed(digits)).replace("-", "−");
+}
+
+// n draws from the standard normal distribution, the same for a seed in every browser and in widgets/random.py.
+export function normals(seed, n) {
+  const draws = new Float64Array(n);
+  const uniform = (i) => {
+    let t = (seed + Math.imul(i + 1, 0x6d2b79f5)) | 0; // mulberry32
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return (((t ^ (t >>> 14)) >>> 0) + 0.5) / 4294967296;
+  };
+  for (let i = 0; i < n; i++) draws[i] = Math.sqrt(-2 * Math.log(uniform(2 * i))) * Math.cos(2 * Math.PI * uniform(2 * i + 1));
+  return draws;
+}
