@@ -1,0 +1,187 @@
+"""Checks for the practice exercises: they say what broke, call a stub "not written yet", and never raise.
+
+>>> from attnbook import check
+>>> def my_softmax_jacobian(weights): ...
+>>> check.softmax_jacobian(my_softmax_jacobian)
+not written yet
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+
+import torch
+from torch import Tensor
+
+from attnbook.dot_product import attention as book_attention
+from attnbook.masks import causal
+
+Attention = Callable[..., tuple[Tensor, Tensor]]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a check found; true when the answer is correct."""
+
+    correct: bool
+    message: str
+
+    def __bool__(self) -> bool:
+        return self.correct
+
+    def __repr__(self) -> str:
+        return self.message
+
+
+class _Wrong(Exception):
+    """What broke, in a sentence."""
+
+
+class _Unwritten(Exception):
+    """The answer is still the stub."""
+
+
+def exercise(check: Callable[[Callable], None]) -> Callable[[Callable], Verdict]:
+    """Turn a function that raises `_Wrong` into a check that returns a verdict."""
+
+    @wraps(check)
+    def judged(answer: Callable) -> Verdict:
+        try:
+            check(answer)
+        except _Unwritten:
+            return Verdict(False, "not written yet")
+        except _Wrong as wrong:
+            return Verdict(False, str(wrong))
+        return Verdict(True, "correct")
+
+    return judged
+
+
+@exercise
+def attention(answer: Attention) -> None:
+    """`answer(q_LK, k_MK, v_MV, mask_LM=None)` returns what `attnbook.attention` returns."""
+    for case, inputs in _ATTENTION_CASES.items():
+        got = _call(answer, *inputs)
+        if not isinstance(got, tuple) or len(got) != 2:
+            raise _Wrong(f"{case}: return two tensors, output and weights; got {_describe(got)}")
+        for name, mine, book in zip(("output", "weights"), got, book_attention(*inputs), strict=True):
+            _compare(
+                f"{case}: {name}", mine, book, _confusion(got, inputs), ("query", "key" if name == "weights" else "v")
+            )
+
+
+@exercise
+def softmax_jacobian(answer: Callable[[Tensor], Tensor]) -> None:
+    """`answer(weights)` is the matrix of ∂ weight i / ∂ score j, for weights of shape (M,)."""
+    for scores in ([0.0, 0.0], [2.0, 1.0, 0.0], [3.0, -1.0, 0.5, 0.0, 1.0]):
+        scores = torch.tensor(scores)
+        want = torch.autograd.functional.jacobian(lambda x: x.softmax(-1), scores)
+        got = _call(answer, scores.softmax(-1))
+        _compare(f"M={len(scores)}", got, want, "", ("weight", "score"))
+
+
+@exercise
+def attention_test(answer: Callable[[Attention], bool]) -> None:
+    """`answer(function)` is True for `attnbook.attention` and False for each of `WRONG_ATTENTION`."""
+    if _call(answer, book_attention) is not True:
+        raise _Wrong("your test rejects the right function: it must return True for attnbook.attention")
+    fooled = [name for name, wrong in WRONG_ATTENTION.items() if _passes(answer, wrong)]
+    if fooled:
+        caught = f"{len(WRONG_ATTENTION) - len(fooled)} of {len(WRONG_ATTENTION)} wrong functions"
+        raise _Wrong(f"your test catches {caught}; it is fooled by one that {fooled[0]}")
+
+
+def _attention_from(weights: Callable[..., Tensor], sense: Callable = lambda mask: mask) -> Attention:
+    def wrong(q, k, v, mask=None):
+        scores = q @ k.mT
+        mask = torch.ones_like(scores, dtype=torch.bool) if mask is None else sense(mask).expand_as(scores)
+        p = weights(scores, q.shape[-1], mask)
+        return p @ v, p
+
+    return wrong
+
+
+def _softmax(scores: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
+    return scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(dim) * mask
+
+
+# What real code has got wrong, each as a function with the signature of `attention`.
+WRONG_ATTENTION: dict[str, Attention] = {
+    "divides by d": _attention_from(lambda s, d, m: _softmax(s / d, m)),
+    "does not scale": _attention_from(lambda s, d, m: _softmax(s, m)),
+    "divides by √M, the number of keys": _attention_from(lambda s, d, m: _softmax(s / s.shape[-1] ** 0.5, m)),
+    "takes the softmax over the queries": _attention_from(lambda s, d, m: _softmax(s / d**0.5, m, dim=-2)),
+    "has the mask the wrong way round": _attention_from(lambda s, d, m: _softmax(s / d**0.5, m), torch.logical_not),
+    "ignores the mask": _attention_from(lambda s, d, m: (s / d**0.5).softmax(-1)),
+    "masks after the softmax and does not normalise again": _attention_from(
+        lambda s, d, m: (s / d**0.5).softmax(-1) * m
+    ),
+    "fills masked scores with 0": _attention_from(lambda s, d, m: (s * m / d**0.5).softmax(-1)),
+    "gives NaN where a query has nothing to attend to": _attention_from(
+        lambda s, d, m: (s / d**0.5).masked_fill(~m, -torch.inf).softmax(-1)
+    ),
+}
+
+
+def _attention_cases() -> dict[str, tuple]:
+    draw = torch.Generator().manual_seed(5)
+    q, k, v = (torch.randn(*shape, generator=draw) for shape in ((3, 4), (5, 4), (5, 2)))
+    empty_row = causal(3, 5) & torch.tensor([[True], [False], [True]])
+    return {
+        "one query, two keys": (torch.tensor([[2.0, 0.0]]), torch.eye(2), torch.tensor([[10.0], [20.0]])),
+        "L=3, M=5": (q, k, v),
+        "with a causal mask": (q, k, v, causal(3, 5)),
+        "a query with nothing to attend to": (q, k, v, empty_row),
+    }
+
+
+_ATTENTION_CASES = _attention_cases()
+
+
+def _call(answer: Callable, *inputs):
+    """What the answer returns for copies of the inputs, which it must leave as they are."""
+    copies = [x.clone() if isinstance(x, Tensor) else x for x in inputs]
+    try:
+        got = answer(*copies)
+    except (Exception, SystemExit) as error:
+        raise _Wrong(f"your function raised {type(error).__name__}: {error}") from error
+    if got is None or got is ...:
+        raise _Unwritten
+    for position, (copy, original) in enumerate(zip(copies, inputs, strict=True), start=1):
+        if isinstance(original, Tensor) and not torch.equal(copy, original):
+            raise _Wrong(f"your function changed its argument {position}; work on a copy")
+    return got
+
+
+def _passes(test: Callable[[Attention], bool], function: Attention) -> bool:
+    try:
+        return bool(_call(test, function))
+    except _Wrong:  # a test that raises has noticed
+        return False
+
+
+def _compare(where: str, got: object, want: Tensor, hint: str, axes: tuple[str, str]) -> None:
+    if not isinstance(got, Tensor):
+        raise _Wrong(f"{where}: expected a tensor, got {_describe(got)}")
+    if got.shape != want.shape:
+        raise _Wrong(f"{where}: expected shape {tuple(want.shape)}, got {tuple(got.shape)}")
+    wrong = ~torch.isclose(got.to(want.dtype), want, rtol=1e-4, atol=1e-5)
+    if wrong.any():
+        cell = tuple(wrong.nonzero()[0].tolist())
+        found = f"expected {want[cell]:.4f}, got {got[cell]:.4f}"
+        raise _Wrong(f"{where}: first wrong cell ({', '.join(axes)}) = {cell}: {found}{hint}")
+
+
+def _confusion(got: tuple, inputs: tuple) -> str:
+    """Which known mistake gives just these weights."""
+    mine = got[1]
+    for name, wrong in WRONG_ATTENTION.items():
+        theirs = wrong(*inputs)[1]
+        same_kind = isinstance(mine, Tensor) and mine.shape == theirs.shape
+        if same_kind and torch.allclose(mine.to(theirs.dtype), theirs, rtol=1e-4, atol=1e-5, equal_nan=True):
+            return f" (your function {name})"
+    return ""
+
+
+def _describe(value: object) -> str:
+    return f"a tensor of shape {tuple(value.shape)}" if isinstance(value, Tensor) else f"{type(value).__name__}"

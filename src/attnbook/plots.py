@@ -1,0 +1,87 @@
+"""Static figures, in the colours of the widgets: black on nothing, so that a dark page can turn them over.
+
+Every picture of weights has one scale, fixed to 0-1: heads, layers and chapters stay comparable.
+"""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+from torch import Tensor
+
+_LIGHT = dict(
+    re.findall(
+        r"--([\w-]+): ([^;]+);",
+        (Path(__file__).parent / "widgets" / "base.css").read_text("utf-8").partition("}")[0],
+    )
+)
+QUERY, KEY, VALUE, ACCENT = (_LIGHT[name] for name in ("attn-query", "attn-key", "attn-value", "ab-accent"))
+_STYLE = {
+    "figure.dpi": 150,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 10,
+    "axes.labelsize": 10,
+    "font.size": 9,
+    "legend.frameon": False,
+}
+
+
+def axes(columns: int = 1, width: float = 5.0, height: float = 3.0):
+    """Axes in the book's style: one, or a row of `columns`."""
+    with plt.rc_context(_STYLE):
+        return plt.subplots(1, columns, figsize=(width, height), layout="constrained")[1]
+
+
+def heatmap(weights: Tensor, queries: Sequence[str], keys: Sequence[str], ax: Axes | None = None, title="") -> Axes:
+    """Weights (L, M) as a picture with its numbers, 0 to 1."""
+    if weights.shape != (len(queries), len(keys)):
+        raise ValueError(
+            f"weights of shape {tuple(weights.shape)} need as many names: {len(queries)} × {len(keys)} came."
+        )
+    L, M = weights.shape
+    ax = axes(width=0.7 * M + 1.2, height=0.5 * L + 0.8) if ax is None else ax
+    numbers = weights.detach().cpu().float().numpy()
+    ax.imshow(numbers, cmap=WEIGHTS, vmin=0, vmax=1, aspect="auto")
+    for (i, j), w in np.ndenumerate(numbers):
+        ax.text(j, i, f"{w:.2f}", ha="center", va="center", fontsize=8, color="white" if w > _FLIP else "black")
+    ax.set_xticks(range(M), keys)
+    ax.set_yticks(range(L), queries)
+    ax.tick_params(length=0, top=True, labeltop=True, bottom=False, labelbottom=False)
+    ax.tick_params(axis="x", labelcolor=KEY)
+    ax.tick_params(axis="y", labelcolor=QUERY)
+    ax.set(xlabel="keys", ylabel="queries", title=title)
+    ax.xaxis.set_label_position("top")
+    ax.spines[:].set_visible(False)
+    return ax
+
+
+def _weight_colours() -> ListedColormap:
+    """The widgets' scale: a straight line in OKLCH, from almost white to deep violet."""
+    L, dL, C, dC, hue = (float(_LIGHT[f"weight-{name}"]) for name in ("L", "dL", "C", "dC", "hue"))
+    w = np.linspace(0, 1, 256)
+    lightness, chroma, angle = L + w * dL, C + w * dC, np.radians(hue)
+    lab = np.stack([lightness, chroma * np.cos(angle), chroma * np.sin(angle)])
+    # Ottosson's OKLab to linear sRGB, then the sRGB transfer curve
+    cone = np.array(
+        [[1, 0.3963377774, 0.2158037573], [1, -0.1055613458, -0.0638541728], [1, -0.0894841775, -1.2914855480]]
+    )
+    rgb = np.array(
+        [
+            [4.0767416621, -3.3077115913, 0.2309699292],
+            [-1.2684380046, 2.6097574011, -0.3413193965],
+            [-0.0041960863, -0.7034186147, 1.7076147010],
+        ]
+    )
+    linear = (rgb @ (cone @ lab) ** 3).clip(0, 1).T
+    return ListedColormap(np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055), "weights")
+
+
+WEIGHTS = _weight_colours()
+_FLIP = float(_LIGHT["weight-flip"])

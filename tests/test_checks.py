@@ -1,0 +1,118 @@
+"""A check that can't fail teaches nothing: each one accepts right answers, and says what is wrong with wrong ones."""
+
+import pytest
+import torch
+
+from attnbook import attention, causal, check, masked_softmax
+
+
+def loops(q, k, v, mask=None):
+    """A right answer that looks nothing like ours."""
+    weights = torch.zeros(len(q), len(k))
+    for i in range(len(q)):
+        allowed = [j for j in range(len(k)) if mask is None or mask[i, j]]
+        powers = {
+            j: torch.exp(sum(a * b for a, b in zip(q[i], k[j], strict=True)) / q.shape[-1] ** 0.5) for j in allowed
+        }
+        for j in allowed:
+            weights[i, j] = powers[j] / sum(powers.values())
+    return weights @ v, weights
+
+
+def jacobian(weights):
+    return weights.diag() - weights.outer(weights)
+
+
+def thorough_test(function):
+    q, k, v = torch.randn(3, 4), torch.randn(5, 4), torch.randn(5, 2)
+    mask = causal(3, 5) & (torch.arange(3) != 1)[:, None]
+    return all(torch.allclose(function(q, k, v, m)[0], attention(q, k, v, m)[0]) for m in (None, mask))
+
+
+RIGHT = [(check.attention, attention), (check.attention, loops), (check.softmax_jacobian, jacobian)]
+RIGHT += [(check.attention_test, thorough_test)]
+
+
+@pytest.mark.parametrize(("judge", "answer"), RIGHT)
+def test_right_answers_are_correct(judge, answer):
+    verdict = judge(answer)
+    assert verdict
+    assert repr(verdict) == "correct"
+
+
+@pytest.mark.parametrize("name", check.WRONG_ATTENTION)
+def test_every_known_mistake_is_found_and_named(name):
+    verdict = check.attention(check.WRONG_ATTENTION[name])
+    assert not verdict
+    assert "first wrong cell (query, " in verdict.message
+    if "NaN" not in name:
+        assert f"(your function {name})" in verdict.message
+
+
+def no_function(*_): ...
+
+
+def raises(*_):
+    raise TypeError("unsupported")
+
+
+def leaves(*_):
+    raise SystemExit
+
+
+def mutates(q, k, v, mask=None):
+    q /= q.shape[-1] ** 0.5
+    weights = masked_softmax(q @ k.mT, mask)
+    return weights @ v, weights
+
+
+def lazy_test(function):
+    q, k, v = torch.randn(3, 3, 64) * 1e3
+    return torch.allclose(function(q, k, v)[0], attention(q, k, v)[0])
+
+
+@pytest.mark.parametrize(
+    ("judge", "answer", "words"),
+    [
+        (check.attention, no_function, "not written yet"),
+        (check.attention, raises, "your function raised TypeError: unsupported"),
+        (check.attention, leaves, "your function raised SystemExit"),
+        (check.attention, mutates, "changed its argument 1; work on a copy"),
+        (
+            check.attention,
+            lambda q, k, v, mask=None: q @ k.mT,
+            "return two tensors, output and weights; got a tensor of shape",
+        ),
+        (check.attention, lambda *a: (1, 2), "one query, two keys: output: expected a tensor, got int"),
+        (check.attention, lambda *a: attention(*a)[::-1], r"output: expected shape (1, 1), got (1, 2)"),
+        (
+            check.attention,
+            lambda *a: tuple(x * 1.01 for x in attention(*a)),
+            "(query, v) = (0, 0): expected 11.9557, got 12.0753",
+        ),
+        (check.softmax_jacobian, no_function, "not written yet"),
+        (
+            check.softmax_jacobian,
+            torch.diag,
+            "M=2: first wrong cell (weight, score) = (0, 0): expected 0.2500, got 0.5000",
+        ),
+        (check.softmax_jacobian, lambda p: p, "M=2: expected shape (2, 2), got (2,)"),
+        (check.attention_test, no_function, "not written yet"),
+        (check.attention_test, lambda f: False, "your test rejects the right function"),
+        (check.attention_test, lambda f: True, f"catches 0 of {len(check.WRONG_ATTENTION)} wrong functions"),
+        (check.attention_test, lazy_test, "it is fooled by one that "),
+    ],
+)
+def test_wrong_answers_are_told_what_broke(judge, answer, words):
+    verdict = judge(answer)
+    assert not verdict
+    assert words in verdict.message
+
+
+def test_checks_leave_the_random_generator_alone():
+    torch.manual_seed(3)
+    check.attention(attention)
+    check.softmax_jacobian(jacobian)
+    after = torch.rand(1)
+    torch.manual_seed(3)
+    assert torch.equal(after, torch.rand(1))
