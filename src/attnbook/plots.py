@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
@@ -21,9 +22,8 @@ _LIGHT = dict(
 )
 QUERY, KEY, VALUE, ACCENT = (_LIGHT[name] for name in ("attn-query", "attn-key", "attn-value", "ab-accent"))
 _STYLE = {
-    "figure.dpi": 150,
-    "figure.facecolor": "none",
     "axes.facecolor": "none",
+    "axes.prop_cycle": mpl.cycler(color=[ACCENT]),
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.titlesize": 10,
@@ -35,8 +35,9 @@ _STYLE = {
 
 def axes(columns: int = 1, width: float = 5.0, height: float = 3.0):
     """Axes in the book's style: one, or a row of `columns`."""
+    figure = plt.figure(figsize=(width, height), dpi=150, facecolor="none", layout="constrained")
     with plt.rc_context(_STYLE):
-        return plt.subplots(1, columns, figsize=(width, height), layout="constrained")[1]
+        return figure.subplots(1, columns)
 
 
 def heatmap(weights: Tensor, queries: Sequence[str], keys: Sequence[str], ax: Axes | None = None, title="") -> Axes:

@@ -14,7 +14,7 @@ const TEXT = {
     stage: "Show",
     stages: { scores: "scores", scaled: "scaled", masked: "masked", weights: "weights" },
     grid: "Rows are queries, columns are keys",
-    asks: (word) => [element("span", { class: "attn-query" }, word), " asks"],
+    asks: (word) => [word, " asks"],
     key: "key",
     score: "q·k",
     scaled: "scaled",
@@ -93,7 +93,7 @@ async function render({ model, el }) {
       slider(model, life, { trait: "temperature", label: say.temperature, values: TEMPERATURES })),
     row);
 
-  let table, answers, title, numbers, note;
+  let table, answers, asker, numbers, note;
 
   function paint(i, j, first) {
     const blocked = model.get("blocked");
@@ -107,7 +107,7 @@ async function render({ model, el }) {
     const tokens = model.get("tokens");
     field.value = tokens.join(" ");
     table = grid({
-      label: say.grid, rows: tokens, columns: tokens, at: [model.get("query"), 0],
+      label: say.grid, rows: tokens, columns: tokens, at: [Math.min(model.get("query"), tokens.length - 1), 0],
       move: (i) => put(model, { query: i }),
       press: (i, j, first) => { if (model.get("mask") === "paint") paint(i, j, first); },
     });
@@ -117,7 +117,8 @@ async function render({ model, el }) {
       const bar = element("td", { class: "ab-bar", "aria-hidden": "true" }, element("i"));
       return { node: element("tr", {}, element("th", { scope: "row", class: "attn-key" }, token), score, scaled, weight, bar), score, scaled, weight, bar };
     });
-    title = element("caption");
+    asker = element("span", { class: "attn-query" });
+    const title = element("caption", {}, ...say.asks(asker));
     const heads = [say.key, say.score, say.scaled, say.weight].map((text) => element("th", { scope: "col" }, text));
     const { output } = compute(model, known);
     numbers = output[0].map(() => element("span", { class: "ab-number" }));
@@ -150,7 +151,7 @@ async function render({ model, el }) {
       head.parentNode.setAttribute("aria-selected", i === query);
     });
 
-    title.replaceChildren(...say.asks(tokens[query]));
+    asker.textContent = tokens[query];
     answers.forEach((answer, j) => {
       answer.score.textContent = short(steps.scores[query][j]);
       answer.scaled.textContent = short(steps.masked[query][j]);

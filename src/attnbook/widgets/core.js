@@ -58,7 +58,8 @@ export async function asset(model, name) {
 
 export function slider(model, life, { trait, label, values, show = String }) {
   const input = element("input", { type: "range", min: 0, max: values.length - 1, step: 1 });
-  const output = element("output");
+  // Not an <output>: a label names the first control inside it. The value is hidden from the name, aria-valuetext says it.
+  const output = element("span", { class: "ab-value", "aria-hidden": "true" });
   const node = element("div", { class: "ab-control" }, element("label", {}, `${label} `, output, input));
   input.addEventListener("input", () => put(model, { [trait]: values[input.value] }));
   life.follow([trait], () => {

@@ -13,7 +13,7 @@ def normals(seed: int, n: int) -> Tensor:
     (0.0, 1.0)
     """
     with np.errstate(over="ignore"):  # 32-bit arithmetic that wraps around, as in JavaScript
-        t = np.uint32(seed) + np.arange(1, 2 * n + 1, dtype=np.uint32) * np.uint32(0x6D2B79F5)
+        t = np.uint32(seed % 2**32) + np.arange(1, 2 * n + 1, dtype=np.uint32) * np.uint32(0x6D2B79F5)
         t = (t ^ (t >> 15)) * (t | 1)
         t ^= t + (t ^ (t >> 7)) * (t | 61)
     uniform = ((t ^ (t >> 14)).astype(np.float64) + 0.5) / 2**32

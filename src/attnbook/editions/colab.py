@@ -1,0 +1,96 @@
+"""The Colab edition: a chapter whose first cell installs the book's package, in Markdown that Colab knows."""
+
+import re
+import tomllib
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+
+from attnbook.editions import BookError
+from attnbook.editions.address import Address, address
+from attnbook.editions.contents import read_notebook, settings
+from attnbook.editions.formulas import Formulas
+from attnbook.editions.labels import Label, collect
+from attnbook.editions.plain import Plain
+from attnbook.editions.references import References
+
+PACKAGE = Path(__file__).parents[1]
+
+
+@dataclass(frozen=True)
+class Book:
+    """What a chapter needs to know of the rest of the book."""
+
+    here: Address
+    install: str
+    labels: dict[str, Label]
+    formulas: Formulas
+    references: References
+
+    @classmethod
+    def read(cls, root: Path) -> "Book":
+        config, here = settings(root), address(root)
+        version = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+        peer = re.search(r"^d2l==\S+", (root / "requirements.txt").read_text(encoding="utf-8"), re.MULTILINE)[0]
+        return cls(
+            here,
+            f"%pip install -q --no-deps {here.site}attnbook-{version}-py3-none-any.whl {peer}",
+            collect(root, here),
+            Formulas.read(config, PACKAGE / "widgets/base.css"),
+            References.read([root / name for name in config.get("bibtex_bibfiles") or []]),
+        )
+
+
+def edition(notebook, page: str, book: Book):
+    """The Colab notebook of a chapter; `page` is the chapter's path in the repository. Code cells stay as they are."""
+    plain = Plain(page, book.here, book.labels, book.formulas, book.references)
+    for cell in markdown(notebook):  # a first reading: a list of references must know what is cited after it
+        convert(cell, plain)
+    notebook = deepcopy(notebook)
+    for cell in markdown(notebook):
+        cell.source = convert(cell, plain)
+    written = [cell for cell in notebook.cells if cell.source]
+    for cell in written:
+        for output in cell.get("outputs", []):
+            if html := output.get("data", {}).get("text/html"):
+                output.data["text/html"] = without_state(html)
+    notebook.cells = [*set_up(plain.link("", Path(page).name), book.install), *written]
+    nbformat.validate(notebook)
+    return notebook
+
+
+def markdown(notebook) -> list:
+    return [cell for cell in notebook.cells if cell.cell_type == "markdown"]
+
+
+def convert(cell, plain: Plain) -> str:
+    try:
+        return plain.convert(cell.source)
+    except BookError as error:
+        raise BookError(f"{plain.page}, cell {cell.id}: {error}") from None
+
+
+def set_up(chapter: str, install: str) -> list:
+    note = (
+        f"This is the Colab edition of {chapter}. "
+        "Run the cell below first: it installs the book's code, and leaves Colab's own packages alone."
+    )
+    return [
+        nbformat.v4.new_markdown_cell(note, id="setup-note"),
+        nbformat.v4.new_code_cell(install, id="setup"),
+    ]
+
+
+def without_state(html: str) -> str:
+    """A widget's table, without the state that only the site's page can read."""
+    return re.sub(r'<script type="application/json">.*?</script>', "", html, flags=re.DOTALL)
+
+
+def write_edition(path: Path, folder: Path, book: Book) -> Path:
+    """Write the Colab edition of a chapter into a folder; where it went."""
+    notebook = edition(read_notebook(path), f"chapters/{path.name}", book)
+    folder.mkdir(parents=True, exist_ok=True)
+    nbformat.write(notebook, folder / path.name)
+    return folder / path.name

@@ -1,0 +1,29 @@
+"""What the site serves beside its pages: the package as a wheel, and the Colab notebooks that install it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from attnbook.editions import BookError
+from attnbook.editions.colab import Book, write_edition
+from attnbook.editions.contents import chapters
+
+
+def complete(html: Path, root: Path) -> None:
+    """Add the wheel, `colab/` and `.nojekyll` (without it the host drops files that start with `_`)."""
+    if not (html / "index.html").is_file():
+        raise BookError(f"{html} holds no index.html. Build the book first: `make book` does both.")
+    for old in html.glob("attnbook-*.whl"):
+        old.unlink()
+    build_wheel(root, html)
+    book = Book.read(root)
+    for chapter in chapters(root):
+        write_edition(chapter.path, html / "colab", book)
+    (html / ".nojekyll").touch()
+
+
+def build_wheel(root: Path, folder: Path) -> None:
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder.resolve())]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    if done.returncode:
+        raise BookError(f"the wheel did not build:\n{done.stdout}{done.stderr}")

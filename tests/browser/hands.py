@@ -1,0 +1,117 @@
+"""Three ways to work a control: a mouse, a finger, a keyboard. Each does what a person would."""
+
+from playwright.sync_api import Locator, Page
+
+
+def bring(target: Locator) -> tuple[float, float]:
+    """The middle of an element, brought to the middle of the window (clear of the bar at the top)."""
+    target.evaluate("node => node.scrollIntoView({ block: 'center', behavior: 'instant' })")
+    return middle(target)
+
+
+def middle(target: Locator) -> tuple[float, float]:
+    box = target.bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def stops(start, end, n=8):
+    """Points on the straight way from start to end."""
+    return [tuple(a + (b - a) * i / n for a, b in zip(start, end, strict=True)) for i in range(1, n + 1)]
+
+
+def end_of(slider: Locator, end: str) -> tuple[float, float]:
+    box, inset = slider.bounding_box(), 3
+    x = box["x"] + (inset if end == "first" else box["width"] - inset)
+    return x, box["y"] + box["height"] / 2
+
+
+class Hand:
+    def __init__(self, page: Page):
+        self.page = page
+
+    def choose(self, radio: Locator):
+        self.press(radio)
+
+    def slide(self, slider: Locator, end: str):
+        start = bring(slider)
+        self.drag([start, *stops(start, end_of(slider, end))])
+
+    def write(self, field: Locator, text: str):
+        self.press(field)
+        self.page.keyboard.press("ControlOrMeta+a")
+        self.page.keyboard.type(text)
+        self.page.keyboard.press("Enter")
+
+    def ask(self, row: Locator):
+        self.press(row.locator("th"))
+
+    def sweep(self, cells: list[Locator]):
+        bring(cells[0])
+        self.drag([middle(cell) for cell in cells])
+
+
+class Mouse(Hand):
+    def press(self, target: Locator):
+        target.click()
+
+    def drag(self, points):
+        self.page.mouse.move(*points[0])
+        self.page.mouse.down()
+        for point in points[1:]:
+            self.page.mouse.move(*point, steps=3)
+        self.page.mouse.up()
+
+
+class Finger(Hand):
+    def press(self, target: Locator):
+        self.page.touchscreen.tap(*bring(target))
+
+    def drag(self, points):
+        session = self.page.context.new_cdp_session(self.page)
+
+        def send(kind, *touches):
+            session.send(
+                "Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y} for x, y in touches]}
+            )
+
+        send("touchStart", points[0])
+        for point in points[1:]:
+            send("touchMove", point)
+        send("touchEnd")
+
+
+class Keyboard(Hand):
+    def press(self, target: Locator):
+        target.focus()
+        self.page.keyboard.press("Enter")
+
+    def choose(self, radio: Locator):
+        group = radio.locator("xpath=ancestor::fieldset")
+        group.locator(":checked").focus()
+        while not radio.is_checked():
+            self.page.keyboard.press("ArrowRight")
+
+    def slide(self, slider: Locator, end: str):
+        slider.focus()
+        self.page.keyboard.press({"first": "Home", "last": "End"}[end])
+
+    def ask(self, row: Locator):
+        self.go(row.locator("td").first)
+
+    def sweep(self, cells: list[Locator]):
+        for cell in cells:
+            self.go(cell)
+            self.page.keyboard.press("Space")
+
+    def go(self, cell: Locator):
+        """With arrows, from wherever the grid's tab stop is."""
+        cell.locator("xpath=ancestor::table").locator("[tabindex='0']").focus()
+        place = "node => [node.parentNode.rowIndex, node.cellIndex]"
+        row, column = self.page.locator(":focus").evaluate(place)
+        to_row, to_column = cell.evaluate(place)
+        for steps, back, forth in ((to_row - row, "Up", "Down"), (to_column - column, "Left", "Right")):
+            for _ in range(abs(steps)):
+                self.page.keyboard.press(f"Arrow{forth if steps > 0 else back}")
+
+
+HANDS = {"mouse": Mouse, "touch": Finger, "keyboard": Keyboard}

@@ -1,0 +1,56 @@
+"""The built site as files, and pages as they stand when everything on them has arrived."""
+
+import json
+from functools import cache
+from pathlib import Path
+
+from bs4 import BeautifulSoup
+from playwright.sync_api import Page, expect
+
+from attnbook.widgets import all_widgets
+from attnbook.widgets.base import Asset, BookWidget
+
+ROOT = Path(__file__).parents[2]
+SITE = ROOT / "_build/html"
+# Every page, whoever wrote it. (On a site that isn't built, one that will say so.)
+PAGES = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html")) or ["index.html"]
+CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
+DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
+
+
+@cache
+def soup(path: str) -> BeautifulSoup:
+    return BeautifulSoup((SITE / path).read_text(encoding="utf-8"), "html.parser")
+
+
+def settle(page: Page) -> Page:
+    """Wait until widgets are live and formulas are drawn, then open all that can be opened."""
+    expect(page.locator("[data-afm]:not([data-mounted])"), "a widget did not start").to_have_count(0)
+    formulas = page.locator(".math").count()
+    expect(page.locator("mjx-container"), "a formula was not drawn").to_have_count(formulas)
+    page.evaluate("for (const box of document.querySelectorAll('details')) box.open = true")
+    return page
+
+
+def bare(*widgets: BookWidget, body: str = "") -> str:
+    """A page of nothing but widgets, with the scripts and styles of the built site."""
+    styles = ["base", *sorted({widget.name for widget in widgets})]
+    links = "".join(f'<link rel="stylesheet" href="_static/widgets/{name}.css">' for name in styles)
+    return (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Widgets</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">{links}</head>'
+        f"<body>{''.join(widget.page_html() for widget in widgets)}{body}"
+        '<script type="module" src="_static/widgets/host.js"></script></body></html>'
+    )
+
+
+def widgets_on_the_site() -> list[tuple[str, int, BookWidget]]:
+    """Page, place among the page's widgets, and the Python twin of every widget that the book shows."""
+    classes = {widget.name: widget for widget in all_widgets()}
+    found = []
+    for path in PAGES:
+        for place, node in enumerate(soup(path).select("[data-afm]") if (SITE / path).is_file() else []):
+            widget, state = classes[node["data-afm"]], json.loads(node.select_one("script").string)
+            traits = {name: state[name] for name, trait in widget.inputs().items() if not isinstance(trait, Asset)}
+            found.append((path, place, widget(**traits)))
+    return found

@@ -1,0 +1,107 @@
+"""For every reader: axe-core without exceptions, contrast on every colour a cell can have, phones, no JavaScript."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from attnbook.widgets import AttentionHeatmap
+
+from .pages import DESKTOP, PAGES, PHONE, bare, settle, soup
+
+each_page = pytest.mark.parametrize("path", PAGES)
+each_theme = pytest.mark.parametrize("theme", ["light", "dark"])
+# What axe-core does by itself, and of its newer rules the ones that don't contradict it.
+MORE_RULES = ["target-size", "label-content-name-mismatch", "td-has-header"]
+AXE = {"resultTypes": ["violations"], "rules": {rule: {"enabled": True} for rule in MORE_RULES}}
+BROKEN_IMAGES = "[...document.images].filter((image) => !image.naturalWidth).map((image) => image.src)"
+WIDTH = """() => [document.documentElement.scrollWidth, [...document.body.querySelectorAll("*")]
+    .filter((node) => node.getBoundingClientRect().right > innerWidth + 1)
+    .map((node) => `${node.localName}.${node.className}`).slice(0, 8)]"""
+
+
+@pytest.mark.parametrize(
+    ("theme", "viewport"), [("light", DESKTOP), ("dark", DESKTOP), ("light", PHONE)], ids=["light", "dark", "phone"]
+)
+@each_page
+def test_page_is_quiet_complete_and_accessible(visit, path, theme, viewport):
+    """Widgets live, formulas drawn, images there, nothing too wide, everything opened; then axe-core finds nothing."""
+    page = settle(visit(path, theme=theme, viewport=viewport))
+    assert page.locator("mjx-merror, [data-mjx-error]").all_inner_texts() == [], "formulas with errors"
+    assert page.evaluate(BROKEN_IMAGES) == [], "images that did not arrive"
+    width, culprits = page.evaluate(WIDTH)
+    assert width <= viewport["width"], f"{width} px wide on a screen of {viewport['width']}: look at {culprits}"
+    results = Axe().run(page, options=AXE)
+    assert results.violations_count == 0, results.generate_report()
+
+
+@each_page
+def test_without_javascript_everything_can_be_read(visit, path):
+    page = visit(path, javascript=False)
+    page.evaluate("for (const box of document.querySelectorAll('details')) box.open = true")
+    hidden = page.evaluate(
+        """() => [...document.querySelectorAll("main :is(h1, h2, h3, p, li, .math, pre, .ab-fallback table)")]
+            .filter((node) => node.textContent.trim())
+            .filter((node) => !node.checkVisibility({ visibilityProperty: true, opacityProperty: true }))
+            .map((node) => node.outerHTML.slice(0, 120))"""
+    )
+    assert not hidden, f"can't be read without JavaScript: {hidden[:5]}"
+    sources = page.locator(".math").all_inner_texts()
+    assert len(sources) == len(soup(path).select(".math"))
+    assert all("\\(" in text or "\\[" in text for text in sources), "formulas must show their TeX"
+    assert page.locator(".ab-fallback table").count() == len(soup(path).select("[data-afm]"))
+
+
+# ---- text on cells ----
+
+# Paints every computed colour, since only a painted pixel says what sRGB a browser makes of oklch().
+CONTRAST = """() => {
+    const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+    const paint = (colour) => {
+        canvas.fillStyle = colour;
+        canvas.fillRect(0, 0, 1, 1);
+        return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
+    };
+    const light = (rgb) => {
+        const [r, g, b] = rgb.map((x) => x / 255).map((x) => (x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const ratio = (a, b) => {
+        const [high, low] = [light(a), light(b)].sort((x, y) => y - x);
+        return (high + 0.05) / (low + 0.05);
+    };
+    const body = document.querySelector(".ab-body");
+    const lines = getComputedStyle(document.documentElement).getPropertyValue("--ab-rule");
+    const results = {};
+    const measure = (name, className, property, values) => {
+        const cell = document.createElement("span");
+        cell.className = className;
+        cell.textContent = "0.50";
+        body.append(cell);
+        results[name] = values.map((value) => {
+            cell.style.setProperty(property, value);
+            const { color, backgroundColor, backgroundImage } = getComputedStyle(cell);
+            const grounds = [backgroundColor, ...(backgroundImage === "none" ? [] : [lines])];
+            return [value, Math.min(...grounds.map((ground) => ratio(paint(color), paint(ground))))];
+        });
+    };
+    const steps = Array.from({ length: 101 }, (_, i) => i / 100);
+    measure("weights", "ab-weight", "--w", steps);
+    measure("scores", "ab-signed", "--s", steps.flatMap((s) => [-s, s]));
+    measure("blocked weights", "ab-weight ab-blocked", "--w", [0]);
+    measure("blocked scores", "ab-signed ab-blocked", "--s", [0]);
+    return results;
+}"""
+
+
+@each_theme
+def test_text_on_cells_has_contrast_at_every_weight(visit, theme):
+    html = bare(AttentionHeatmap("the river bank", mask="causal")).replace(
+        'lang="en"', f'lang="en" data-theme="{theme}"'
+    )
+    page = settle(visit("bare.html", served={"bare.html": html}))
+    measured = page.evaluate(CONTRAST)
+    weak = [(name, value, round(ratio, 2)) for name, pairs in measured.items() for value, ratio in pairs if ratio < 4.5]
+    assert not weak, f"text needs a contrast of 4.5:1 (cells, value, contrast): {weak[:6]}"
+    lows = {name: round(min(ratio for _, ratio in pairs), 2) for name, pairs in measured.items()}
+    assert all(len({ratio for _, ratio in pairs}) > 20 for name, pairs in measured.items() if "blocked" not in name), (
+        lows
+    )

@@ -1,0 +1,357 @@
+"""Every widget, worked by mouse, finger and keyboard: what it shows changes, and is what PyTorch computes."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from playwright.sync_api import expect
+
+from attnbook.widgets import AttentionHeatmap, ScaleLab, all_widgets
+from attnbook.widgets.base import Asset
+
+from .hands import HANDS, Finger, Mouse, bring
+from .oracle import agrees, differences, shown
+from .pages import PHONE, SITE, bare, widgets_on_the_site
+
+ON_SITE = widgets_on_the_site()
+each_hand = pytest.mark.parametrize("hand", HANDS.values(), ids=HANDS)
+each_widget = pytest.mark.parametrize("kind", all_widgets(), ids=lambda kind: kind.__name__)
+
+
+def agree(node, twin, after="at first"):
+    """What the widget shows, once it is known to be what PyTorch makes of the twin's traits."""
+    texts = shown(node)
+    wrong = differences(texts, twin)
+    assert not wrong, f"{twin.name}, {after}: " + "; ".join(wrong[:6])
+    return texts
+
+
+def live(page, place=0):
+    """The widget at a place on the page, once it runs."""
+    node = page.locator("[data-afm]").nth(place)
+    expect(node, "the widget did not start").to_have_attribute("data-mounted", "")
+    return node
+
+
+# ---- steps: what a reader does, and what it makes of the widget's traits ----
+
+
+def choose(trait, *values):
+    def act(value):
+        return lambda hand, node: hand.choose(node.locator(f"input[name^='{trait}-'][value='{value}']"))
+
+    return [(f"{trait} {value}", act(value), {trait: value}) for value in values]
+
+
+def slide(label, trait, **ends):
+    def act(end):
+        return lambda hand, node: hand.slide(node.get_by_role("slider", name=label), end)
+
+    return [(f"{trait} to its {end} value", act(end), {trait: value}) for end, value in ends.items()]
+
+
+def words_of(place):
+    return place.get_by_role("textbox", name="Words")
+
+
+def write(text):
+    return [(f"{text!r} written", lambda hand, node: hand.write(words_of(node), text), {"tokens": text.split()})]
+
+
+def ask(i):
+    return [(f"query {i} asks", lambda hand, node: hand.ask(node.locator("[role=grid] tbody tr").nth(i)), {"query": i})]
+
+
+def paint(cells, **traits):
+    def act(hand, node):
+        rows = node.locator("[role=grid] tbody tr")
+        hand.sweep([rows.nth(i).locator("td").nth(j) for i, j in cells])
+
+    return [(f"painted {cells}", act, {"query": cells[-1][0], **traits})]
+
+
+ROW = [[2, j] for j in range(6)]
+STEPS = {
+    "attention_heatmap": [
+        *write("the Cat by that river bank"),
+        *ask(3),
+        *choose("mask", "causal"),
+        *choose("stage", "scores", "scaled", "masked", "weights"),
+        *choose("scale", "none", "d", "sqrt"),
+        *slide("Temperature", "temperature", last=10.0, first=0.1),
+        *choose("mask", "padding"),
+        *slide("Real words", "length", last=10, first=0),
+        *choose("mask", "paint"),
+        *paint(ROW, blocked=ROW),  # nothing left to attend to
+        *paint([[2, 4]], blocked=[cell for cell in ROW if cell != [2, 4]]),
+        *choose("mask", "none"),
+    ],
+    "scale_lab": [
+        *slide("Width", "width", last=1024, first=1),
+        *slide("Typical size", "size", last=4.0, first=0.25),
+        *slide("Width", "width", last=1024),
+        ("new q and k", lambda hand, node: hand.press(node.get_by_role("button")), {"seed": lambda seed: seed + 1}),
+    ],
+}
+
+
+def copy_of(twin):
+    (kind,) = (kind for kind in all_widgets() if isinstance(twin, kind))
+    return kind(**{n: getattr(twin, n) for n, trait in kind.inputs().items() if not isinstance(trait, Asset)})
+
+
+def walk(page, hand, node, twin, steps):
+    """Take the steps; after each, what is shown has changed and is what PyTorch makes of the twin's traits."""
+    before = shown(node)
+    for what, act, changes in steps:
+        changes = {name: value(getattr(twin, name)) if callable(value) else value for name, value in changes.items()}
+        if all(getattr(twin, name) == value for name, value in changes.items()):
+            continue  # the page happens to start there
+        act(hand(page), node)
+        for name, value in changes.items():
+            setattr(twin, name, value)
+        now = agree(node, twin, what)
+        assert now != before, f"{twin.name}: no number changed after {what}"
+        before = now
+
+
+@each_hand
+@each_widget
+def test_every_control(visit, kind, hand):
+    """Every slider, choice, field, cell and button, on a page of the book."""
+    assert kind.name in STEPS, f"{kind.__name__} needs its steps here: something to do for each of its controls"
+    here = [
+        (path, place, twin)
+        for path, place, twin in ON_SITE
+        if isinstance(twin, kind) and not getattr(twin, "q_LK", None)
+    ]
+    assert here, f"no page of the book shows {kind.__name__}"
+    path, place, twin = here[0]
+    page = visit(path, touch=hand is Finger)
+    walk(page, hand, live(page, place), copy_of(twin), STEPS[kind.name])
+
+
+# ---- what it shows, in every state ----
+
+
+@pytest.mark.parametrize("path", sorted({path for path, _, _ in ON_SITE}))
+def test_every_widget_of_the_book_shows_what_torch_computes(visit, path):
+    page = visit(path)
+    for where, place, twin in ON_SITE:
+        if where == path:
+            agree(live(page, place), twin)
+
+
+NUMBERS = {
+    "q_LK": [[1, 0], [0, 2], [1, 1]],
+    "k_LK": [[1, 0], [0, 1], [1, 1]],
+    "v_LV": [[10, 0, 3], [0, 10, 3], [5, -5, 0]],
+}
+STATES = {
+    "one word": AttentionHeatmap("river"),
+    "ten words": AttentionHeatmap("the river bank by the old stone bridge was closed", mask="causal", query=9),
+    "unknown words": AttentionHeatmap("the zyzzyva sat", query=1),
+    "only unknown words": AttentionHeatmap("qqq rrr"),
+    "words that look like HTML": AttentionHeatmap(["</script>", "<b>", "&amp;"]),
+    "a row with nothing to attend to": AttentionHeatmap(
+        "the river bank", mask="paint", blocked=[[1, 0], [1, 1], [1, 2]], query=1
+    ),
+    "everything is padding": AttentionHeatmap("the river bank", mask="padding", length=0),
+    "blocked cells of words that are gone": AttentionHeatmap("the river", mask="paint", blocked=[[0, 1], [5, 5]]),
+    "its own numbers": AttentionHeatmap("a b c", **NUMBERS, mask="causal", stage="masked", query=1),
+    "its own numbers, sharp": AttentionHeatmap("a b c", **NUMBERS, scale="none", temperature=0.01),
+    "a query beyond the words": AttentionHeatmap("the river", query=5),
+    "the narrowest": ScaleLab(width=1, size=0.25),
+    "the widest": ScaleLab(width=1024, size=4.0, seed=12345),
+    "a width between the stops": ScaleLab(width=100, seed=2**31 - 1),
+    "a seed below zero": ScaleLab(seed=-7),
+}
+
+
+def test_every_state_shows_what_torch_computes(visit):
+    page = visit("bare.html", served={"bare.html": bare(*STATES.values())})
+    for place, (name, twin) in enumerate(STATES.items()):
+        agree(live(page, place), twin, name)
+    notes = page.locator(".ab-hint")
+    expect(notes.filter(has_text="Not among the 4,000 words: zyzzyva.")).to_be_visible()
+    expect(notes.filter(has_text="all weights and the output are zero").filter(visible=True)).to_have_count(2)
+
+
+@pytest.mark.parametrize(
+    ("typed", "kept"), {"a " * 12: ["a"] * 10, "  ": ["the", "river"], "  RIVER  x ": ["RIVER", "x"]}.items()
+)
+def test_words_as_people_type_them(visit, typed, kept):
+    """At most ten; none at all leaves the words as they were; capitals and spaces don't matter."""
+    page = visit("bare.html", served={"bare.html": bare(AttentionHeatmap("the river"))})
+    Mouse(page).write(words_of(page), typed)
+    agree(live(page), AttentionHeatmap(kept), f"{typed!r} typed")
+    expect(words_of(page)).to_have_value(" ".join(kept))
+
+
+def test_torchs_own_attention_agrees(visit):
+    """One path from the page to F.scaled_dot_product_attention, past everything that the other tests share."""
+    qkv = [torch.tensor(NUMBERS[name], dtype=torch.float64) for name in ("q_LK", "k_LK", "v_LV")]
+    want = F.scaled_dot_product_attention(*qkv, is_causal=True)
+    page = visit("bare.html", served={"bare.html": bare(AttentionHeatmap("a b c", **NUMBERS, mask="causal"))})
+    for i, row in enumerate(want.tolist()):
+        live(page).locator("[role=grid] tbody th").nth(i).click()
+        texts = page.locator(".ab-output span").all_inner_texts()
+        assert all(map(agrees, texts, row)), f"output of query {i}: the page shows {texts}, torch says {row}"
+
+
+# ---- how it behaves ----
+
+COUNT_ELEMENTS = """(node) => {
+    window.created = 0;
+    // Elements only: a text that changes is a new text node, which moves nothing on the page.
+    const elements = (change) => [...change.addedNodes].filter((added) => added.nodeType === Node.ELEMENT_NODE).length;
+    const count = (changes) => { for (const change of changes) created += elements(change); };
+    new MutationObserver(count).observe(node, { childList: true, subtree: true });
+}"""
+DRAGS = {
+    "temperature": (AttentionHeatmap("the river bank"), slide("Temperature", "temperature", first=0.1)),
+    "queries": (AttentionHeatmap("the river bank", mask="none"), paint([[0, 1], [1, 1], [2, 1]])),
+    "mask": (AttentionHeatmap("the river bank", mask="paint"), paint([[0, 1], [1, 1]], blocked=[[0, 1], [1, 1]])),
+    "width": (ScaleLab(), slide("Width", "width", first=1)),
+    "size": (ScaleLab(), slide("Typical size", "size", last=4.0)),
+}
+
+
+@each_hand
+@pytest.mark.parametrize("drag", DRAGS)
+def test_no_element_is_created_during_a_drag(visit, drag, hand):
+    if drag == "queries" and hand is Finger:
+        return  # outside of painting, a finger that moves over the cells scrolls the page
+    twin, steps = DRAGS[drag]
+    page = visit("bare.html", touch=hand is Finger, served={"bare.html": bare(twin)})
+    node = live(page)
+    node.evaluate(COUNT_ELEMENTS)
+    walk(page, hand, node, copy_of(twin), steps)
+    assert page.evaluate("created") == 0, (
+        "a drag must only change what is there: create elements in build(), not draw()"
+    )
+
+
+def test_a_slider_says_its_value_while_it_moves(visit):
+    page = visit("bare.html", served={"bare.html": bare(ScaleLab())})
+    live(page)
+    slider, said = page.get_by_role("slider", name="Width"), []
+    x, y = bring(slider)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for step in range(4):
+        page.mouse.move(x + 30 * step, y)
+        said.append(slider.get_attribute("aria-valuetext"))
+        expect(page.locator("label", has=slider).locator(".ab-value")).to_have_text(said[-1])
+        agree(live(page), ScaleLab(width=int(said[-1])), "while the mouse is down")
+    assert len(set(said)) > 2, f"dragged to the right, the slider said {said}"
+
+
+def test_two_of_a_kind_do_not_touch_each_other(visit):
+    twins = [AttentionHeatmap("the river bank"), AttentionHeatmap("the river bank"), ScaleLab(), ScaleLab()]
+    page = visit("bare.html", served={"bare.html": bare(*twins)})
+    for place in (0, 2):
+        walk(page, Mouse, live(page, place), copy_of(twins[place]), STEPS[twins[place].name][:4])
+    for place in (1, 3):
+        agree(live(page, place), twins[place], "after its neighbour was worked")
+        expect(live(page, place).locator("input:checked")).to_have_count(live(page, place).locator("fieldset").count())
+
+
+@each_widget
+def test_fits_a_phone(visit, kind):
+    widget = AttentionHeatmap(["international"] * 10) if kind is AttentionHeatmap else kind()
+    page = visit("bare.html", viewport=PHONE, served={"bare.html": bare(widget)})
+    live(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+STOP = """() => {
+    const node = document.activeElement;
+    const outlined = (element) => {
+        const style = getComputedStyle(element);
+        return style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2;
+    };
+    return {
+        inside: Boolean(node.closest("[data-afm]")),
+        what: node.closest("fieldset, .ab-control, [role=grid], button")?.innerText,
+        outlined: outlined(node) || (node.type === "radio" && outlined(node.nextElementSibling)),
+    };
+}"""
+
+
+@each_widget
+def test_the_keyboard_reaches_everything_and_shows_where_it_is(visit, kind):
+    """Each slider, button, field, group of choices and grid is one stop of the Tab key, with an outline."""
+    page = visit("bare.html", served={"bare.html": bare(kind())})
+    node, stops = live(page), []
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        stops.append(page.evaluate(STOP))
+        if not stops[-1]["inside"]:
+            break
+    stops = [stop for stop in stops if stop["inside"]]
+    controls = "input:not([type=radio]), button, fieldset, [role=grid]"
+    assert len(stops) == node.locator(controls).filter(visible=True).count(), [stop["what"] for stop in stops]
+    assert all(stop["outlined"] for stop in stops), f"no outline: {[s['what'] for s in stops if not s['outlined']]}"
+
+
+def test_arrows_stay_inside_the_grid_and_move_its_tab_stop(visit):
+    page = visit("bare.html", served={"bare.html": bare(AttentionHeatmap("the river bank", mask="paint"))})
+    live(page)
+    page.locator("[role=grid] [tabindex='0']").focus()
+    for key, (row, column) in {
+        "ArrowUp": (1, 1),
+        "ArrowRight": (1, 2),
+        "ArrowDown": (2, 2),
+        "ArrowLeft": (2, 1),
+    }.items():
+        page.keyboard.press(key)
+        place = page.evaluate(
+            "(({ parentNode, cellIndex }) => [parentNode.rowIndex, cellIndex])(document.activeElement)"
+        )
+        assert place == [row, column], f"after {key} the focus is at {place}"
+        expect(page.locator("[role=grid] [tabindex='0']")).to_have_count(1)
+    for hatched in (1, 0):
+        page.keyboard.press("Enter")
+        expect(page.locator(".ab-blocked")).to_have_count(hatched)
+
+
+@each_widget
+def test_nothing_moves_by_itself_for_those_who_ask(visit, kind):
+    page = visit("bare.html", motion="reduce", served={"bare.html": bare(kind())})
+    walk(page, Mouse, live(page), kind(), STEPS[kind.name][:3])
+    moving = "(n) => getComputedStyle(n).transitionDuration !== '0s' || getComputedStyle(n).animationName !== 'none'"
+    assert page.evaluate("document.getAnimations().length") == 0
+    assert not page.evaluate(f"[...document.querySelectorAll('[data-afm] *')].filter({moving}).map((n) => n.className)")
+
+
+# ---- what it is made of ----
+
+
+@each_widget
+def test_assets_come_once_from_the_site_itself(visit, kind):
+    visit("bare.html", served={"bare.html": bare(kind())}).wait_for_load_state("networkidle")
+    for asset in [trait for trait in kind.inputs().values() if isinstance(trait, Asset)]:
+        address = f"{visit.home}_static/widgets/{asset.page_name}"
+        assert visit.requests.count(address) == 1, (
+            f"{asset.page_name} was fetched {visit.requests.count(address)} times"
+        )
+        assert (SITE / "_static/widgets" / asset.page_name).read_bytes() == asset.default()
+
+
+def test_numbers_of_its_own_need_no_vocabulary(visit):
+    visit("bare.html", served={"bare.html": bare(AttentionHeatmap("a b c", **NUMBERS))}).wait_for_load_state(
+        "networkidle"
+    )
+    assert not [address for address in visit.requests if address.endswith(".bin")]
+
+
+@each_widget
+@pytest.mark.parametrize("fault", ["script throws", "script is missing"])
+def test_a_widget_that_fails_leaves_its_table_and_is_heard(visit, kind, fault):
+    script = "export default { render() { throw new Error('planted'); } };" if fault == "script throws" else None
+    served = {"bare.html": bare(kind()), f"_static/widgets/{kind.name}.js": script}
+    page = visit("bare.html", served=served)
+    expect(page.locator("[data-afm] table")).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    assert f"The widget {kind.name} did not start" in visit.complaints.pop()
+    visit.complaints = [said for said in visit.complaints if "404" not in said]

@@ -1,0 +1,227 @@
+"""What the site adds to Sphinx: its own page frame, widgets, dropdowns, and no request to another host."""
+
+import importlib
+import re
+from html import escape
+from pathlib import Path
+from shutil import copyfile, copytree, rmtree
+from urllib.parse import urlsplit
+
+import yaml
+from docutils import nodes
+from sphinx.locale import admonitionlabels
+from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+from attnbook.editions.address import address
+from attnbook.widgets.base import page_files
+
+MATHJAX = Path(importlib.import_module("sphinx-mathjax-offline").__file__).parent / "static/mathjax"
+ROLES = ("query", "key", "value")
+# The frame and the looks are ours: of the theme and its companions we keep these.
+STYLES = {"_static/pygments.css", "_static/copybutton.css", "_static/book.css"}
+UNUSED_SCRIPTS = {"_static/scripts/sphinx-book-theme.js"}
+
+log = logging.getLogger(__name__)
+
+
+def coloured(name):
+    """The role `name`: a word in the colour of queries, keys or values."""
+
+    def role(_role, rawtext, text, _lineno, _inliner, options=None, content=None):
+        return [nodes.inline(rawtext, text, classes=[f"attn-{name}"])], []
+
+    return role
+
+
+class Widget(SphinxDirective):
+    """A live widget on a page that has no code: `module.Class`, and its traits as YAML."""
+
+    required_arguments = 1
+    has_content = True
+
+    def run(self):
+        module_name, name = self.arguments[0].split(".")
+        module = importlib.import_module(f"attnbook.widgets.{module_name}")
+        self.env.note_dependency(module.__file__)
+        traits = yaml.safe_load("\n".join(self.content)) or {}
+        return [raw(getattr(module, name)(**traits).page_html())]
+
+
+class Scale(SphinxDirective):
+    """The colours of the weights 0, 0.1, … 1."""
+
+    def run(self):
+        cells = (f'<span class="ab-weight" style="--w:{tenth / 10}">{tenth / 10}</span>' for tenth in range(11))
+        return [raw(f'<p class="scale">{"".join(cells)}</p>')]
+
+
+class Dropdowns(SphinxPostTransform):
+    """A box of class `dropdown` becomes <details>: it opens without a script, by search in the page, and on paper."""
+
+    default_priority = 400  # after exercises have got their numbers and titles
+    formats = ("html",)
+
+    def run(self):
+        for box in list(self.document.findall(is_dropdown)):
+            title, body = split_title(box)
+            opening = f'<details class="admonition {" ".join(box["classes"])}"{html_id(box)}><summary>'
+            place = box.parent.index(box)
+            box.parent[place : place + 1] = [raw(opening), *title, raw("</summary>"), *body, raw("</details>")]
+
+
+def is_dropdown(node):
+    return isinstance(node, nodes.Admonition) and "dropdown" in node["classes"]
+
+
+def split_title(box):
+    """The children of a box's title, and the rest; a box such as `hint` brings its title as a word."""
+    if isinstance(box[0], nodes.title):
+        return box[0].children, box.children[1:]
+    return [nodes.Text(admonitionlabels[box.tagname])], box.children
+
+
+def html_id(node):
+    return f' id="{node["ids"][0]}"' if node["ids"] else ""
+
+
+def raw(html):
+    return nodes.raw("", html, format="html")
+
+
+def number_exercises(app, env):
+    """Exercise 5.2 is the second of chapter 5 (Sphinx would count through the whole book)."""
+    for page, numbers in env.toc_fignumbers.items():
+        chapter = re.match(r"chapters/0?(\d+)_", page)
+        for count, label in enumerate(numbers.get("exercise", ()), start=1):
+            numbers["exercise"][label] = (int(chapter[1]), count) if chapter else (count,)
+
+
+def configure(app, config):
+    here = address(app.srcdir)
+    config.html_baseurl = here.site
+    config.myst_substitutions |= {"site": f"<{here.site}>", "source": f"[source]({here.repository})"}
+
+
+def mathjax_parts(packages):
+    """The parts of MathJax that the book uses, in an order in which each finds what it needs.
+
+    >>> mathjax_parts(["base", "ams"])[1:5]
+    ['core', 'input/tex-base', 'input/tex/extensions/ams', 'output/chtml']
+    """
+    extensions = [f"input/tex/extensions/{name}" for name in packages if name != "base"]
+    output = ["output/chtml", "output/chtml/fonts/tex", "a11y/assistive-mml"]
+    return ["startup", "core", "input/tex-base", *extensions, *output]
+
+
+def copy_files(app):
+    """MathJax and the widgets, before any page is written: Sphinx adds a checksum to the address of what it finds."""
+    if app.builder.format != "html":
+        return
+    static = Path(app.outdir, "_static")
+    fonts = "output/chtml/fonts/woff-v2"
+    copytree(MATHJAX / fonts, static / "mathjax" / fonts, dirs_exist_ok=True)
+    parts = mathjax_parts(app.config.mathjax3_config["tex"]["packages"])
+    script = ";\n".join((MATHJAX / f"{part}.js").read_text(encoding="utf-8") for part in parts)
+    (static / "mathjax/mathjax.js").write_text(script, encoding="utf-8")
+    for name, source in page_files().items():
+        target = static / "widgets" / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        copyfile(source, target)
+
+
+def drop_unused_files(app, _exception):
+    """The frame, icons and translations of the theme, which no page asks for: 8 MB."""
+    for name in ("images", "locales", "scripts", "styles", "vendor"):
+        rmtree(Path(app.outdir, "_static", name), ignore_errors=True)
+
+
+def widgets_on(body):
+    """The names of the widgets in a page, each once.
+
+    >>> widgets_on('<div data-afm="scale_lab"></div><div data-afm="scale_lab"></div>')
+    ['scale_lab']
+    """
+    return sorted(set(re.findall(r'data-afm="(\w+)"', body)))
+
+
+def buttons(here, stem, root):
+    """The row below a chapter's title: run it in Colab, or take the notebook home."""
+    return (
+        f'<p class="run-row"><a class="button" href="{here.colab(stem)}">Open in Colab</a>'
+        f'<a class="button" href="{root}colab/{stem}.ipynb" download>Download notebook</a></p>'
+    )
+
+
+def card(book, title, description, here, url):
+    """The <meta> tags that search engines and links in messages show."""
+    properties = {
+        "og:type": "article",
+        "og:site_name": book,
+        "og:title": title,
+        "og:description": description,
+        "og:url": url,
+        "og:image": f"{here.site}_static/card.png",
+        "og:image:alt": "A small heat map of attention weights beside the book's title",
+    }
+    tags = [f'<meta property="{name}" content="{escape(value)}">' for name, value in properties.items()]
+    tags += [f'<meta name="description" content="{escape(description)}">']
+    tags += ['<meta name="twitter:card" content="summary_large_image">']
+    return "\n".join(tags)
+
+
+def tidy(body):
+    """No label hides the words on the page, lists hold list items, an empty corner heads nothing, ids are used once."""
+    body = body.replace('<summary aria-label="Toggle hidden content">', "<summary>")
+    body = body.replace(' role="doc-biblioentry"', ' role="listitem"')
+    body = body.replace('<th class="head"><p></p></th>', "<td></td>")
+    return re.sub(r' id="(exercise|solution)-content"', "", body)
+
+
+def page(app, pagename, templatename, context, doctree):
+    """Everything that depends on the page: its widgets, its buttons, its description."""
+    here, body = address(app.srcdir), context.get("body", "")
+    root = context["pathto"]("", 1).removesuffix("#")
+    app.add_css_file("widgets/base.css")
+    files = page_files()
+    names = widgets_on(body)
+    for name in names:
+        if f"{name}.css" in files:
+            app.add_css_file(f"widgets/{name}.css")
+    if names:
+        app.add_js_file("widgets/host.js", type="module")
+    context["css_files"] = [
+        css for css in context["css_files"] if css.filename in STYLES or css.filename.startswith("_static/widgets/")
+    ]
+    unused = UNUSED_SCRIPTS if 'class="math' in body else UNUSED_SCRIPTS | {"_static/mathjax/mathjax.js"}
+    context["script_files"] = [js for js in context["script_files"] if js.filename not in unused]
+
+    body = tidy(body)
+    if pagename.startswith("chapters/"):
+        body = body.replace("</h1>", "</h1>" + buttons(here, Path(pagename).name, root), 1)
+    context["body"] = body
+
+    metadata = context.get("meta") or {}
+    if doctree and not metadata.get("description"):
+        log.warning("the page needs a description, in its front matter or the notebook's metadata", location=pagename)
+    description = metadata.get(
+        "description", "An interactive textbook on attention, from word vectors to the Transformer."
+    )
+    title = app.env.titles[pagename].astext() if doctree else app.config.html_title
+    context["card"] = card(app.config.html_title, title, description, here, f"{here.site}{pagename}.html")
+    context["here"], context["site_path"] = here, urlsplit(here.site).path
+
+
+def setup(app):
+    for name in ROLES:
+        app.add_role(name, coloured(name))
+    app.add_directive("widget", Widget)
+    app.add_directive("scale", Scale)
+    app.add_post_transform(Dropdowns)
+    app.connect("config-inited", configure)
+    app.connect("builder-inited", copy_files)
+    app.connect("env-check-consistency", number_exercises)
+    app.connect("build-finished", drop_unused_files)
+    app.connect("html-page-context", page, priority=900)  # after the theme has put its files on the page
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

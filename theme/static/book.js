@@ -1,0 +1,67 @@
+// The few things of the frame that need a script: colours, the drawer of chapters, the place on the page.
+const html = document.documentElement;
+const themeButton = document.getElementById("theme-button");
+const system = matchMedia("(prefers-color-scheme: dark)");
+const paper = matchMedia("print");
+let theme = html.dataset.theme;
+
+function chosenTheme() {
+  try { return localStorage.getItem("theme"); } catch { return null; } // storage may be switched off
+}
+
+function showTheme() {
+  html.dataset.theme = paper.matches ? "light" : theme;
+  themeButton.setAttribute("aria-pressed", String(theme === "dark"));
+}
+
+themeButton.addEventListener("click", () => {
+  theme = theme === "dark" ? "light" : "dark";
+  try { localStorage.setItem("theme", theme); } catch { /* it holds for this page */ }
+  showTheme();
+});
+system.addEventListener("change", () => {
+  theme = chosenTheme() ?? (system.matches ? "dark" : "light");
+  showTheme();
+});
+paper.addEventListener("change", showTheme);
+showTheme();
+
+const drawer = document.getElementById("book-chapters");
+const drawerButton = document.getElementById("drawer-button");
+
+function openDrawer(open) {
+  drawerButton.setAttribute("aria-expanded", String(open));
+  drawer.classList.toggle("open", open);
+}
+
+drawerButton.addEventListener("click", () => openDrawer(!drawer.classList.contains("open")));
+document.addEventListener("click", (event) => {
+  if (!drawer.contains(event.target) && !drawerButton.contains(event.target)) openDrawer(false);
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && drawer.classList.contains("open")) { openDrawer(false); drawerButton.focus(); }
+  if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey)) {
+    event.preventDefault();
+    document.querySelector(".find input").focus();
+  }
+});
+
+// The section being read is marked in the contents of the page.
+const links = new Map([...document.querySelectorAll(".outline a[href^='#']")].map((a) => [a.hash.slice(1), a]));
+const sections = [...document.querySelectorAll("article section[id]")].filter((section) => links.has(section.id));
+const reading = new Set();
+const watcher = new IntersectionObserver((entries) => {
+  for (const { target, isIntersecting } of entries) reading[isIntersecting ? "add" : "delete"](target);
+  const current = sections.findLast((section) => reading.has(section));
+  for (const [id, link] of links) link.toggleAttribute("aria-current", id === current?.id);
+}, { rootMargin: "-15% 0px -80% 0px" });
+for (const section of sections) watcher.observe(section);
+
+// Whatever scrolls sideways can be reached and scrolled with the keyboard.
+const wide = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
+    else target.removeAttribute("tabindex");
+  }
+});
+for (const box of document.querySelectorAll("pre, div.math, .pst-scrollable-table-container, .cell_output > .output")) wide.observe(box);
