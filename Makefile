@@ -35,7 +35,7 @@ notebooks: setup                        ## run the chapters and store what they 
 	$(BIN)/attnbook run $(CHAPTERS)
 
 bench: setup                            ## ours against its peers, as ratios
-	$(BIN)/python benchmarks/run.py
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.run
 
 clean:                                  ## back to a fresh checkout
 	rm -rf .venv _build .pytest_cache .ruff_cache .hypothesis
