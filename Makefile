@@ -19,6 +19,7 @@ setup: .venv/ready                      ## everything pinned, in .venv
 
 book: setup                             ## the site, in _build/html; a warning is an error
 	$(BIN)/attnbook address
+	rm -rf _build # Sphinx does not notice what changed in theme/
 	$(BIN)/jupyter-book build -W -n --keep-going -q .
 	$(BIN)/attnbook site $(SITE)
 
@@ -29,7 +30,7 @@ serve: book                             ## the book in your browser
 test: book                              ## lint, units, notebooks as stored, the site in a browser
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pytest -q -n 2 --dist loadfile --nbval src tests $(CHAPTERS)
+	OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist loadfile --nbval src tests $(CHAPTERS)
 
 notebooks: setup                        ## run the chapters and store what they print
 	$(BIN)/attnbook run $(CHAPTERS)

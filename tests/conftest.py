@@ -7,7 +7,8 @@ from hypothesis import settings
 from attnbook import seed_everything
 
 torch.set_num_threads(1)
-settings.register_profile("book", deadline=None, derandomize=True, database=None)  # slow machines, same cases every time
+# slow machines, and the same cases every time
+settings.register_profile("book", deadline=None, derandomize=True, database=None)
 settings.load_profile("book")
 
 

@@ -30,7 +30,7 @@ def thorough_test(function):
 
 
 RIGHT = [(check.attention, attention), (check.attention, loops), (check.softmax_jacobian, jacobian)]
-RIGHT += [(check.attention_test, thorough_test)]
+RIGHT += [(check.attention_test, thorough_test), (check.attention_test, lambda f: torch.tensor(thorough_test(f)))]
 
 
 @pytest.mark.parametrize(("judge", "answer"), RIGHT)
@@ -44,9 +44,8 @@ def test_right_answers_are_correct(judge, answer):
 def test_every_known_mistake_is_found_and_named(name):
     verdict = check.attention(check.WRONG_ATTENTION[name])
     assert not verdict
-    assert "first wrong cell (query, " in verdict.message
-    if "NaN" not in name:
-        assert f"(your function {name})" in verdict.message
+    assert "weights: first wrong cell (query, key) = " in verdict.message
+    assert f"(your function {name})" in verdict.message
 
 
 def no_function(*_): ...
@@ -66,6 +65,30 @@ def mutates(q, k, v, mask=None):
     return weights @ v, weights
 
 
+def scores_only(q, k, v, mask=None):
+    return q @ k.mT
+
+
+def swapped(*inputs):
+    return attention(*inputs)[::-1]
+
+
+def half_the_output(*inputs):
+    output, weights = attention(*inputs)
+    return output / 2, weights
+
+
+def hard_coded_scale(q, k, v, mask=None):
+    weights = masked_softmax(q @ k.mT / 2, mask)
+    return weights @ v, weights
+
+
+def not_normalised(q, k, v, mask=None):
+    powers = (q @ k.mT / q.shape[-1] ** 0.5).exp()
+    weights = powers if mask is None else powers * mask
+    return weights @ v, weights
+
+
 def lazy_test(function):
     q, k, v = torch.randn(3, 3, 64) * 1e3
     return torch.allclose(function(q, k, v)[0], attention(q, k, v)[0])
@@ -74,22 +97,18 @@ def lazy_test(function):
 @pytest.mark.parametrize(
     ("judge", "answer", "words"),
     [
-        (check.attention, no_function, "not written yet"),
+        (check.attention, no_function, "not written yet: your function returned nothing"),
         (check.attention, raises, "your function raised TypeError: unsupported"),
         (check.attention, leaves, "your function raised SystemExit"),
         (check.attention, mutates, "changed its argument 1; work on a copy"),
-        (
-            check.attention,
-            lambda q, k, v, mask=None: q @ k.mT,
-            "return two tensors, output and weights; got a tensor of shape",
-        ),
-        (check.attention, lambda *a: (1, 2), "one query, two keys: output: expected a tensor, got int"),
-        (check.attention, lambda *a: attention(*a)[::-1], r"output: expected shape (1, 1), got (1, 2)"),
-        (
-            check.attention,
-            lambda *a: tuple(x * 1.01 for x in attention(*a)),
-            "(query, v) = (0, 0): expected 11.9557, got 12.0753",
-        ),
+        (check.attention, scores_only, "return two tensors, output and weights; got a tensor of shape (1, 2)"),
+        (check.attention, lambda *a: (1, 2), "one query, two keys: weights: expected a tensor, got int"),
+        (check.attention, swapped, "one query, two keys: return the output first, then the weights"),
+        (check.attention, lambda *a: (attention(*a)[0], torch.ones(2)), "weights: expected shape (1, 2), got (2,)"),
+        (check.attention, half_the_output, "output: first wrong cell (query, v) = (0, 0): expected 12.3"),
+        (check.attention, half_the_output, "(the weights are right; mix the values)"),
+        (check.attention, hard_coded_scale, "expected 0.7604, got 0.7311"),
+        (check.attention, not_normalised, "(row 0 of your weights adds up to 4.17)"),
         (check.softmax_jacobian, no_function, "not written yet"),
         (
             check.softmax_jacobian,
@@ -97,6 +116,8 @@ def lazy_test(function):
             "M=2: first wrong cell (weight, score) = (0, 0): expected 0.2500, got 0.5000",
         ),
         (check.softmax_jacobian, lambda p: p, "M=2: expected shape (2, 2), got (2,)"),
+        (check.softmax_jacobian, lambda p: torch.diag(p - p * p), "got 0.0000 (the diagonal is right)"),
+        (check.softmax_jacobian, lambda p: -jacobian(p), "(the sign is wrong)"),
         (check.attention_test, no_function, "not written yet"),
         (check.attention_test, lambda f: False, "your test rejects the right function"),
         (check.attention_test, lambda f: True, f"catches 0 of {len(check.WRONG_ATTENTION)} wrong functions"),
@@ -116,3 +137,8 @@ def test_checks_leave_the_random_generator_alone():
     after = torch.rand(1)
     torch.manual_seed(3)
     assert torch.equal(after, torch.rand(1))
+
+
+def test_only_a_mistake_that_explains_everything_is_named():
+    for answer in (hard_coded_scale, half_the_output):
+        assert "your function" not in check.attention(answer).message

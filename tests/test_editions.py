@@ -154,6 +154,13 @@ def test_plain_markdown(myst, want):
     assert plain().convert(myst) == want
 
 
+def test_formulas_wear_the_light_colours(tmp_path):
+    css = tmp_path / "base.css"
+    css.write_text(":root { --attn-key: #b00058; }\nhtml[data-theme=dark] { --attn-key: #ff8fb8; }")
+    config = {"sphinx": {"config": {"mathjax3_config": {"tex": {"macros": {"K": r"\class{attn-key}{K}"}}}}}}
+    assert Formulas.read(config, css).expand(r"\K") == r"{\color{#b00058}{K}}"
+
+
 def test_bibliography_lists_what_was_cited():
     page = plain()
     page.convert("{cite}`goedel` and {cite:t}`bahdanau2015`")

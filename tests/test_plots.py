@@ -39,3 +39,10 @@ def test_the_scale_runs_from_light_to_dark_in_even_steps():
     assert light[0] > 0.9
     assert light[-1] < 0.2
     assert {to_hex(c) for c in (plots.QUERY, plots.KEY, plots.VALUE)} == {plots.QUERY, plots.KEY, plots.VALUE}
+
+
+def test_a_figures_text_tells_its_data():
+    left, right = plots.axes(2)
+    left.plot([1, 2, 3], [1.0, 20.0, 3.0], label="up and down")
+    plots.heatmap(torch.tensor([[0.25, 0.75]]), ["a"], ["x", "y"], ax=right)
+    assert repr(left.figure) == "<Figure: up and down 1 to 3, mean 8 of 3; cells 0.25 to 0.75, mean 0.5 of 2>"

@@ -78,7 +78,7 @@ def test_exercises_count_from_one_in_each_chapter(book):
         "chapters/11_heads": {"exercise": {"c": (3,)}, "figure": {"d": (1,)}},
         "notation": {"exercise": {"e": (4,)}},
     }
-    book.number_exercises(None, SimpleNamespace(toc_fignumbers=numbers))
+    book.number_by_chapter(None, SimpleNamespace(toc_fignumbers=numbers))
     assert numbers["chapters/05_dots"]["exercise"] == {"a": (5, 1), "b": (5, 2)}
     assert numbers["chapters/11_heads"] == {"exercise": {"c": (11, 1)}, "figure": {"d": (1,)}}
     assert numbers["notation"]["exercise"] == {"e": (1,)}
@@ -106,3 +106,9 @@ def test_labels_do_not_hide_the_words_on_a_summary(book):
 
 def test_no_two_exercises_share_an_id(book):
     assert book.tidy('<section id="exercise-content"><p id="a">') == '<section><p id="a">'
+
+
+def test_a_formula_keeps_its_comma(book):
+    formula = '<span class="math notranslate nohighlight">\\(d\\)</span>'
+    assert book.tidy(f"{formula}, then") == f'<span class="unbroken">{formula},</span> then'
+    assert book.tidy(f"{formula} then") == f"{formula} then"

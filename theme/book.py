@@ -90,12 +90,13 @@ def raw(html):
     return nodes.raw("", html, format="html")
 
 
-def number_exercises(app, env):
-    """Exercise 5.2 is the second of chapter 5 (Sphinx would count through the whole book)."""
-    for page, numbers in env.toc_fignumbers.items():
+def number_by_chapter(app, env):
+    """Exercise 5.2 is the second of chapter 5, and so are equation and figure 5.2 (Sphinx would count on and on)."""
+    for page, kinds in env.toc_fignumbers.items():
         chapter = re.match(r"chapters/0?(\d+)_", page)
-        for count, label in enumerate(numbers.get("exercise", ()), start=1):
-            numbers["exercise"][label] = (int(chapter[1]), count) if chapter else (count,)
+        for numbers in kinds.values():
+            for count, label in enumerate(numbers, start=1):
+                numbers[label] = (int(chapter[1]), count) if chapter else (count,)
 
 
 def configure(app, config):
@@ -171,12 +172,17 @@ def card(book, title, description, here, url):
     return "\n".join(tags)
 
 
+# An inline formula and the punctuation after it: a browser would break the line between the two.
+FORMULA_AND_STOP = re.compile(r'(<span class="math [^>]*>[^<]*</span>[.,;:!?)]+)')
+
+
 def tidy(body):
     """No label hides the words on the page, lists hold list items, an empty corner heads nothing, ids are used once."""
     body = body.replace('<summary aria-label="Toggle hidden content">', "<summary>")
     body = body.replace(' role="doc-biblioentry"', ' role="listitem"')
     body = body.replace('<th class="head"><p></p></th>', "<td></td>")
-    return re.sub(r' id="(exercise|solution)-content"', "", body)
+    body = re.sub(r' id="(exercise|solution)-content"', "", body)
+    return FORMULA_AND_STOP.sub(r'<span class="unbroken">\1</span>', body)
 
 
 def page(app, pagename, templatename, context, doctree):
@@ -221,7 +227,7 @@ def setup(app):
     app.add_post_transform(Dropdowns)
     app.connect("config-inited", configure)
     app.connect("builder-inited", copy_files)
-    app.connect("env-check-consistency", number_exercises)
+    app.connect("env-check-consistency", number_by_chapter)
     app.connect("build-finished", drop_unused_files)
     app.connect("html-page-context", page, priority=900)  # after the theme has put its files on the page
     return {"parallel_read_safe": True, "parallel_write_safe": True}

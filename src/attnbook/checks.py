@@ -1,9 +1,10 @@
 """Checks for the practice exercises: they say what broke, call a stub "not written yet", and never raise.
 
 >>> from attnbook import check
->>> def my_softmax_jacobian(weights): ...
+>>> def my_softmax_jacobian(weights_M):
+...     return None  # your code
 >>> check.softmax_jacobian(my_softmax_jacobian)
-not written yet
+not written yet: your function returned nothing
 """
 
 from collections.abc import Callable
@@ -37,10 +38,6 @@ class _Wrong(Exception):
     """What broke, in a sentence."""
 
 
-class _Unwritten(Exception):
-    """The answer is still the stub."""
-
-
 def exercise(check: Callable[[Callable], None]) -> Callable[[Callable], Verdict]:
     """Turn a function that raises `_Wrong` into a check that returns a verdict."""
 
@@ -48,8 +45,6 @@ def exercise(check: Callable[[Callable], None]) -> Callable[[Callable], Verdict]
     def judged(answer: Callable) -> Verdict:
         try:
             check(answer)
-        except _Unwritten:
-            return Verdict(False, "not written yet")
         except _Wrong as wrong:
             return Verdict(False, str(wrong))
         return Verdict(True, "correct")
@@ -60,14 +55,15 @@ def exercise(check: Callable[[Callable], None]) -> Callable[[Callable], Verdict]
 @exercise
 def attention(answer: Attention) -> None:
     """`answer(q_LK, k_MK, v_MV, mask_LM=None)` returns what `attnbook.attention` returns."""
-    for case, inputs in _ATTENTION_CASES.items():
-        got = _call(answer, *inputs)
+    answers = {case: _call(answer, *inputs) for case, inputs in _ATTENTION_CASES.items()}
+    for case, got in answers.items():
+        output, weights = book_attention(*_ATTENTION_CASES[case])
         if not isinstance(got, tuple) or len(got) != 2:
             raise _Wrong(f"{case}: return two tensors, output and weights; got {_describe(got)}")
-        for name, mine, book in zip(("output", "weights"), got, book_attention(*inputs), strict=True):
-            _compare(
-                f"{case}: {name}", mine, book, _confusion(got, inputs), ("query", "key" if name == "weights" else "v")
-            )
+        if [_shape(x) for x in got] == [weights.shape, output.shape] != [output.shape, weights.shape]:
+            raise _Wrong(f"{case}: return the output first, then the weights")
+        _compare(f"{case}: weights", got[1], weights, ("query", "key"), lambda got=got: _mistake(answers, got[1]))
+        _compare(f"{case}: output", got[0], output, ("query", "v"), lambda: "the weights are right; mix the values")
 
 
 @exercise
@@ -77,15 +73,15 @@ def softmax_jacobian(answer: Callable[[Tensor], Tensor]) -> None:
         scores = torch.tensor(scores)
         want = torch.autograd.functional.jacobian(lambda x: x.softmax(-1), scores)
         got = _call(answer, scores.softmax(-1))
-        _compare(f"M={len(scores)}", got, want, "", ("weight", "score"))
+        _compare(f"M={len(scores)}", got, want, ("weight", "score"), lambda got=got, want=want: _diagonal(got, want))
 
 
 @exercise
 def attention_test(answer: Callable[[Attention], bool]) -> None:
     """`answer(function)` is True for `attnbook.attention` and False for each of `WRONG_ATTENTION`."""
-    if _call(answer, book_attention) is not True:
+    if not _accepts(answer, book_attention):
         raise _Wrong("your test rejects the right function: it must return True for attnbook.attention")
-    fooled = [name for name, wrong in WRONG_ATTENTION.items() if _passes(answer, wrong)]
+    fooled = [name for name, wrong in WRONG_ATTENTION.items() if _notices_nothing(answer, wrong)]
     if fooled:
         caught = f"{len(WRONG_ATTENTION) - len(fooled)} of {len(WRONG_ATTENTION)} wrong functions"
         raise _Wrong(f"your test catches {caught}; it is fooled by one that {fooled[0]}")
@@ -117,6 +113,9 @@ WRONG_ATTENTION: dict[str, Attention] = {
         lambda s, d, m: (s / d**0.5).softmax(-1) * m
     ),
     "fills masked scores with 0": _attention_from(lambda s, d, m: (s * m / d**0.5).softmax(-1)),
+    "spreads its weights evenly where a query has nothing to attend to": _attention_from(
+        lambda s, d, m: (s / d**0.5).masked_fill(~m, -1e9).softmax(-1)
+    ),
     "gives NaN where a query has nothing to attend to": _attention_from(
         lambda s, d, m: (s / d**0.5).masked_fill(~m, -torch.inf).softmax(-1)
     ),
@@ -128,7 +127,7 @@ def _attention_cases() -> dict[str, tuple]:
     q, k, v = (torch.randn(*shape, generator=draw) for shape in ((3, 4), (5, 4), (5, 2)))
     empty_row = causal(3, 5) & torch.tensor([[True], [False], [True]])
     return {
-        "one query, two keys": (torch.tensor([[2.0, 0.0]]), torch.eye(2), torch.tensor([[10.0], [20.0]])),
+        "one query, two keys": (torch.tensor([[2.0, 0.0, 1.0]]), torch.eye(2, 3), torch.tensor([[10.0], [20.0]])),
         "L=3, M=5": (q, k, v),
         "with a causal mask": (q, k, v, causal(3, 5)),
         "a query with nothing to attend to": (q, k, v, empty_row),
@@ -145,43 +144,64 @@ def _call(answer: Callable, *inputs):
         got = answer(*copies)
     except (Exception, SystemExit) as error:
         raise _Wrong(f"your function raised {type(error).__name__}: {error}") from error
-    if got is None or got is ...:
-        raise _Unwritten
+    if got is None:
+        raise _Wrong("not written yet: your function returned nothing")
     for position, (copy, original) in enumerate(zip(copies, inputs, strict=True), start=1):
         if isinstance(original, Tensor) and not torch.equal(copy, original):
             raise _Wrong(f"your function changed its argument {position}; work on a copy")
     return got
 
 
-def _passes(test: Callable[[Attention], bool], function: Attention) -> bool:
+def _accepts(test: Callable[[Attention], bool], function: Attention) -> bool:
+    return bool(_call(test, function))
+
+
+def _notices_nothing(test: Callable[[Attention], bool], function: Attention) -> bool:
     try:
-        return bool(_call(test, function))
+        return _accepts(test, function)
     except _Wrong:  # a test that raises has noticed
         return False
 
 
-def _compare(where: str, got: object, want: Tensor, hint: str, axes: tuple[str, str]) -> None:
+def _compare(where: str, got: object, want: Tensor, axes: tuple[str, str], hint: Callable[[], str]) -> None:
     if not isinstance(got, Tensor):
         raise _Wrong(f"{where}: expected a tensor, got {_describe(got)}")
     if got.shape != want.shape:
         raise _Wrong(f"{where}: expected shape {tuple(want.shape)}, got {tuple(got.shape)}")
-    wrong = ~torch.isclose(got.to(want.dtype), want, rtol=1e-4, atol=1e-5)
+    wrong = ~_close(got, want)
     if wrong.any():
         cell = tuple(wrong.nonzero()[0].tolist())
         found = f"expected {want[cell]:.4f}, got {got[cell]:.4f}"
-        raise _Wrong(f"{where}: first wrong cell ({', '.join(axes)}) = {cell}: {found}{hint}")
+        why = f" ({hint()})" if hint() else ""
+        raise _Wrong(f"{where}: first wrong cell ({', '.join(axes)}) = {cell}: {found}{why}")
 
 
-def _confusion(got: tuple, inputs: tuple) -> str:
-    """Which known mistake gives just these weights."""
-    mine = got[1]
+def _mistake(answers: dict[str, tuple], weights: Tensor) -> str:
+    """Which known mistake gives just these weights in every case, or else a row that doesn't add up."""
     for name, wrong in WRONG_ATTENTION.items():
-        theirs = wrong(*inputs)[1]
-        same_kind = isinstance(mine, Tensor) and mine.shape == theirs.shape
-        if same_kind and torch.allclose(mine.to(theirs.dtype), theirs, rtol=1e-4, atol=1e-5, equal_nan=True):
-            return f" (your function {name})"
-    return ""
+        theirs = {case: wrong(*inputs)[1] for case, inputs in _ATTENTION_CASES.items()}
+        if all(
+            _shape(got[1]) == theirs[case].shape and _close(got[1], theirs[case]).all() for case, got in answers.items()
+        ):
+            return f"your function {name}"
+    total = weights.sum(-1)
+    row = int((total - 1).abs().argmax())
+    return f"row {row} of your weights adds up to {total[row]:.2f}" if abs(total[row] - 1) > 1e-3 else ""
+
+
+def _diagonal(got: Tensor, want: Tensor) -> str:
+    if _close(got.diagonal(), want.diagonal()).all():
+        return "the diagonal is right"
+    return "the sign is wrong" if _close(-got, want).all() else ""
+
+
+def _close(got: Tensor, want: Tensor) -> Tensor:
+    return torch.isclose(got.to(want.dtype), want, rtol=1e-4, atol=1e-5, equal_nan=True)
+
+
+def _shape(value: object) -> torch.Size | None:
+    return value.shape if isinstance(value, Tensor) else None
 
 
 def _describe(value: object) -> str:
-    return f"a tensor of shape {tuple(value.shape)}" if isinstance(value, Tensor) else f"{type(value).__name__}"
+    return f"a tensor of shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__

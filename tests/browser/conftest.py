@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import sync_playwright
 
-from .pages import DESKTOP, SITE
+from .pages import DESKTOP, SITE, built
 
 FOLDER = "/some/book/"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -47,9 +47,7 @@ class Server(SimpleHTTPRequestHandler):
 @pytest.fixture(scope="package")
 def home():
     """The address of the site's first folder."""
-    if not (SITE / "index.html").is_file():
-        pytest.fail("The site is not built. `make book` builds it into _build/html; `make test` does both.")
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Server, directory=SITE)) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Server, directory=built("."))) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}{FOLDER}"
         server.shutdown()
@@ -118,6 +116,6 @@ def visit(browser, home):
     yield visitor
     for context in visitor.contexts:
         context.close()
-    assert not visitor.complaints, "The pages must load in silence and from their own host, but:\n" + "\n".join(
-        visitor.complaints
-    )
+    if visitor.complaints:
+        said = "\n".join(visitor.complaints)
+        pytest.fail(f"A page must load in silence and from its own host, but:\n{said}", pytrace=False)

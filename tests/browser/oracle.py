@@ -51,7 +51,7 @@ def attention_heatmap(widget) -> dict[str, Tensor]:
         sees[:, widget.length :] = False
     if widget.mask == "paint":
         for i, j in widget.blocked:
-            sees[i, j] = False
+            sees[i : i + 1, j : j + 1] = False  # a slice: words may be gone that once were blocked
     scores = q @ k.T
     scaled = scores / {"none": 1, "sqrt": q.shape[-1] ** 0.5, "d": q.shape[-1]}[widget.scale] / widget.temperature
     masked = scaled.masked_fill(~sees, -torch.inf)

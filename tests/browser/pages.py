@@ -4,6 +4,7 @@ import json
 from functools import cache
 from pathlib import Path
 
+import pytest
 from bs4 import BeautifulSoup
 from playwright.sync_api import Page, expect
 
@@ -18,9 +19,18 @@ CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
 
 
+def built(path: str) -> Path:
+    """A file of the built site; without a site, the test fails and says how to get one."""
+    if not (SITE / "index.html").is_file():
+        pytest.fail(
+            "The site is not built. `make book` builds it into _build/html; `make test` does both.", pytrace=False
+        )
+    return SITE / path
+
+
 @cache
 def soup(path: str) -> BeautifulSoup:
-    return BeautifulSoup((SITE / path).read_text(encoding="utf-8"), "html.parser")
+    return BeautifulSoup(built(path).read_text(encoding="utf-8"), "html.parser")
 
 
 def settle(page: Page) -> Page:

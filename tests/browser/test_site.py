@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from attnbook.editions.address import address
 
-from .pages import CHAPTERS, PAGES, ROOT, SITE, settle, soup
+from .pages import CHAPTERS, PAGES, ROOT, SITE, built, settle, soup
 
 HERE = address(ROOT)
 NOT_FOUND = "404.html"  # shown for any missing address: it has no address of its own, so no canonical one and no card
@@ -154,7 +154,7 @@ def test_buttons_of_a_chapter(visit, chapter):
     notebook = nbformat.reads(download.value.path().read_text(encoding="utf-8"), as_version=4)
     nbformat.validate(notebook)
     (wheel,) = re.findall(rf"{re.escape(HERE.site)}(\S+\.whl)", json.dumps(notebook))
-    assert "attnbook/widgets/core.js" in zipfile.ZipFile(SITE / wheel).namelist()
+    assert "attnbook/widgets/core.js" in zipfile.ZipFile(built(wheel)).namelist()
 
 
 # ---- what a reader does ----

@@ -3,6 +3,7 @@ import { asset, body, choice, dot, element, follower, grid, number, put, SCALES,
 const TEXT = {
   en: {
     tokens: "Words (up to 10)",
+    tooMany: "Only the first ten words are used.",
     unknown: (list) => `Not among the 4,000 words: ${list.join(", ")}. An unknown word gets the zero vector: it asks for nothing.`,
     mask: "Mask",
     masks: { none: "none", padding: "padding", causal: "causal", paint: "paint" },
@@ -17,8 +18,9 @@ const TEXT = {
     asks: (word) => [word, " asks"],
     key: "key",
     score: "q·k",
-    scaled: "scaled",
+    masked: "masked",
     weight: "weight",
+    value: "value",
     output: "output = Σ weight × value",
     empty: "Nothing to attend to: all weights and the output are zero.",
   },
@@ -73,18 +75,22 @@ async function render({ model, el }) {
   const known = ownVectors ? null : vocabulary(await asset(model, "vocabulary"));
 
   const field = element("input", { type: "text", autocomplete: "off", spellcheck: "false" });
+  let tooMany = false;
   field.addEventListener("change", () => {
-    const tokens = field.value.split(/\s+/).filter(Boolean).slice(0, MOST);
-    if (tokens.length) put(model, { tokens, blocked: [], query: Math.min(model.get("query"), tokens.length - 1) });
-    else field.value = model.get("tokens").join(" ");
+    const typed = field.value.match(/[\p{L}\p{N}'’-]+/gu) ?? model.get("tokens");
+    const tokens = typed.slice(0, MOST);
+    const asker = model.get("tokens")[model.get("query")];
+    tooMany = typed.length > MOST;
+    put(model, { tokens, blocked: [], query: Math.max(tokens.indexOf(asker), 0) });
+    field.value = tokens.join(" ");
   });
   const typing = element("div", { class: "ab-control ab-tokens" }, element("label", {}, say.tokens, field));
   typing.hidden = ownVectors;
-  const length = slider(model, life, { trait: "length", label: say.length, values: Array.from({ length: MOST + 1 }, (_, n) => n) });
+  const length = slider(model, life, { trait: "length", label: say.length, with: ["tokens"], values: () => [...Array(model.get("tokens").length + 1).keys()] });
   const hint = element("p", { class: "ab-hint" });
   const picture = element("div", { class: "ab-scroll" });
   const row = element("div", { class: "ab-row" });
-  body(el, "heatmap",
+  const root = body(el, "heatmap",
     element("div", { class: "ab-picture" }, typing, choice(model, life, { trait: "stage", label: say.stage, options: say.stages }), picture, hint),
     element("div", { class: "ab-controls" },
       choice(model, life, { trait: "mask", label: say.mask, options: say.masks }),
@@ -112,19 +118,24 @@ async function render({ model, el }) {
       press: (i, j, first) => { if (model.get("mask") === "paint") paint(i, j, first); },
     });
     picture.replaceChildren(table.node);
-    answers = tokens.map((token) => {
-      const [score, scaled, weight] = [1, 2, 3].map(() => element("td"));
+    root.classList.toggle("ab-long", tokens.length > 6);
+    const values = model.get("v_LV"); // short enough to show, where they are given
+    answers = tokens.map((token, j) => {
+      const [score, masked, weight] = [1, 2, 3].map(() => element("td"));
       const bar = element("td", { class: "ab-bar", "aria-hidden": "true" }, element("i"));
-      return { node: element("tr", {}, element("th", { scope: "row", class: "attn-key" }, token), score, scaled, weight, bar), score, scaled, weight, bar };
+      const value = ownVectors ? [element("td", { class: "attn-value" }, values[j].join(", "))] : [];
+      return { node: element("tr", {}, element("th", { scope: "row", class: "attn-key" }, token), score, masked, weight, bar, ...value), score, masked, weight, bar };
     });
     asker = element("span", { class: "attn-query" });
     const title = element("caption", {}, ...say.asks(asker));
-    const heads = [say.key, say.score, say.scaled, say.weight].map((text) => element("th", { scope: "col" }, text));
+    const heads = [say.key, say.score, say.masked, say.weight, "", ...(ownVectors ? [say.value] : [])];
     const { output } = compute(model, known);
     numbers = output[0].map(() => element("span", { class: "ab-number" }));
     note = element("p", { class: "ab-hint" }, say.empty);
     row.replaceChildren(
-      element("table", {}, title, element("thead", {}, element("tr", {}, ...heads, element("td"))), element("tbody", {}, ...answers.map((answer) => answer.node))),
+      element("table", {}, title, 
+        element("thead", {}, element("tr", {}, ...heads.map((text) => (text ? element("th", { scope: "col" }, text) : element("td"))))),
+        element("tbody", {}, ...answers.map((answer) => answer.node))),
       element("p", { class: "attn-value" }, say.output), element("div", { class: "ab-output" }, ...numbers), note);
   }
 
@@ -133,7 +144,7 @@ async function render({ model, el }) {
     if (table.heads.length !== tokens.length || table.heads.some((head, i) => head.textContent !== tokens[i])) build();
     const [mask, stage, query] = [model.get("mask"), model.get("stage"), Math.min(model.get("query"), tokens.length - 1)];
     const strangers = ownVectors ? [] : tokens.filter((token) => !known.has(token));
-    hint.textContent = strangers.length ? say.unknown(strangers) : mask === "paint" ? say.paint : "";
+    hint.textContent = [tooMany && say.tooMany, strangers.length && say.unknown(strangers), mask === "paint" && say.paint].filter(Boolean).join(" ");
     hint.hidden = !hint.textContent;
     length.hidden = mask !== "padding";
     table.node.classList.toggle("ab-paints", mask === "paint");
@@ -154,7 +165,7 @@ async function render({ model, el }) {
     asker.textContent = tokens[query];
     answers.forEach((answer, j) => {
       answer.score.textContent = short(steps.scores[query][j]);
-      answer.scaled.textContent = short(steps.masked[query][j]);
+      answer.masked.textContent = short(steps.masked[query][j]);
       answer.weight.textContent = number(steps.weights[query][j], 3);
       answer.bar.style.setProperty("--w", steps.weights[query][j]);
     });

@@ -56,15 +56,20 @@ export async function asset(model, name) {
 
 // ---- controls ----
 
-export function slider(model, life, { trait, label, values, show = String }) {
-  const input = element("input", { type: "range", min: 0, max: values.length - 1, step: 1 });
+// `values` may be a function of the model, which then also follows the traits named in `with`.
+export function slider(model, life, { trait, label, values, with: others = [], show = String }) {
+  const choices = () => (typeof values === "function" ? values() : values);
+  const input = element("input", { type: "range", min: 0, step: 1 });
   // Not an <output>: a label names the first control inside it. The value is hidden from the name, aria-valuetext says it.
   const output = element("span", { class: "ab-value", "aria-hidden": "true" });
   const node = element("div", { class: "ab-control" }, element("label", {}, `${label} `, output, input));
-  input.addEventListener("input", () => put(model, { [trait]: values[input.value] }));
-  life.follow([trait], () => {
-    const value = model.get(trait);
-    input.value = values.findIndex((x) => x >= value);
+  input.addEventListener("input", () => put(model, { [trait]: choices()[input.value] }));
+  life.follow([trait, ...others], () => {
+    const last = choices().length - 1;
+    const place = choices().findIndex((x) => x >= model.get(trait));
+    input.max = last;
+    input.value = place < 0 ? last : place;
+    const value = choices()[input.value];
     output.textContent = show(value);
     input.setAttribute("aria-valuetext", show(value));
   });

@@ -1,0 +1,288 @@
+"""The Python side of the widgets: traits, tables, what is put on a page, one module from many, and the colours."""
+
+import hashlib
+import json
+import re
+
+import pytest
+import torch
+from bs4 import BeautifulSoup
+from torch.testing import assert_close
+from traitlets import TraitError
+
+import attnbook.widgets
+from attnbook import attention, causal
+from attnbook.data import word_vectors
+from attnbook.widgets import AttentionHeatmap, ScaleLab, all_widgets
+from attnbook.widgets.base import DATA, HERE, Asset, BookWidget, one_module, page_files
+
+each_widget = pytest.mark.parametrize("kind", all_widgets(), ids=lambda kind: kind.__name__)
+NUMBERS = {"q_LK": [[1, 0], [0, 2]], "k_LK": [[1, 0], [1, 1]], "v_LV": [[10, 0, 3], [0, 10, 3]]}
+
+
+def parsed(widget):
+    return BeautifulSoup(widget.page_html(), "html.parser")
+
+
+def numbers(widget):
+    """The table of a widget, as numbers."""
+    rows = parsed(widget).select("table tr")[1:]
+    return torch.tensor([[float(cell.text) for cell in row.select("td")] for row in rows])
+
+
+# ---- traits ----
+
+
+def test_every_script_has_a_class():
+    names = {path.stem for path in HERE.glob("*.js")} - {"core", "host"}
+    assert {kind.name for kind in all_widgets()} == names
+    for name in names:
+        assert all((HERE / f"{name}.{suffix}").is_file() for suffix in ("py", "js", "css")), f"{name} is not a trio"
+    with pytest.raises(AttributeError, match=r"has no 'Heatmap'; it has AttentionHeatmap, "):
+        attnbook.widgets.Heatmap  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: AttentionHeatmap(""), r"'tokens' trait .* length 1 <= L <= 10, but a value of \[\]"),
+        (lambda: AttentionHeatmap("a " * 11), r"'tokens' trait .* length 1 <= L <= 10"),
+        (
+            lambda: AttentionHeatmap("a", mask="future"),
+            r"'mask' trait .* any of \['none', 'padding', 'causal', 'paint'\]",
+        ),
+        (lambda: AttentionHeatmap("a", query=-1), r"'query' trait .* not be less than 0"),
+        (
+            lambda: AttentionHeatmap("a b", q_LK=[[1]]),
+            r"one row for each of the 2 tokens; got \[1, 0, 0\].*word vectors",
+        ),
+        (lambda: ScaleLab(width=0), r"'width' trait .* not be less than 1"),
+        (lambda: ScaleLab(width=1025), r"'width' trait .* not be greater than 1024"),
+        (lambda: ScaleLab(seed="one"), r"'seed' trait .* expected an int"),
+    ],
+)
+def test_errors_teach(make, words):
+    with pytest.raises((TraitError, ValueError), match=words):
+        make()
+
+
+@each_widget
+def test_traits_are_inputs_never_results(kind):
+    """Whole numbers, short decimals, words and assets: nothing that differs between two processors."""
+    state = json.loads(parsed(kind()).script.string)
+    assert state.keys() == kind.inputs().keys()
+    assert len(json.dumps(state)) < 1000
+    assert not re.search(r"\d\.\d{4}", json.dumps(state))
+
+
+# ---- tables ----
+
+
+@pytest.mark.parametrize("mask", ["none", "padding", "causal", "paint"])
+@pytest.mark.parametrize("scale", ["none", "sqrt", "d"])
+def test_table_holds_the_weights(mask, scale):
+    tokens = ["the", "river", "bank", "zyzzyva"]
+    widget = AttentionHeatmap(tokens, mask=mask, scale=scale, temperature=2.0, length=2, blocked=[[1, 0], [9, 9]])
+    x = torch.stack([word_vectors().get(token, torch.zeros(16)) for token in tokens]).double()
+    sees = torch.ones(4, 4, dtype=torch.bool)
+    sees = {"none": sees, "padding": torch.arange(4) < 2, "causal": causal(4), "paint": sees.clone()}[mask]
+    if mask == "paint":
+        sees[1, 0] = False
+    divisor = {"none": 1, "sqrt": 4, "d": 16}[scale] * 2
+    weights = (x @ x.T / divisor).masked_fill(~sees, -torch.inf).softmax(-1)
+    assert_close(widget.attend()[1], weights)
+    assert_close(widget.attend()[0], weights @ x)
+    assert_close(numbers(widget), weights.float(), rtol=0, atol=0.00501)
+
+
+def test_table_of_given_numbers():
+    widget = AttentionHeatmap("a b", **NUMBERS)
+    output, weights = attention(*(torch.tensor(rows, dtype=torch.float64) for rows in NUMBERS.values()))
+    assert_close(widget.attend(), (output, weights))
+    assert_close(numbers(widget), weights.float(), rtol=0, atol=0.00501)
+
+
+def test_a_row_with_nothing_to_attend_to_is_zero():
+    output, weights = AttentionHeatmap("a b", mask="paint", blocked=[[0, 0], [0, 1]], **NUMBERS).attend()
+    assert (output[0] == 0).all()
+    assert (weights[0] == 0).all()
+
+
+def test_scale_lab_table_is_its_summary_and_shows_why_sqrt():
+    widget = ScaleLab(width=256)
+    assert_close(
+        numbers(widget), torch.tensor([list(row.values()) for row in widget.summary().values()]), rtol=0, atol=0.006
+    )
+    assert 14 < widget.summary()["none"]["spread of scores"] < 18  # √256
+    assert 0.9 < widget.summary()["√d"]["spread of scores"] < 1.1
+
+
+# ---- on a page, in a notebook ----
+
+
+@each_widget
+def test_page_html_is_the_same_each_time_and_lives_in_a_notebook(kind):
+    widget = kind()
+    assert widget.page_html() == kind().page_html()
+    bundle = widget._repr_mimebundle_()
+    data = bundle[0] if isinstance(bundle, tuple) else bundle
+    assert data.keys() >= {"application/vnd.jupyter.widget-view+json", "text/html", "text/plain"}
+    assert data["text/html"] == widget.page_html()
+    assert data["text/plain"] == repr(widget) == f"{kind.__name__}()"
+
+
+def test_words_cannot_become_html():
+    tokens = ["</script>", "<img src=x onerror=alert(1)>", "&lt;", '"']
+    page = parsed(AttentionHeatmap(tokens))
+    assert len(page.select("script")) == 1
+    assert not page.select("img")
+    assert json.loads(page.script.string)["tokens"] == tokens
+    assert [head.text for head in page.select("th[scope=row]")] == tokens
+
+
+def test_page_files_are_complete():
+    files = page_files()
+    assert {path.name for suffix in ("*.js", "*.css") for path in HERE.glob(suffix)} <= files.keys()
+    assert all(path.is_file() for path in files.values())
+    for name, path in files.items():
+        if path.suffix == ".js":
+            assert set(re.findall(r'from "\./(.+?)"', path.read_text("utf-8"))) <= files.keys(), name
+    for kind in all_widgets():
+        assert all(t.page_name in files for t in kind.inputs().values() if isinstance(t, Asset))
+
+
+def test_asset_is_its_file_and_is_named_by_its_content():
+    asset, data = AttentionHeatmap.inputs()["vocabulary"], (DATA / "words.bin").read_bytes()
+    assert AttentionHeatmap("a").vocabulary == data
+    assert asset.page_name == f"words.{hashlib.sha256(data).hexdigest()[:8]}.bin"
+    assert json.loads(parsed(AttentionHeatmap("a")).script.string)["vocabulary"] == asset.page_name
+
+
+def test_a_widget_without_a_table_says_so():
+    with pytest.raises(NotImplementedError, match=r"ScaleLab needs a table\(\)"):
+        BookWidget.table(ScaleLab())
+
+
+# ---- one module ----
+
+
+def write(folder, **modules):
+    for name, text in modules.items():
+        (folder / f"{name}.js").write_text(text)
+    return folder / "top.js"
+
+
+def test_one_module_holds_each_import_once(tmp_path):
+    """That it runs, and runs each module once, is tested in a browser."""
+    text = one_module(
+        write(
+            tmp_path,
+            top='import { a as b } from "./left.js";\nimport { c } from "./base.js";\nexport default { b, c };',
+            left='import { c } from "./base.js";\nexport const a = c;',
+            base="export async function c() {}",
+        )
+    )
+    assert not re.search(r"^\s*import\b", text, re.M)
+    assert re.findall(r"^const \$(\w+) = ", text, re.M) == ["base", "left"]
+    assert "const { a: b } = $left;" in text
+    assert "return { c };" in text
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'import * as d3 from "https://cdn.example/d3.js";',
+        'import { x } from "https://cdn.example/x.js";',
+        'import core from "./core.js";',
+        'import "./core.js";',
+        'const x = await import("./core.js");',
+        'export { x } from "./core.js";',
+        'export * from "./core.js";',
+        "export let x = 1;",
+        'import {\n  x,\n} from "./core.js";',
+    ],
+)
+def test_one_module_rejects_what_it_cannot_inline(tmp_path, line):
+    with pytest.raises(ValueError, match=r'top\.js: can\'t inline `.*`; write `import \{ a \} from "\./x\.js";`'):
+        one_module(write(tmp_path, top=f"{line}\nexport default {{}};", core="export const x = 1;"))
+
+
+@each_widget
+def test_what_a_notebook_loads_needs_nothing_else(kind):
+    assert not re.search(r"^\s*import\b", kind()._esm, re.M)
+    assert "--attn-query" in kind()._css, "the shared colours come along"
+
+
+# ---- colours: query, key and value stay apart for everyone; weights run along an even scale ----
+
+BLOCKS = re.findall(r"^(?::root|html\[data-theme)[^{]*\{(.*?)\}", (HERE / "base.css").read_text("utf-8"), re.M | re.S)
+VALUES = [dict(re.findall(r"--([\w-]+):\s*([^;]+);", block)) for block in BLOCKS]
+THEMES = {"light": VALUES[0], "dark": VALUES[0] | VALUES[1]}
+each_theme = pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)
+# Machado, Oliveira & Fernandes (2009), severity 1, for linear sRGB
+VISION = {
+    "normal": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+    "protan": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "deutan": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+    "tritan": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+}
+# Björn Ottosson's OKLab: linear sRGB to cone responses, their cube roots to L, a, b
+CONES = torch.tensor(
+    [
+        [0.4122214708, 0.5363325363, 0.0514459929],
+        [0.2119034982, 0.6806995451, 0.1073969566],
+        [0.0883024619, 0.2817188376, 0.6299787005],
+    ]
+)
+LAB = torch.tensor(
+    [
+        [0.2104542553, 0.7936177850, -0.0040720468],
+        [1.9779984951, -2.4285922050, 0.4505937099],
+        [0.0259040371, 0.7827717662, -0.8086757660],
+    ]
+)
+
+
+def linear(hexadecimal):
+    rgb = torch.tensor(list(bytes.fromhex(hexadecimal.removeprefix("#")))) / 255
+    return torch.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+
+
+def oklab(rgb):
+    return LAB @ (CONES @ rgb.clamp(0, 1)).pow(1 / 3)
+
+
+def luminance(rgb):
+    return (rgb @ torch.tensor([0.2126, 0.7152, 0.0722])).item()
+
+
+@each_theme
+@pytest.mark.parametrize("vision", VISION)
+def test_query_key_and_value_stay_apart(theme, vision):
+    eye = torch.tensor(VISION[vision], dtype=torch.float32)
+    seen = {role: oklab(eye @ linear(theme[f"attn-{role}"])) for role in ("query", "key", "value")}
+    for a, b in (("query", "key"), ("key", "value"), ("value", "query")):
+        apart = 100 * (seen[a] - seen[b]).norm().item()
+        assert apart >= 8, f"{a} and {b} are {apart:.1f} apart for {vision} vision; 8 is easy to tell"
+
+
+@each_theme
+@pytest.mark.parametrize("ground", ["ab-paper", "ab-panel"])
+@pytest.mark.parametrize("text", ["attn-query", "attn-key", "attn-value", "ab-ink", "ab-soft", "ab-accent"])
+def test_coloured_text_can_be_read(theme, text, ground):
+    low, high = sorted(luminance(linear(theme[name])) for name in (text, ground))
+    assert (high + 0.05) / (low + 0.05) >= 4.5
+
+
+@each_theme
+def test_weights_run_along_an_even_scale(theme):
+    """Equal steps of weight look equally large, after the screen has cut off what sRGB can't show."""
+    L, dL, C, dC, hue = (float(theme[f"weight-{name}"]) for name in ("L", "dL", "C", "dC", "hue"))
+    hue = torch.tensor(hue).deg2rad()
+    shown = []
+    for w in torch.linspace(0, 1, 11):
+        chroma = C + w * dC
+        lab = torch.stack([L + w * dL, chroma * hue.cos(), chroma * hue.sin()])
+        shown.append(oklab(CONES.inverse() @ (LAB.inverse() @ lab).pow(3)))
+    steps = torch.stack(shown).diff(dim=0).norm(dim=1)
+    assert steps.max() <= 1.05 * steps.min(), f"ΔE of the steps: {(100 * steps).round(decimals=1).tolist()}"
