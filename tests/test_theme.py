@@ -72,7 +72,7 @@ def test_a_link_to_a_dropdown_still_arrives(book):
     assert book.html_id(box()) == ""
 
 
-def test_exercises_count_from_one_in_each_chapter(book):
+def test_numbers_start_from_one_in_each_chapter(book):
     numbers = {
         "chapters/05_dots": {"exercise": {"a": (1,), "b": (2,)}},
         "chapters/11_heads": {"exercise": {"c": (3,)}, "figure": {"d": (1,)}},
@@ -80,7 +80,7 @@ def test_exercises_count_from_one_in_each_chapter(book):
     }
     book.number_by_chapter(None, SimpleNamespace(toc_fignumbers=numbers))
     assert numbers["chapters/05_dots"]["exercise"] == {"a": (5, 1), "b": (5, 2)}
-    assert numbers["chapters/11_heads"] == {"exercise": {"c": (11, 1)}, "figure": {"d": (1,)}}
+    assert numbers["chapters/11_heads"] == {"exercise": {"c": (11, 1)}, "figure": {"d": (11, 1)}}
     assert numbers["notation"]["exercise"] == {"e": (1,)}
 
 

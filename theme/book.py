@@ -136,6 +136,8 @@ def drop_unused_files(app, _exception):
     """The frame, icons and translations of the theme, which no page asks for: 8 MB."""
     for name in ("images", "locales", "scripts", "styles", "vendor"):
         rmtree(Path(app.outdir, "_static", name), ignore_errors=True)
+    for macros in Path(app.outdir, "_static").glob("*webpack-macros.html"):
+        macros.unlink()
 
 
 def widgets_on(body):
@@ -203,6 +205,7 @@ def page(app, pagename, templatename, context, doctree):
     unused = UNUSED_SCRIPTS if 'class="math' in body else UNUSED_SCRIPTS | {"_static/mathjax/mathjax.js"}
     context["script_files"] = [js for js in context["script_files"] if js.filename not in unused]
 
+    context["metatags"] = re.sub(r'<meta [^>]*name="viewport"[^>]*>', "", context.get("metatags", ""))  # one is enough
     body = tidy(body)
     if pagename.startswith("chapters/"):
         body = body.replace("</h1>", "</h1>" + buttons(here, Path(pagename).name, root), 1)

@@ -30,7 +30,6 @@ _STYLE = {
     "axes.titlesize": 10,
     "axes.labelsize": 10,
     "font.size": 9,
-    "legend.frameon": False,
 }
 
 

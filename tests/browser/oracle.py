@@ -17,7 +17,8 @@ READ = {
         const text = (cell) => cell.textContent;
         return {
             cells: all("[role=grid] tbody tr", (row) => all("td", text, row)),
-            row: all(".ab-row tbody tr", (row) => all("td:not(.ab-bar)", text, row)),
+            row: all(".ab-row tbody tr", (row) => all("td:not(.ab-bar, .attn-value)", text, row)),
+            values: all(".ab-row td.attn-value", (cell) => cell.textContent.split(", ")),
             output: all(".ab-output span", text),
             colours: all("[role=grid] .ab-weight", (cell) => cell.style.getPropertyValue("--w")),
             bars: all(".ab-bar", (bar) => bar.style.getPropertyValue("--w")),
@@ -62,6 +63,7 @@ def attention_heatmap(widget) -> dict[str, Tensor]:
     return {
         "cells": stages[widget.stage],
         "row": torch.stack([scores[asks], masked[asks], weights[asks]], -1),
+        "values": v if widget.q_LK else torch.tensor([]),
         "output": (weights @ v)[asks],
         "colours": weights.flatten() if widget.stage == "weights" else torch.tensor([]),
         "bars": weights[asks],

@@ -54,7 +54,15 @@ def words_of(place):
 
 
 def write(text):
-    return [(f"{text!r} written", lambda hand, node: hand.write(words_of(node), text), {"tokens": text.split()})]
+    words = text.split()
+
+    def asker(twin):
+        """The word that asked asks on, if it is still there."""
+        word = twin.tokens[twin.query]
+        return words.index(word) if word in words else 0
+
+    changes = {"tokens": words, "query": asker, "blocked": []}
+    return [(f"{text!r} written", lambda hand, node: hand.write(words_of(node), text), changes)]
 
 
 def ask(i):
@@ -79,7 +87,7 @@ STEPS = {
         *choose("scale", "none", "d", "sqrt"),
         *slide("Temperature", "temperature", last=10.0, first=0.1),
         *choose("mask", "padding"),
-        *slide("Real words", "length", last=10, first=0),
+        *slide("Real words", "length", last=6, first=0),
         *choose("mask", "paint"),
         *paint(ROW, blocked=ROW),  # nothing left to attend to
         *paint([[2, 4]], blocked=[cell for cell in ROW if cell != [2, 4]]),
@@ -89,7 +97,11 @@ STEPS = {
         *slide("Width", "width", last=1024, first=1),
         *slide("Typical size", "size", last=4.0, first=0.25),
         *slide("Width", "width", last=1024),
-        ("new q and k", lambda hand, node: hand.press(node.get_by_role("button")), {"seed": lambda seed: seed + 1}),
+        (
+            "new q and k",
+            lambda hand, node: hand.press(node.get_by_role("button")),
+            {"seed": lambda twin: twin.seed + 1},
+        ),
     ],
 }
 
@@ -103,7 +115,7 @@ def walk(page, hand, node, twin, steps):
     """Take the steps; after each, what is shown has changed and is what PyTorch makes of the twin's traits."""
     before = shown(node)
     for what, act, changes in steps:
-        changes = {name: value(getattr(twin, name)) if callable(value) else value for name, value in changes.items()}
+        changes = {name: value(twin) if callable(value) else value for name, value in changes.items()}
         if all(getattr(twin, name) == value for name, value in changes.items()):
             continue  # the page happens to start there
         act(hand(page), node)
@@ -176,15 +188,23 @@ def test_every_state_shows_what_torch_computes(visit):
     expect(notes.filter(has_text="all weights and the output are zero").filter(visible=True)).to_have_count(2)
 
 
-@pytest.mark.parametrize(
-    ("typed", "kept"), {"a " * 12: ["a"] * 10, "  ": ["the", "river"], "  RIVER  x ": ["RIVER", "x"]}.items()
-)
+TYPED = {
+    "a " * 12: ["a"] * 10,
+    "  ": ["the", "river"],
+    "  BANK  x ": ["BANK", "x"],
+    "<b>the</b>, river's!": ["b", "the", "b", "river's"],
+}
+
+
+@pytest.mark.parametrize(("typed", "kept"), TYPED.items())
 def test_words_as_people_type_them(visit, typed, kept):
-    """At most ten; none at all leaves the words as they were; capitals and spaces don't matter."""
+    """At most ten, and only words; without any, those there stay. The word that asked asks on."""
     page = visit("bare.html", served={"bare.html": bare(AttentionHeatmap("the river"))})
     Mouse(page).write(words_of(page), typed)
-    agree(live(page), AttentionHeatmap(kept), f"{typed!r} typed")
+    query = kept.index("the") if "the" in kept else 0
+    agree(live(page), AttentionHeatmap(kept, query=query), f"{typed!r} typed")
     expect(words_of(page)).to_have_value(" ".join(kept))
+    expect(page.get_by_text("Only the first ten words")).to_have_count(int(len(typed.split()) > 10))
 
 
 def test_torchs_own_attention_agrees(visit):
