@@ -14,7 +14,7 @@ def middle(target: Locator) -> tuple[float, float]:
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
-def stops(start, end, n=8):
+def stops(start, end, n=5):
     """Points on the straight way from start to end."""
     return [tuple(a + (b - a) * i / n for a, b in zip(start, end, strict=True)) for i in range(1, n + 1)]
 
@@ -58,7 +58,7 @@ class Mouse(Hand):
         self.page.mouse.move(*points[0])
         self.page.mouse.down()
         for point in points[1:]:
-            self.page.mouse.move(*point, steps=3)
+            self.page.mouse.move(*point)
         self.page.mouse.up()
 
 

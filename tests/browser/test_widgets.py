@@ -236,7 +236,7 @@ DRAGS = {
 }
 
 
-@each_hand
+@pytest.mark.parametrize("hand", [Mouse, Finger])
 @pytest.mark.parametrize("drag", DRAGS)
 def test_no_element_is_created_during_a_drag(visit, drag, hand):
     if drag == "queries" and hand is Finger:

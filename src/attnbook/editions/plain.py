@@ -121,10 +121,10 @@ class Plain:
         if mark["dollars"]:
             return mark["dollars"] + self.formulas.expand(mark["formula"]) + mark["dollars"]
         if name := mark["substitution"]:
-            known = {"site": self.here.site, "repository": self.here.repository}
+            known = {"site": f"<{self.here.site}>", "source": f"[source]({self.here.repository})"}
             if name not in known:
                 raise BookError(f"the substitution {{{{{name}}}}} {TEACH}")
-            return f"<{known[name]}>"
+            return known[name]
         if mark["span"]:
             return self.inline(mark["text"])
         if mark["target"] is None:
