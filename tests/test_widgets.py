@@ -56,13 +56,20 @@ def test_every_script_has_a_class():
             lambda: AttentionHeatmap("a b", q_LK=[[1]]),
             r"one row for each of the 2 tokens; got \[1, 0, 0\].*word vectors",
         ),
+        (
+            lambda: AttentionHeatmap("a b", [[1, 2], [3]], [[1, 2], [3, 4]], [[1], [2]]),
+            r"rows of q_LK and k_LK share one width.* got widths \[\{1, 2\}, \{2\}, \{1\}\]",
+        ),
+        (lambda: AttentionHeatmap("a", temperature=0), r"'temperature' trait .* not be less than 0.01"),
+        (lambda: AttentionHeatmap("a", tokes="b"), r"AttentionHeatmap has no tokes; it takes .*tokens"),
+        (lambda: ScaleLab(size=-1), r"'size' trait .* not be less than 0"),
         (lambda: ScaleLab(width=0), r"'width' trait .* not be less than 1"),
         (lambda: ScaleLab(width=1025), r"'width' trait .* not be greater than 1024"),
         (lambda: ScaleLab(seed="one"), r"'seed' trait .* expected an int"),
     ],
 )
 def test_errors_teach(make, words):
-    with pytest.raises((TraitError, ValueError), match=words):
+    with pytest.raises((TraitError, TypeError, ValueError), match=words):
         make()
 
 

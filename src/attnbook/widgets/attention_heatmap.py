@@ -31,7 +31,7 @@ class AttentionHeatmap(BookWidget):
     length = traitlets.Int(2, min=0).tag(sync=True)
     blocked = traitlets.List().tag(sync=True)
     scale = traitlets.Enum(["none", "sqrt", "d"], "sqrt").tag(sync=True)
-    temperature = traitlets.Float(1.0).tag(sync=True)
+    temperature = traitlets.Float(1.0, min=0.01).tag(sync=True)
     query = traitlets.Int(0, min=0).tag(sync=True)
     stage = traitlets.Enum(["scores", "scaled", "masked", "weights"], "weights").tag(sync=True)
     vocabulary = Asset("words.bin")
@@ -44,6 +44,9 @@ class AttentionHeatmap(BookWidget):
                 f"q_LK, k_LK and v_LV come together, one row for each of the {len(tokens)} tokens; got {rows} rows. "
                 "Leave all three out to use word vectors."
             )
+        widths = [{len(row) for row in matrix} for matrix in (q_LK, k_LK, v_LV)]
+        if len(widths[0] | widths[1]) > 1 or len(widths[2]) > 1:
+            raise ValueError(f"rows of q_LK and k_LK share one width, and rows of v_LV another; got widths {widths}.")
         super().__init__(tokens=tokens, q_LK=list(q_LK), k_LK=list(k_LK), v_LV=list(v_LV), **traits)
 
     def attend(self) -> tuple[Tensor, Tensor]:

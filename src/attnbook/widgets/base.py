@@ -54,6 +54,11 @@ class BookWidget(anywidget.AnyWidget):
             cls._css = "".join((HERE / f"{part}.css").read_text("utf-8") for part in ("base", cls.name))
         super().__init_subclass__(**kwargs)
 
+    def __init__(self, **traits):
+        if unknown := traits.keys() - self.trait_names():
+            raise TypeError(f"{type(self).__name__} has no {', '.join(unknown)}; it takes {', '.join(self.inputs())}")
+        super().__init__(**traits)
+
     @classmethod
     def inputs(cls) -> dict[str, traitlets.TraitType]:
         """The widget's own traits: what JavaScript reads and the reader changes."""

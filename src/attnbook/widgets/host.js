@@ -22,9 +22,14 @@ class Model {
 export async function mount(node, { default: widget }) {
   const model = new Model(JSON.parse(node.querySelector('script[type="application/json"]').textContent));
   const el = document.createElement("div");
-  await widget.render({ model, el });
-  const fallback = node.querySelector(".ab-fallback");
-  fallback.replaceWith(el);
+  node.append(el); // first, so that the widget sees the language it stands in
+  try {
+    await widget.render({ model, el });
+  } catch (error) {
+    el.remove();
+    throw error;
+  }
+  node.querySelector(".ab-fallback").remove();
   node.dataset.mounted = "";
 }
 

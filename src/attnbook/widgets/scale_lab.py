@@ -16,7 +16,7 @@ class ScaleLab(BookWidget):
     """32 random queries meet 64 random keys of width 1 to 1024, under three scales side by side."""
 
     width = traitlets.Int(64, min=1, max=1024).tag(sync=True)
-    size = traitlets.Float(1.0).tag(sync=True)
+    size = traitlets.Float(1.0, min=0.0).tag(sync=True)
     seed = traitlets.Int(1).tag(sync=True)
 
     def scores(self) -> dict[str, Tensor]:
