@@ -2,7 +2,7 @@
 PYTHON ?= python3
 PORT ?= 8000
 BIN := .venv/bin
-PACKAGES := $(if $(PIP_FIND_LINKS),--find-links "$(PIP_FIND_LINKS)")
+PACKAGES := $(foreach place,$(PIP_FIND_LINKS),--find-links "$(place)")
 CHAPTERS := $(sort $(wildcard chapters/*.ipynb))
 SITE := _build/html
 .PHONY: setup serve book test notebooks bench clean

@@ -1,4 +1,6 @@
+import copy
 import gc
+import pickle
 import weakref
 
 import pytest
@@ -28,15 +30,32 @@ def test_every_layer_by_name():
     assert {name: tuple(w.shape) for name, w in maps.items()} == {"first": (1, 3, 3), "later.0": (1, 3, 3)}
 
 
-def test_an_inner_capture_gives_back_to_the_outer():
+def test_captures_inside_each_other_all_see_the_weights():
     reader = Reader()
     with capture_attention(reader) as outer:
         with capture_attention(reader.first) as inner:
             reader(X)
         assert set(inner) == {""}
-        assert set(outer) == {"later.0"}
-        reader(X)
     assert set(outer) == {"first", "later.0"}
+    assert torch.equal(inner[""], outer["first"])
+    assert "_show_weights" not in reader.first.__dict__
+
+
+def test_a_copy_made_inside_is_not_looked_at():
+    reader = Reader()
+    with capture_attention(reader) as maps:
+        copies = copy.deepcopy(reader), pickle.loads(pickle.dumps(reader))
+        for other in copies:
+            other(X)
+    assert maps == {}
+    assert all("_show_weights" not in other.first.__dict__ for other in copies)
+
+
+def test_a_compiled_model_keeps_its_names():
+    compiled = torch.compile(Reader(), backend="eager")
+    with capture_attention(compiled) as maps:
+        compiled(X)
+    assert set(maps) == {"first", "later.0"}
 
 
 def test_closed_it_holds_nothing_even_after_an_error():

@@ -116,6 +116,30 @@ def test_capture_shows_the_weights_and_changes_nothing(mask_name, torch_device):
     assert not maps[""].requires_grad
 
 
+def test_large_half_precision_inputs_do_not_overflow():
+    q = torch.full((2, 64), 80.0).half()  # 64 · 80² is beyond float16, an eighth of it is not
+    assert attention(q, q, q)[0].isfinite().all()
+
+
+def test_zero_is_zero_and_not_minus_zero():
+    output = DotProductAttention()(*qkv(), MASKS["nothing"])
+    assert not output.signbit().any()
+
+
+@pytest.mark.parametrize("dropout", [-0.1, 1, 2])
+def test_dropout_is_a_share(dropout):
+    with pytest.raises(ValueError, match=f"dropout must be at least 0 and below 1.*got {dropout}"):
+        DotProductAttention(dropout)
+
+
+def test_whole_numbers_and_lists_are_refused():
+    q = torch.ones(2, 3)
+    with pytest.raises(ValueError, match=r"keys must hold floating-point numbers, got torch.int64; try keys.float\(\)"):
+        attention(q, q.long(), q)
+    with pytest.raises(ValueError, match="mask must be a boolean tensor with True = may attend, got list"):
+        attention(q, q, q, [[True, False], [True, True]])
+
+
 def test_dropout_only_in_training():
     q, k, v = qkv()
     layer = DotProductAttention(dropout=0.5)
@@ -202,7 +226,13 @@ def test_compiles_copies_and_runs_under_autocast():
         ((2, 5, 4), (3, 7, 4), (3, 7, 6), None, r"keys must have shape .* = \(2, 7, 4\), got \(3, 7, 4\).*expand"),
         ((2, 5, 4), (2, 7, 4), (1, 7, 6), None, r"values must have shape .* = \(2, 7, 6\), got \(1, 7, 6\)"),
         ((5, 4), (7, 4), (7, 6), (7, 5), r"mask must have shape \(L, M\) = \(5, 7\), got \(7, 5\).*try mask.mT"),
-        ((2, 5, 4), (2, 7, 4), (2, 7, 6), (3, 5, 7), r"mask must have shape \(..., L, M\) = \(5, 7\), got \(3, 5, 7\)"),
+        (
+            (2, 5, 4),
+            (2, 7, 4),
+            (2, 7, 6),
+            (3, 5, 7),
+            r"mask must have shape \(..., L, M\) = \(2, 5, 7\), got \(3, 5, 7\).*try mask\[:, None\]",
+        ),
     ],
 )
 def test_errors_teach_on_every_path(q, k, v, mask, words):

@@ -2,8 +2,10 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.testing import assert_close
 
-from attnbook import blocked, causal, padding, sliding_window
+from attnbook import attention, blocked, causal, padding, sliding_window
+from attnbook.peers import d2l
 
 
 @given(L=st.integers(0, 6), more=st.integers(0, 5), window=st.integers(1, 8))
@@ -33,6 +35,28 @@ def test_masks_combine():
     both = causal(3) & padding(torch.tensor([2, 3]))
     assert both.int().tolist() == [[[1, 0, 0], [1, 1, 0], [1, 1, 0]], [[1, 0, 0], [1, 1, 0], [1, 1, 1]]]
     assert torch.equal(blocked(both), ~both)
+
+
+def test_padding_compiles():
+    compiled = torch.compile(lambda lengths: padding(lengths, 4), backend="aot_eager", fullgraph=True)
+    assert torch.equal(compiled(torch.tensor([1, 3])), padding(torch.tensor([1, 3]), 4))
+
+
+def test_the_conversions_of_the_notation_page():
+    """What each library gets in place of our mask, as the page's table says."""
+    x = torch.randn(2, 3, 4)
+    real = padding(torch.tensor([2, 3]), 3)
+    want, _ = attention(x, x, x, real)
+    d2l_layer = d2l().DotProductAttention(dropout=0)
+    assert_close(d2l_layer(x, x, x, real.sum(-1)[:, 0]), want)
+    assert_close(d2l_layer(x, x, x, (causal(3) & real).sum(-1)), attention(x, x, x, causal(3) & real)[0])
+    mha = torch.nn.MultiheadAttention(4, 1, bias=False, batch_first=True)
+    with torch.no_grad():
+        mha.in_proj_weight.copy_(torch.eye(4).repeat(3, 1))
+        mha.out_proj.weight.copy_(torch.eye(4))
+    assert_close(mha(x, x, x, key_padding_mask=blocked(real)[:, 0])[0], want)
+    assert_close(mha(x, x, x, attn_mask=blocked(causal(3)))[0], attention(x, x, x, causal(3))[0])
+    assert real[:, 0].long().tolist() == [[1, 1, 0], [1, 1, 1]]
 
 
 @pytest.mark.parametrize(

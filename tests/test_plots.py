@@ -45,4 +45,17 @@ def test_a_figures_text_tells_its_data():
     left, right = plots.axes(2)
     left.plot([1, 2, 3], [1.0, 20.0, 3.0], label="up and down")
     plots.heatmap(torch.tensor([[0.25, 0.75]]), ["a"], ["x", "y"], ax=right)
-    assert repr(left.figure) == "<Figure: up and down 1 to 3, mean 8 of 3; cells 0.25 to 0.75, mean 0.5 of 2>"
+    line, cells = "up and down 1 to 3, mean 8, later 8.3, of 3", "cells 0.25 to 0.75, mean 0.5, later 0.58, of 2"
+    assert repr(left.figure) == f"<Figure: {line}; {cells}>"
+
+
+@pytest.mark.parametrize("kind", ["plot", "bar", "scatter", "fill_between"])
+def test_whatever_is_drawn_its_text_tells_two_drawings_apart(kind):
+    def text(numbers):
+        ax = plots.axes()
+        getattr(ax, kind)(range(len(numbers)), numbers)
+        plots.plt.close(ax.figure)
+        return repr(ax.figure)
+
+    assert text([1, 2, 7, 4]) == text([1, 2, 7, 4])
+    assert len({text([1, 2, 7, 4]), text([1, 7, 2, 4]), text([1, 2, 8, 4]), text([1, 2, 7, 4, 4])}) == 4

@@ -62,7 +62,7 @@ def test_a_mask_broadcasts_and_no_mask_is_plain_softmax():
             ShapeError,
             r"mask must have shape \(..., L, M\) = \(5, 7\), got \(7, 5\).*try mask.mT",
         ),
-        (torch.ones(3, 1, 7).bool(), ShapeError, r"got \(3, 1, 7\).*padding\(lengths\)\[:, None\]"),
+        (torch.ones(3, 1, 7).bool(), ShapeError, r"= \(2, 5, 7\), got \(3, 1, 7\).*try mask\[:, None\]"),
         (torch.ones(1, 2, 5, 7).bool(), ShapeError, r"got \(1, 2, 5, 7\)"),
     ],
 )

@@ -11,6 +11,10 @@ class AttentionLayer(nn.Module):
 
     _show_weights: Callable[[Tensor], None] | None = None
 
+    def __getstate__(self) -> dict:
+        """A copy, made while somebody is looking, is not looked at."""
+        return {name: value for name, value in self.__dict__.items() if name != "_show_weights"}
+
 
 @contextmanager
 def capture_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
@@ -28,18 +32,23 @@ def capture_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
     Inside the block the layers take the readable path, which has weights to show; a layer called twice shows its last.
     The maps are detached, and taken before dropout.
     """
-    layers = {name: m for name, m in model.named_modules() if isinstance(m, AttentionLayer)}
+    layers = {_plain(name): m for name, m in model.named_modules() if isinstance(m, AttentionLayer)}
     if not layers:
         raise ValueError(f"{type(model).__name__} holds no attention layer of attnbook: there is nothing to capture.")
     maps: dict[str, Tensor] = {}
 
-    def recorder(name: str) -> Callable[[Tensor], None]:
-        return lambda weights: maps.__setitem__(name, weights.detach())
+    def recorder(name: str, outer: Callable[[Tensor], None] | None) -> Callable[[Tensor], None]:
+        def record(weights: Tensor) -> None:
+            maps[name] = weights.detach()
+            if outer is not None:
+                outer(weights)
+
+        return record
 
     before = {layer: layer.__dict__.get("_show_weights") for layer in layers.values()}
     try:
         for name, layer in layers.items():
-            layer._show_weights = recorder(name)
+            layer._show_weights = recorder(name, before[layer])
         yield maps
     finally:
         for layer, outer in before.items():
@@ -47,3 +56,8 @@ def capture_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
                 del layer._show_weights
             else:
                 layer._show_weights = outer
+
+
+def _plain(name: str) -> str:
+    """A module's name without what `torch.compile` puts into it."""
+    return ".".join(part for part in name.split(".") if part != "_orig_mod")

@@ -47,6 +47,8 @@ def exercise(check: Callable[[Callable], None]) -> Callable[[Callable], Verdict]
             check(answer)
         except _Wrong as wrong:
             return Verdict(False, str(wrong))
+        except Exception as error:  # an answer can be stranger than a check foresees
+            return Verdict(False, f"your answer can't be compared: {type(error).__name__}: {error}")
         return Verdict(True, "correct")
 
     return judged
@@ -57,9 +59,10 @@ def attention(answer: Attention) -> None:
     """`answer(q_LK, k_MK, v_MV, mask_LM=None)` returns what `attnbook.attention` returns."""
     answers = {case: _call(answer, *inputs) for case, inputs in _ATTENTION_CASES.items()}
     for case, got in answers.items():
-        output, weights = book_attention(*_ATTENTION_CASES[case])
         if not isinstance(got, tuple) or len(got) != 2:
             raise _Wrong(f"{case}: return two tensors, output and weights; got {_describe(got)}")
+    for case, got in answers.items():
+        output, weights = book_attention(*_ATTENTION_CASES[case])
         if [_shape(x) for x in got] == [weights.shape, output.shape] != [output.shape, weights.shape]:
             raise _Wrong(f"{case}: return the output first, then the weights")
         _compare(f"{case}: weights", got[1], weights, ("query", "key"), lambda got=got: _mistake(answers, got[1]))
@@ -142,9 +145,11 @@ def _call(answer: Callable, *inputs):
     copies = [x.clone() if isinstance(x, Tensor) else x for x in inputs]
     try:
         got = answer(*copies)
+    except NotImplementedError:
+        got = None
     except (Exception, SystemExit) as error:
         raise _Wrong(f"your function raised {type(error).__name__}: {error}") from error
-    if got is None:
+    if got is None or got is ...:
         raise _Wrong("not written yet: your function returned nothing")
     for position, (copy, original) in enumerate(zip(copies, inputs, strict=True), start=1):
         if isinstance(original, Tensor) and not torch.equal(copy, original):

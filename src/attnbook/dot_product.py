@@ -21,7 +21,7 @@ def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> tu
     tensor([[11.9557]])
     """
     _check_qkv(q, k, v)
-    scores = q @ k.mT / q.shape[-1] ** 0.5
+    scores = (q / q.shape[-1] ** 0.5) @ k.mT
     weights = masked_softmax(scores, mask)
     return weights @ v, weights
 
@@ -31,6 +31,8 @@ class DotProductAttention(AttentionLayer):
 
     def __init__(self, dropout: float = 0.0):
         super().__init__()
+        if not 0 <= dropout < 1:
+            raise ValueError(f"dropout must be at least 0 and below 1, the share of weights to drop; got {dropout}.")
         self.dropout = dropout
 
     def forward(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -58,7 +60,7 @@ def fused_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None,
         return F.scaled_dot_product_attention(q, k, v, dropout_p=dropout)
     # Kernels differ on a query with nothing to attend to: let it attend to everything, then make it zero.
     awake = mask.any(-1, keepdim=True)
-    return F.scaled_dot_product_attention(q, k, v, mask | ~awake, dropout) * awake
+    return F.scaled_dot_product_attention(q, k, v, mask | ~awake, dropout).masked_fill(~awake, 0)
 
 
 def _check_qkv(q: Tensor, k: Tensor, v: Tensor) -> None:
@@ -66,6 +68,8 @@ def _check_qkv(q: Tensor, k: Tensor, v: Tensor) -> None:
         if tensor.ndim < 2:
             wanted = ("...", "length", "width")
             raise ShapeError(name, "(..., length, width)", wanted, tensor.shape, "A single vector? Try x[None].")
+        if not tensor.is_floating_point():
+            raise ValueError(f"{name} must hold floating-point numbers, got {tensor.dtype}; try {name}.float().")
     if k.shape[-1] != q.shape[-1]:
         hint = "A dot product needs queries and keys of one width; try a linear layer on either."
         raise ShapeError("keys", "(..., M, K)", ("...", k.shape[-2], q.shape[-1]), k.shape, hint)

@@ -41,9 +41,9 @@ def padding(lengths: Tensor, M: int | None = None) -> Tensor:
             f"lengths must be whole numbers of shape (B,) or (B, L), got {lengths.dtype} of {tuple(lengths.shape)}. "
             "From a batch of token ids, try (ids != pad).sum(-1)."
         )
-    longest = int(lengths.max()) if lengths.numel() else 0
-    M = longest if M is None else M
-    if longest > M or (lengths < 0).any():
+    if M is None:
+        M = int(lengths.max()) if lengths.numel() else 0
+    if not torch.compiler.is_compiling() and ((lengths > M) | (lengths < 0)).any():
         raise ValueError(f"lengths must lie between 0 and M = {M}, got {lengths.tolist()}.")
     keep = torch.arange(M, device=lengths.device) < lengths[..., None]
     return keep[:, None] if lengths.ndim == 1 else keep

@@ -11,11 +11,16 @@ def d2l() -> ModuleType:
 
     Its data sets and transforms need torchvision, its attention does not: an empty stand-in lets the import pass.
     """
-    if "torchvision" not in sys.modules and importlib.util.find_spec("torchvision") is None:
-        for name in ("torchvision", "torchvision.transforms"):
-            sys.modules[name] = ModuleType(name)
-            sys.modules[name].__spec__ = ModuleSpec(name, None)
+    missing = "torchvision" not in sys.modules and importlib.util.find_spec("torchvision") is None
+    stand_ins = ("torchvision", "torchvision.transforms") if missing else ()
+    for name in stand_ins:
+        sys.modules[name] = ModuleType(name)
+        sys.modules[name].__spec__ = ModuleSpec(name, None)
+    if missing:
         sys.modules["torchvision"].transforms = sys.modules["torchvision.transforms"]
-    from d2l import torch
-
+    try:
+        from d2l import torch
+    finally:
+        for name in stand_ins:  # others who look for torchvision must not find this one
+            del sys.modules[name]
     return torch

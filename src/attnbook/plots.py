@@ -4,13 +4,15 @@ Every picture of weights has one scale, fixed to 0-1: heads, layers and chapters
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import PathCollection
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from torch import Tensor
@@ -37,11 +39,25 @@ class DataFigure(Figure):
     """A figure whose text tells its data: pictures are not compared when a notebook is tested, texts are."""
 
     def __repr__(self) -> str:
-        drawn = [(line.get_label(), line.get_ydata()) for ax in self.axes for line in ax.lines]
-        drawn += [("cells", image.get_array()) for ax in self.axes for image in ax.images]
-        drawn = [(name, np.asarray(numbers, dtype=float).ravel()) for name, numbers in drawn]
-        tales = (f"{name} {y[0]:.2g} to {y[-1]:.2g}, mean {y.mean():.2g} of {y.size}" for name, y in drawn)
-        return f"<Figure: {'; '.join(tales)}>"
+        drawn = [(name, np.asarray(numbers, dtype=float).ravel()) for ax in self.axes for name, numbers in _drawn(ax)]
+        return f"<Figure: {'; '.join(_tale(name, numbers) for name, numbers in drawn)}>"
+
+
+def _drawn(ax: Axes) -> Iterator[tuple[str, Any]]:
+    """The name and the numbers of everything in the axes that stands for data."""
+    yield from ((line.get_label(), line.get_ydata()) for line in ax.lines)
+    yield from (("cells", image.get_array()) for image in ax.images)
+    for shapes in ax.collections:
+        scattered = isinstance(shapes, PathCollection)
+        yield "points", shapes.get_offsets() if scattered else np.concatenate([p.vertices for p in shapes.get_paths()])
+    if ax.patches:
+        yield "bars", [bar.get_height() for bar in ax.patches]
+
+
+def _tale(name: str, y: np.ndarray) -> str:
+    """The ends, the mean, and a mean in which later numbers count more: two numbers swapped change it."""
+    later = np.average(y, weights=np.arange(1, y.size + 1))
+    return f"{name} {y[0]:.2g} to {y[-1]:.2g}, mean {y.mean():.2g}, later {later:.2g}, of {y.size}"
 
 
 def axes(columns: int = 1, width: float = 5.0, height: float = 3.0):

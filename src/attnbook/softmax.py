@@ -26,16 +26,16 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
 
 def check_mask(mask: Tensor, shape: torch.Size) -> None:
     """A mask is boolean and broadcasts to the scores' shape (..., L, M), never the other way round."""
-    if mask.dtype != torch.bool:
+    if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
         raise ValueError(
-            f"mask must be boolean with True = may attend, got {mask.dtype}. "
+            f"mask must be a boolean tensor with True = may attend, got {getattr(mask, 'dtype', type(mask).__name__)}. "
             "For a mask of zeros and ones, try mask.bool(); for one of 0 and -inf, try mask == 0."
         )
+    if not _broadcasts(mask.shape, shape) and mask.ndim > 2 and _broadcasts(mask.shape[-2:], shape[-2:]):
+        raise ShapeError("mask", "(..., L, M)", shape, mask.shape, "For a batch with heads, try mask[:, None].")
     if not _broadcasts(mask.shape, shape):
         turned = mask.ndim > 1 and _broadcasts(mask.mT.shape, shape)
-        hint = "Rows are queries, columns are keys; " + (
-            "try mask.mT." if turned else "try padding(lengths)[:, None] for heads, mask[None] for a batch."
-        )
+        hint = "Rows are queries, columns are keys; " + ("try mask.mT." if turned else "check the two lengths.")
         letters = {1: "(M,)", 2: "(L, M)"}.get(len(shape), "(..., L, M)")
         raise ShapeError("mask", letters, shape[-2:], mask.shape, hint)
 

@@ -40,7 +40,7 @@ document.addEventListener("click", (event) => {
 });
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && drawer.classList.contains("open")) { openDrawer(false); drawerButton.focus(); }
-  if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey)) {
+  if (event.key?.toLowerCase() === "k" && (event.ctrlKey || event.metaKey)) {
     event.preventDefault();
     document.querySelector(".find input").focus();
   }
@@ -53,7 +53,10 @@ const reading = new Set();
 const watcher = new IntersectionObserver((entries) => {
   for (const { target, isIntersecting } of entries) reading[isIntersecting ? "add" : "delete"](target);
   const current = sections.findLast((section) => reading.has(section));
-  for (const [id, link] of links) link.toggleAttribute("aria-current", id === current?.id);
+  for (const [id, link] of links) {
+    if (id === current?.id) link.setAttribute("aria-current", "location");
+    else link.removeAttribute("aria-current");
+  }
 }, { rootMargin: "-15% 0px -80% 0px" });
 for (const section of sections) watcher.observe(section);
 

@@ -81,7 +81,7 @@ async function render({ model, el }) {
     const tokens = typed.slice(0, MOST);
     const asker = model.get("tokens")[model.get("query")];
     tooMany = typed.length > MOST;
-    put(model, { tokens, blocked: [], query: Math.max(tokens.indexOf(asker), 0) });
+    put(model, { tokens, blocked: [], query: Math.max(tokens.indexOf(asker), 0), length: Math.min(model.get("length"), tokens.length) });
     field.value = tokens.join(" ");
   });
   const typing = element("div", { class: "ab-control ab-tokens" }, element("label", {}, say.tokens, field));
@@ -101,12 +101,13 @@ async function render({ model, el }) {
 
   let table, answers, asker, numbers, note;
 
+  let blocks = true; // whether this stroke blocks or unblocks: its first cell decides
   function paint(i, j, first) {
     const blocked = model.get("blocked");
     const isBlocked = blocked.some(([a, b]) => a === i && b === j);
-    if (first) paint.block = !isBlocked;
-    if (isBlocked === paint.block) return;
-    put(model, { blocked: paint.block ? [...blocked, [i, j]] : blocked.filter(([a, b]) => a !== i || b !== j) });
+    if (first) blocks = !isBlocked;
+    if (isBlocked === blocks) return;
+    put(model, { blocked: blocks ? [...blocked, [i, j]] : blocked.filter(([a, b]) => a !== i || b !== j) });
   }
 
   function build() {

@@ -65,11 +65,10 @@ export function slider(model, life, { trait, label, values, with: others = [], s
   const node = element("div", { class: "ab-control" }, element("label", {}, `${label} `, output, input));
   input.addEventListener("input", () => put(model, { [trait]: choices()[input.value] }));
   life.follow([trait, ...others], () => {
-    const last = choices().length - 1;
-    const place = choices().findIndex((x) => x >= model.get(trait));
-    input.max = last;
-    input.value = place < 0 ? last : place;
-    const value = choices()[input.value];
+    const value = model.get(trait); // which need not be one of the stops: the thumb goes to the nearest
+    const away = choices().map((x) => Math.abs(x - value));
+    input.max = away.length - 1;
+    input.value = away.indexOf(Math.min(...away));
     output.textContent = show(value);
     input.setAttribute("aria-valuetext", show(value));
   });
@@ -128,7 +127,7 @@ export function grid({ label, rows, columns, at, move, press }) {
 
   let last = null;
   const sweep = (event) => {
-    const target = document.elementFromPoint(event.clientX, event.clientY)?.closest("td, th");
+    const target = node.getRootNode().elementFromPoint(event.clientX, event.clientY)?.closest("td, th");
     const header = heads.indexOf(target);
     const spot = header < 0 ? place(target) : [header, column];
     if (!spot || String(spot) === last) return;
@@ -138,8 +137,10 @@ export function grid({ label, rows, columns, at, move, press }) {
     if (header < 0) press(...spot, first);
   };
   node.addEventListener("pointerdown", (event) => {
+    if (!event.isPrimary || event.button !== 0) return;
     last = null;
-    if (event.isPrimary && event.button === 0) { node.setPointerCapture(event.pointerId); sweep(event); }
+    node.setPointerCapture(event.pointerId);
+    sweep(event);
   });
   node.addEventListener("pointermove", (event) => { if (node.hasPointerCapture(event.pointerId)) sweep(event); });
   return { node, cells, heads };

@@ -33,8 +33,12 @@ export async function mount(node, { default: widget }) {
   node.dataset.mounted = "";
 }
 
+const begun = new WeakSet();
+
 export function mountAll(page = document) {
-  return Promise.all([...page.querySelectorAll("[data-afm]:not([data-mounted])")].map(async (node) => {
+  const waiting = [...page.querySelectorAll("[data-afm]:not([data-mounted])")].filter((node) => !begun.has(node));
+  return Promise.all(waiting.map(async (node) => {
+    begun.add(node);
     try {
       await mount(node, await import(new URL(`${node.dataset.afm}.js`, import.meta.url)));
     } catch (error) {
