@@ -17,9 +17,10 @@ from attnbook import cli
 from attnbook.editions import BookError
 from attnbook.editions.address import BEGIN, END, Address, address, carry
 from attnbook.editions.colab import Book, edition
+from attnbook.editions.contents import settings
 from attnbook.editions.formulas import Formulas
 from attnbook.editions.labels import collect, page_labels
-from attnbook.editions.myst import blocks
+from attnbook.editions.myst import EXTENSIONS, blocks
 from attnbook.editions.plain import Plain
 from attnbook.editions.references import References
 
@@ -501,3 +502,7 @@ def test_site_gets_wheel_and_notebooks(tmp_path, monkeypatch):
         wheel = re.search(rf"{served}(attnbook-\S+\.whl)", notebook.cells[1].source)[1]
         assert [found.name for found in tmp_path.glob("*.whl")] == [wheel]
     assert (tmp_path / ".nojekyll").exists()
+
+
+def test_the_notebooks_are_read_with_the_sites_own_syntax():
+    assert set(settings(ROOT)["parse"]["myst_enable_extensions"]) == EXTENSIONS

@@ -48,8 +48,8 @@ def _drawn(ax: Axes) -> Iterator[tuple[str, Any]]:
     yield from ((line.get_label(), line.get_ydata()) for line in ax.lines)
     yield from (("cells", image.get_array()) for image in ax.images)
     for shapes in ax.collections:
-        scattered = isinstance(shapes, PathCollection)
-        yield "points", shapes.get_offsets() if scattered else np.concatenate([p.vertices for p in shapes.get_paths()])
+        outlines = [path.vertices[:, 1] for path in shapes.get_paths()]
+        yield "points", shapes.get_offsets() if isinstance(shapes, PathCollection) else np.concatenate(outlines)
     if ax.patches:
         yield "bars", [bar.get_height() for bar in ax.patches]
 
