@@ -16,6 +16,7 @@ from torch import Tensor
 
 from attnbook.dot_product import attention as book_attention
 from attnbook.masks import causal
+from attnbook.softmax import masked_softmax
 
 Attention = Callable[..., tuple[Tensor, Tensor]]
 
@@ -100,17 +101,15 @@ def _attention_from(weights: Callable[..., Tensor], sense: Callable = lambda mas
     return wrong
 
 
-def _softmax(scores: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
-    return scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(dim) * mask
-
-
 # What real code has got wrong, each as a function with the signature of `attention`.
 WRONG_ATTENTION: dict[str, Attention] = {
-    "divides by d": _attention_from(lambda s, d, m: _softmax(s / d, m)),
-    "does not scale": _attention_from(lambda s, d, m: _softmax(s, m)),
-    "divides by √M, the number of keys": _attention_from(lambda s, d, m: _softmax(s / s.shape[-1] ** 0.5, m)),
-    "takes the softmax over the queries": _attention_from(lambda s, d, m: _softmax(s / d**0.5, m, dim=-2)),
-    "has the mask the wrong way round": _attention_from(lambda s, d, m: _softmax(s / d**0.5, m), torch.logical_not),
+    "divides by d": _attention_from(lambda s, d, m: masked_softmax(s / d, m)),
+    "does not scale": _attention_from(lambda s, d, m: masked_softmax(s, m)),
+    "divides by √M, the number of keys": _attention_from(lambda s, d, m: masked_softmax(s / s.shape[-1] ** 0.5, m)),
+    "takes the softmax over the queries": _attention_from(lambda s, d, m: masked_softmax((s / d**0.5).mT, m.mT).mT),
+    "has the mask the wrong way round": _attention_from(
+        lambda s, d, m: masked_softmax(s / d**0.5, m), torch.logical_not
+    ),
     "ignores the mask": _attention_from(lambda s, d, m: (s / d**0.5).softmax(-1)),
     "masks after the softmax and does not normalise again": _attention_from(
         lambda s, d, m: (s / d**0.5).softmax(-1) * m
@@ -177,8 +176,8 @@ def _compare(where: str, got: object, want: Tensor, axes: tuple[str, str], hint:
     if wrong.any():
         cell = tuple(wrong.nonzero()[0].tolist())
         found = f"expected {want[cell]:.4f}, got {got[cell]:.4f}"
-        why = f" ({hint()})" if hint() else ""
-        raise _Wrong(f"{where}: first wrong cell ({', '.join(axes)}) = {cell}: {found}{why}")
+        why = hint()
+        raise _Wrong(f"{where}: first wrong cell ({', '.join(axes)}) = {cell}: {found}{why and f' ({why})'}")
 
 
 def _mistake(answers: dict[str, tuple], weights: Tensor) -> str:

@@ -31,13 +31,14 @@ def check_mask(mask: Tensor, shape: torch.Size) -> None:
             f"mask must be a boolean tensor with True = may attend, got {getattr(mask, 'dtype', type(mask).__name__)}. "
             "For a mask of zeros and ones, try mask.bool(); for one of 0 and -inf, try mask == 0."
         )
-    if not _broadcasts(mask.shape, shape) and mask.ndim > 2 and _broadcasts(mask.shape[-2:], shape[-2:]):
+    if _broadcasts(mask.shape, shape):
+        return
+    if mask.ndim > 2 and _broadcasts(mask.shape[-2:], shape[-2:]):
         raise ShapeError("mask", "(..., L, M)", shape, mask.shape, "For a batch with heads, try mask[:, None].")
-    if not _broadcasts(mask.shape, shape):
-        turned = mask.ndim > 1 and _broadcasts(mask.mT.shape, shape)
-        hint = "Rows are queries, columns are keys; " + ("try mask.mT." if turned else "check the two lengths.")
-        letters = {1: "(M,)", 2: "(L, M)"}.get(len(shape), "(..., L, M)")
-        raise ShapeError("mask", letters, shape[-2:], mask.shape, hint)
+    turned = mask.ndim > 1 and _broadcasts(mask.mT.shape, shape)
+    hint = "Rows are queries, columns are keys; " + ("try mask.mT." if turned else "check the two lengths.")
+    letters = {1: "(M,)", 2: "(L, M)"}.get(len(shape), "(..., L, M)")
+    raise ShapeError("mask", letters, shape[-2:], mask.shape, hint)
 
 
 def _broadcasts(small: torch.Size, large: torch.Size) -> bool:

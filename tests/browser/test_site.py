@@ -207,3 +207,13 @@ def test_first_visit_is_light(visit, path):
 def smallest(file):
     body = file.read_bytes()
     return min(body, gzip.compress(body), key=len)
+
+
+def test_the_section_being_read_is_marked_in_the_contents(visit):
+    page = visit(f"chapters/{CHAPTERS[0].stem}.html")
+    heading = page.locator("article section[id] h2").nth(1)
+    heading.evaluate("node => node.scrollIntoView({ block: 'start', behavior: 'instant' })")
+    current = page.locator(".outline a[aria-current='location']")
+    expect(current).to_have_count(1)
+    section = heading.evaluate("node => node.parentNode.id")
+    expect(current).to_have_attribute("href", f"#{section}")

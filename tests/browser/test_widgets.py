@@ -375,3 +375,11 @@ def test_a_widget_that_fails_leaves_its_table_and_is_heard(visit, kind, fault):
     page.wait_for_load_state("networkidle")
     assert f"The widget {kind.name} did not start" in visit.complaints.pop()
     visit.complaints = [said for said in visit.complaints if "404" not in said]
+
+
+def test_a_slider_tells_the_value_in_use_also_between_its_stops(visit):
+    page = visit("bare.html", served={"bare.html": bare(ScaleLab(width=100))})
+    slider = live(page).locator("input[type=range]").first
+    expect(slider).to_have_attribute("aria-valuetext", "100")
+    expect(live(page).locator(".ab-value").first).to_have_text("100")
+    assert slider.input_value() == "7", "128 is the nearest stop"

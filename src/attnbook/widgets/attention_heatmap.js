@@ -130,11 +130,10 @@ async function render({ model, el }) {
     asker = element("span", { class: "attn-query" });
     const title = element("caption", {}, ...say.asks(asker));
     const heads = [say.key, say.score, say.masked, say.weight, "", ...(ownVectors ? [say.value] : [])];
-    const { output } = compute(model, known);
-    numbers = output[0].map(() => element("span", { class: "ab-number" }));
+    numbers = (values[0] ?? known.vector(tokens[0])).map(() => element("span", { class: "ab-number" }));
     note = element("p", { class: "ab-hint" }, say.empty);
     row.replaceChildren(
-      element("table", {}, title, 
+      element("table", {}, title,
         element("thead", {}, element("tr", {}, ...heads.map((text) => (text ? element("th", { scope: "col" }, text) : element("td"))))),
         element("tbody", {}, ...answers.map((answer) => answer.node))),
       element("p", { class: "attn-value" }, say.output), element("div", { class: "ab-output" }, ...numbers), note);
