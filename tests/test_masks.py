@@ -65,7 +65,7 @@ def test_the_conversions_of_the_notation_page():
         (lambda: causal(3, 2), r"M must be at least L.*L = 3, M = 2"),
         (lambda: causal(-1), r"M must be at least L.*L = -1"),
         (lambda: sliding_window(3, 0), r"window must be at least 1 .*got 0"),
-        (lambda: padding(torch.tensor([1.0])), r"whole numbers .*got torch.float32 of \(1,\).*\(ids != pad\)"),
+        (lambda: padding(torch.tensor([1.0])), r"whole numbers .*got torch.float32 of \(1,\).*padding\(ids, pad=0\)"),
         (lambda: padding(torch.tensor([True])), r"got torch.bool"),
         (lambda: padding(torch.tensor(3)), r"shape \(B,\) or \(B, L\), got torch.int64 of \(\)"),
         (lambda: padding(torch.tensor([4]), 3), r"between 0 and M = 3, got \[4\]"),

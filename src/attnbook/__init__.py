@@ -13,9 +13,12 @@ Everything public is one import away, and nothing is loaded before it is asked f
 from importlib import import_module
 
 _PUBLIC = {
-    "masks": ["blocked", "causal", "padding", "sliding_window"],
+    "masks": ["blocked", "causal", "padding", "sliding_window", "valid_lens"],
     "softmax": ["masked_softmax"],
     "dot_product": ["DotProductAttention", "attention"],
+    "additive": ["AdditiveAttention", "additive_scores"],
+    "multihead": ["KVCache", "MultiHeadAttention"],
+    "positions": ["ALiBi", "LearnedPositions", "RelativeBias", "Rotary", "SinusoidalPositions", "sinusoidal"],
     "capture": ["capture_attention"],
     "device": ["pick_device", "seed_everything"],
     "errors": ["ShapeError"],

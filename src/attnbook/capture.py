@@ -7,9 +7,23 @@ from torch import Tensor, nn
 
 
 class AttentionLayer(nn.Module):
-    """What every attention layer of the book inherits: where it hands over its weights while somebody is looking."""
+    """What every attention layer inherits: dropout on the weights, and where to show them while somebody is looking."""
 
     _show_weights: Callable[[Tensor], None] | None = None
+
+    def __init__(self, dropout: float = 0.0):
+        super().__init__()
+        if not 0 <= dropout < 1:
+            raise ValueError(f"dropout must be at least 0 and below 1, the share of weights to drop; got {dropout}.")
+        self.dropout = dropout
+
+    @property
+    def dropout_now(self) -> float:
+        """The share of weights to drop: none outside training."""
+        return self.dropout if self.training else 0.0
+
+    def extra_repr(self) -> str:
+        return f"dropout={self.dropout}"
 
     def __getstate__(self) -> dict:
         """A copy, made while somebody is looking, is not looked at."""

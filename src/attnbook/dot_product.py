@@ -6,10 +6,14 @@ from torch import Tensor
 
 from attnbook.capture import AttentionLayer
 from attnbook.errors import ShapeError
-from attnbook.softmax import check_mask, masked_softmax
+from attnbook.inputs import broadcasts, check_alike, check_mask, check_sequences, check_width
+from attnbook.masks import is_causal, only_seen
+from attnbook.softmax import masked_softmax
 
 
-def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+def attention(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, *, bias: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
     """softmax(QKᵀ/√K) V and its weights: queries (..., L, K), keys (..., M, K), values (..., M, V), mask (..., L, M).
 
     >>> import torch
@@ -19,65 +23,71 @@ def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> tu
     tensor([[0.8044, 0.1956]])
     >>> output_LV  # 0.8044 * 10 + 0.1956 * 20
     tensor([[11.9557]])
+
+    A `bias` (..., L, M) is added to the scores before the softmax: what relative positions do.
     """
-    _check_qkv(q, k, v)
-    scores = (q / q.shape[-1] ** 0.5) @ k.mT
+    _check_qkv(q, k, v, mask, bias)
+    scores = (q / q.shape[-1] ** 0.5) @ only_seen(k, mask).mT
+    if bias is not None:
+        scores = scores + bias
     weights = masked_softmax(scores, mask)
-    return weights @ v, weights
+    return weights @ only_seen(v, mask), weights
 
 
 class DotProductAttention(AttentionLayer):
     """`attention` as a layer: same numbers, PyTorch's fused kernel, output only."""
 
-    def __init__(self, dropout: float = 0.0):
-        super().__init__()
-        if not 0 <= dropout < 1:
-            raise ValueError(f"dropout must be at least 0 and below 1, the share of weights to drop; got {dropout}.")
-        self.dropout = dropout
-
     def forward(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None) -> Tensor:
-        dropout = self.dropout if self.training else 0.0
+        _check_qkv(queries, keys, values, mask)
+        return self._attend(queries, only_seen(keys, mask), only_seen(values, mask), mask)
+
+    def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None = None) -> Tensor:
+        """What every dot-product layer does once it has its queries, and the keys and values that anybody sees."""
         if self._show_weights is None:
-            return fused_attention(queries, keys, values, mask, dropout)
-        output, weights = attention(queries, keys, values, mask)
+            return _fused(q, k, v, mask, bias, self.dropout_now)
+        output, weights = attention(q, k, v, mask, bias=bias)
         self._show_weights(weights)
-        return F.dropout(weights, dropout) @ values if dropout else output
-
-    def extra_repr(self) -> str:
-        return f"dropout={self.dropout}"
+        return F.dropout(weights, self.dropout_now) @ v if self.dropout_now else output
 
 
-def fused_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, dropout: float = 0.0) -> Tensor:
-    """The output of `attention` without ever holding its weights, by `F.scaled_dot_product_attention`."""
-    _check_qkv(q, k, v)
-    if mask is not None:
-        check_mask(mask, (*q.shape[:-1], k.shape[-2]))
-        mask = torch.atleast_2d(mask)
+def _fused(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None = None, dropout: float = 0.0
+) -> Tensor:
+    """The output of `attention` without ever holding its weights, by `F.scaled_dot_product_attention`.
+
+    Keys and values hold zeros where nobody may look.
+    """
     if q.ndim == 3:  # on a CPU the kernel that saves memory wants an axis for heads
-        heads = None if mask is None else mask.unsqueeze(-3) if mask.ndim == 3 else mask
-        return fused_attention(q[:, None], k[:, None], v[:, None], heads, dropout)[:, 0]
+        q, k, v, mask, bias = (_with_head(x) for x in (q, k, v, mask, bias))
+        return _fused(q, k, v, mask, bias, dropout)[:, 0]
     if mask is None:
-        return F.scaled_dot_product_attention(q, k, v, dropout_p=dropout)
+        return F.scaled_dot_product_attention(q, k, v, bias, dropout)
+    if bias is None and is_causal(mask):
+        return F.scaled_dot_product_attention(q, k, v, dropout_p=dropout, is_causal=True)
     # Kernels differ on a query with nothing to attend to: let it attend to everything, then make it zero.
+    mask = torch.atleast_2d(mask)
     awake = mask.any(-1, keepdim=True)
-    return F.scaled_dot_product_attention(q, k, v, mask | ~awake, dropout).masked_fill(~awake, 0)
+    allowed = mask | ~awake
+    if bias is not None:
+        allowed = bias.masked_fill(~allowed, -torch.inf)
+    output = F.scaled_dot_product_attention(q, k, v, allowed, dropout)
+    one_for_all = mask.shape[-2] == 1  # what one query may not see nobody may: those values are zeros already
+    return output if one_for_all else output.masked_fill(~awake, 0)
 
 
-def _check_qkv(q: Tensor, k: Tensor, v: Tensor) -> None:
-    for name, tensor in (("queries", q), ("keys", k), ("values", v)):
-        if tensor.ndim < 2:
-            wanted = ("...", "length", "width")
-            raise ShapeError(name, "(..., length, width)", wanted, tensor.shape, "A single vector? Try x[None].")
-        if not tensor.is_floating_point():
-            raise ValueError(f"{name} must hold floating-point numbers, got {tensor.dtype}; try {name}.float().")
-    if k.shape[-1] != q.shape[-1]:
-        hint = "A dot product needs queries and keys of one width; try a linear layer on either."
-        raise ShapeError("keys", "(..., M, K)", ("...", k.shape[-2], q.shape[-1]), k.shape, hint)
-    if v.shape[-2] != k.shape[-2]:
-        hint = "Every key carries one value, so there must be as many of both."
-        raise ShapeError("values", "(..., M, V)", ("...", k.shape[-2], v.shape[-1]), v.shape, hint)
-    for name, tensor in (("keys", k), ("values", v)):
-        if tensor.shape[:-2] != q.shape[:-2]:
-            wanted = (*q.shape[:-2], *tensor.shape[-2:])
-            hint = f"Queries come in a batch of {tuple(q.shape[:-2])}; to share one set of {name}, try {name}.expand."
-            raise ShapeError(name, "(batch..., M, width)", wanted, tensor.shape, hint)
+def _with_head(x: Tensor | None) -> Tensor | None:
+    return x[:, None] if x is not None and x.ndim == 3 else x
+
+
+def _check_qkv(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None = None) -> None:
+    check_sequences(queries=q, keys=k, values=v)
+    check_width(
+        "keys", k, q.shape[-1], "A dot product needs queries and keys of one width; try a linear layer on either."
+    )
+    check_alike(q, mask=mask, bias=bias)
+    scores = (*q.shape[:-1], k.shape[-2])
+    if mask is not None:
+        check_mask(mask, scores)
+    if bias is not None and not broadcasts(bias.shape, scores):
+        hint = "It is added to the scores: rows are queries, columns are keys."
+        raise ShapeError("bias", "(..., L, M)", scores, bias.shape, hint)

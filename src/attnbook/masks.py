@@ -2,6 +2,11 @@
 
 import torch
 from torch import Tensor
+from torch.utils.weak import WeakIdKeyDictionary
+
+from attnbook.errors import ShapeError
+
+_CAUSAL = WeakIdKeyDictionary()  # square causal masks, and how often each had been written to when it was made
 
 
 def causal(L: int, M: int | None = None, *, device=None) -> Tensor:
@@ -11,9 +16,23 @@ def causal(L: int, M: int | None = None, *, device=None) -> Tensor:
     [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
     >>> causal(2, 4).int().tolist()
     [[1, 1, 1, 0], [1, 1, 1, 1]]
+
+    Layers know this very tensor again, and skip the half that it hides.
     """
     M = _length(L, M)
-    return torch.ones(L, M, dtype=torch.bool, device=device).tril(M - L)
+    mask = torch.ones(L, M, dtype=torch.bool, device=device).tril(M - L)
+    if L == M and not torch.compiler.is_compiling() and not mask.is_inference():
+        _CAUSAL[mask] = mask._version
+    return mask
+
+
+def is_causal(mask: Tensor) -> bool:
+    """Whether the mask is one that `causal(L)` made and nobody has written to since. (It is not read: that takes long.)
+
+    >>> is_causal(causal(3)), is_causal(causal(3) & causal(3)), is_causal(causal(2, 4))
+    (True, False, False)
+    """
+    return not torch.compiler.is_compiling() and mask in _CAUSAL and mask._version == _CAUSAL[mask]
 
 
 def sliding_window(L: int, window: int, M: int | None = None, *, device=None) -> Tensor:
@@ -28,18 +47,23 @@ def sliding_window(L: int, window: int, M: int | None = None, *, device=None) ->
     return causal(L, M, device=device).triu(M - L - window + 1)
 
 
-def padding(lengths: Tensor, M: int | None = None) -> Tensor:
+def padding(lengths: Tensor, M: int | None = None, *, pad: int | None = None) -> Tensor:
     """Keys 0..length-1 are real, the rest is padding. Lengths (B,) give (B, 1, M); one a query, (B, L), (B, L, M).
 
     >>> padding(torch.tensor([1, 3])).int().tolist()
     [[[1, 0, 0]], [[1, 1, 1]]]
 
-    d2l calls these lengths `valid_lens`, and means the same.
+    With `pad` the numbers are token ids (..., M), and every id but `pad` is real, on whichever side the padding is:
+
+    >>> padding(torch.tensor([[7, 0, 0], [0, 8, 9]]), pad=0).int().tolist()
+    [[[1, 0, 0]], [[0, 1, 1]]]
     """
+    if pad is not None:
+        return _not_pad(lengths, M, pad)
     if lengths.is_floating_point() or lengths.dtype == torch.bool or lengths.ndim not in (1, 2):
         raise ValueError(
             f"lengths must be whole numbers of shape (B,) or (B, L), got {lengths.dtype} of {tuple(lengths.shape)}. "
-            "From a batch of token ids, try (ids != pad).sum(-1)."
+            "From a batch of token ids, try padding(ids, pad=0)."
         )
     if M is None:
         M = int(lengths.max()) if lengths.numel() else 0
@@ -49,15 +73,70 @@ def padding(lengths: Tensor, M: int | None = None) -> Tensor:
     return keep[:, None] if lengths.ndim == 1 else keep
 
 
-def blocked(mask: Tensor) -> Tensor:
+def blocked(mask: Tensor, heads: int | None = None) -> Tensor:
     """The same mask in the opposite sense, True = may NOT attend: what `nn.MultiheadAttention` wants as `attn_mask`.
 
     >>> blocked(causal(2)).int().tolist()
     [[0, 1], [0, 0]]
+
+    Where the batch has masks of its own, (B, L, M), it wants (B * heads, L, M), all heads of a sequence together:
+
+    >>> real = padding(torch.tensor([1, 2])).expand(2, 2, 2)
+    >>> blocked(real, heads=3).shape
+    torch.Size([6, 2, 2])
     """
+    _check_boolean(mask)
+    if heads is None:
+        return ~mask
+    if mask.ndim != 3:
+        raise ShapeError("mask", "(B, L, M)", ("B", "L", "M"), mask.shape, "One mask for all? Leave out `heads`.")
+    return ~mask.repeat_interleave(heads, dim=0)
+
+
+def valid_lens(mask: Tensor) -> Tensor:
+    """The mask as d2l wants it: how many keys, from the first, each query may see. (B, L, M) gives (B, L).
+
+    A mask (B, 1, M), the same for every query, gives (B,):
+
+    >>> valid_lens(padding(torch.tensor([1, 3])))
+    tensor([1, 3])
+    """
+    _check_boolean(mask)
+    if mask.ndim != 3:
+        raise ShapeError("mask", "(B, L, M)", ("B", "L", "M"), mask.shape, "For a batch, try mask.expand(B, -1, -1).")
+    counts = mask.sum(-1)
+    if not torch.equal(padding(counts, mask.shape[-1]), mask):
+        raise ValueError("valid_lens can only count keys from the first one on; this mask forbids one in between.")
+    return counts.squeeze(-1) if mask.shape[-2] == 1 else counts
+
+
+def only_seen(x: Tensor, mask: Tensor | None) -> Tensor:
+    """Keys or values (..., M, width) with zeros for those that the mask shows to nobody.
+
+    Their weight is 0, but 0 × NaN is NaN: without this, a NaN in the padding would reach every real position.
+
+    >>> only_seen(torch.tensor([[1.0], [torch.nan]]), torch.tensor([True, False])).tolist()
+    [[1.0], [0.0]]
+    """
+    if mask is None or is_causal(mask):
+        return x
+    return x.masked_fill(~torch.atleast_2d(mask).any(-2)[..., None], 0)
+
+
+def _not_pad(ids: Tensor, M: int | None, pad: int) -> Tensor:
+    if ids.is_floating_point() or ids.dtype == torch.bool or ids.ndim == 0:
+        raise ValueError(
+            f"with `pad`, the numbers must be token ids of shape (..., M), got {ids.dtype} of {tuple(ids.shape)}. "
+            "For lengths, leave out `pad`."
+        )
+    if M not in (None, ids.shape[-1]):
+        raise ValueError(f"M = {M}, but the token ids have {ids.shape[-1]} positions; leave out M.")
+    return (ids != pad)[..., None, :]
+
+
+def _check_boolean(mask: Tensor) -> None:
     if mask.dtype != torch.bool:
         raise ValueError(f"mask must be boolean, got {mask.dtype}. For a mask of zeros and ones, try mask.bool().")
-    return ~mask
 
 
 def _length(L: int, M: int | None) -> int:

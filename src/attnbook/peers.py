@@ -5,6 +5,12 @@ import sys
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
+import torch
+from torch import Tensor, nn
+
+from attnbook.additive import AdditiveAttention
+from attnbook.multihead import MultiHeadAttention
+
 
 def d2l() -> ModuleType:
     """`d2l.torch`, the code of Dive into Deep Learning, also where torchvision is missing.
@@ -24,3 +30,66 @@ def d2l() -> ModuleType:
         for name in stand_ins:  # others who look for torchvision must not find this one
             del sys.modules[name]
     return torch
+
+
+def copy_weights(source: nn.Module, target: nn.Module) -> None:
+    """Make `target` compute what `source` computes: one of them is ours, the other PyTorch's or d2l's.
+
+    >>> theirs, ours = nn.MultiheadAttention(8, 2, batch_first=True, bias=False), MultiHeadAttention(8, 2)
+    >>> copy_weights(theirs, ours)
+    >>> x_BLD = torch.randn(1, 3, 8)
+    >>> torch.allclose(ours(x_BLD), theirs(x_BLD, x_BLD, x_BLD)[0], atol=1e-6)
+    True
+    """
+    ours_first = isinstance(source, AdditiveAttention | MultiHeadAttention)
+    ours, theirs = (source, target) if ours_first else (target, source)
+    mine, other = dict(ours.named_parameters()), _by_our_names(ours, theirs)
+    if mine.keys() != other.keys():
+        raise ValueError(
+            f"{type(ours).__name__} has {', '.join(mine)}; {type(theirs).__name__} has {', '.join(other)}. "
+            "Make both with the same bias, or without."
+        )
+    for name, parameter in mine.items():
+        if other[name].shape != parameter.shape:
+            sizes = f"{tuple(parameter.shape)} in ours and {tuple(other[name].shape)} in theirs"
+            raise ValueError(f"{name} is {sizes}: make both layers of the same sizes.")
+    with torch.no_grad():
+        for name, parameter in mine.items():
+            here, there = (other[name], parameter) if ours is target else (parameter, other[name])
+            there.copy_(here)
+
+
+def _by_our_names(ours: nn.Module, theirs: nn.Module) -> dict[str, Tensor]:
+    """Their parameters under the names we give them."""
+    if isinstance(theirs, nn.MultiheadAttention) and isinstance(ours, MultiHeadAttention):
+        return _of_torch(theirs)
+    layers = {"query": "W_q", "key": "W_k", "value": "W_v", "output": "W_o"}
+    if isinstance(ours, AdditiveAttention):
+        layers = {"query": "W_q", "key": "W_k", "score": "w_v"}
+    if any(not hasattr(theirs, name) for name in layers.values()):
+        raise ValueError(f"No way is known to copy weights between {type(theirs).__name__} and {type(ours).__name__}.")
+    found = {
+        f"{our}.{name}": parameter
+        for our, their in layers.items()
+        for name, parameter in getattr(theirs, their).named_parameters()
+    }
+    if any(nn.parameter.is_lazy(parameter) for parameter in found.values()):
+        raise ValueError("d2l's layers make their weights at the first call: call it once, then copy.")
+    return found
+
+
+def _of_torch(theirs: nn.MultiheadAttention) -> dict[str, Tensor]:
+    if theirs.bias_k is not None or theirs.add_zero_attn:
+        raise ValueError("add_bias_kv and add_zero_attn have no counterpart in MultiHeadAttention.")
+    names = ("query", "key", "value")
+    if theirs.in_proj_weight is None:
+        weights = (theirs.q_proj_weight, theirs.k_proj_weight, theirs.v_proj_weight)
+    else:
+        weights = theirs.in_proj_weight.chunk(3)
+    found = {f"{name}.weight": weight for name, weight in zip(names, weights, strict=True)}
+    found["output.weight"] = theirs.out_proj.weight
+    if theirs.in_proj_bias is not None:
+        biases = zip(names, theirs.in_proj_bias.chunk(3), strict=True)
+        found |= {f"{name}.bias": bias for name, bias in biases}
+        found["output.bias"] = theirs.out_proj.bias
+    return found

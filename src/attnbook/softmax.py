@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from attnbook.errors import ShapeError
+from attnbook.inputs import check_mask
 
 
 def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -22,25 +22,3 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     check_mask(mask, scores.shape)
     # The most negative finite number, not -inf: a row of them is uniform, not NaN, and the product makes it zero.
     return scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(-1) * mask
-
-
-def check_mask(mask: Tensor, shape: torch.Size) -> None:
-    """A mask is boolean and broadcasts to the scores' shape (..., L, M), never the other way round."""
-    if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
-        raise ValueError(
-            f"mask must be a boolean tensor with True = may attend, got {getattr(mask, 'dtype', type(mask).__name__)}. "
-            "For a mask of zeros and ones, try mask.bool(); for one of 0 and -inf, try mask == 0."
-        )
-    if _broadcasts(mask.shape, shape):
-        return
-    if mask.ndim > 2 and _broadcasts(mask.shape[-2:], shape[-2:]):
-        raise ShapeError("mask", "(..., L, M)", shape, mask.shape, "For a batch with heads, try mask[:, None].")
-    turned = mask.ndim > 1 and _broadcasts(mask.mT.shape, shape)
-    hint = "Rows are queries, columns are keys; " + ("try mask.mT." if turned else "check the two lengths.")
-    letters = {1: "(M,)", 2: "(L, M)"}.get(len(shape), "(..., L, M)")
-    raise ShapeError("mask", letters, shape[-2:], mask.shape, hint)
-
-
-def _broadcasts(small: torch.Size, large: torch.Size) -> bool:
-    pairs = zip(reversed(small), reversed(large), strict=False)
-    return len(small) <= len(large) and all(a in (1, b) for a, b in pairs)

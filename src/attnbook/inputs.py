@@ -1,0 +1,73 @@
+"""What every layer asks of what it is given: a wrong input gets an error that teaches, never a silent broadcast."""
+
+import torch
+from torch import Tensor
+
+from attnbook.errors import ShapeError
+
+
+def check_sequences(**sequences: Tensor) -> None:
+    """Vectors in rows (..., length, width) that meet in attention: the first ask, the others answer, batch by batch."""
+    (asker, queries), *others = sequences.items()
+    for name, x in sequences.items():
+        if x.ndim < 2:
+            wanted = ("...", "length", "width")
+            raise ShapeError(name, "(..., length, width)", wanted, x.shape, "A single vector? Try x[None].")
+        if not x.is_floating_point():
+            hint = f"try {name}.float(); token ids go through an embedding first"
+            raise ValueError(f"{name} must hold floating-point numbers, got {x.dtype}; {hint}.")
+    check_alike(queries, **dict(others))
+    for name, x in others:
+        first, keys = others[0]
+        if x.shape[-2] != keys.shape[-2]:
+            wanted = ("...", keys.shape[-2], x.shape[-1])
+            hint = f"To each of the {first} belongs one of the {name}: there must be as many of both."
+            raise ShapeError(name, "(..., M, width)", wanted, x.shape, hint)
+        if x.shape[:-2] != queries.shape[:-2]:
+            wanted = (*queries.shape[:-2], *x.shape[-2:])
+            hint = f"{asker} come in a batch of {tuple(queries.shape[:-2])}; to share one set of {name}, try .expand."
+            raise ShapeError(name, "(batch..., M, width)", wanted, x.shape, hint)
+
+
+def check_width(name: str, x: Tensor, width: int, hint: str) -> None:
+    """The last axis of x (..., length, width)."""
+    if x.ndim < 2 or x.shape[-1] != width:
+        raise ShapeError(name, "(..., length, width)", ("...", *x.shape[-2:-1], width), x.shape, hint)
+
+
+def check_alike(queries: Tensor, **others: object) -> None:
+    """What meets the queries lives on their device, and is of their type (autocast sees to the type itself)."""
+    for name, other in others.items():
+        if not isinstance(other, Tensor):
+            continue
+        if other.device != queries.device:
+            rule = f"{name} must be on the same device as the queries, {queries.device}, got {other.device}"
+            raise ValueError(f"{rule}; try {name}.to({str(queries.device)!r}).")
+        mixed = other.dtype not in (queries.dtype, torch.bool) and not torch.is_autocast_enabled(queries.device.type)
+        if mixed:
+            rule = f"{name} must be of the same type as the queries, {queries.dtype}, got {other.dtype}"
+            raise ValueError(f"{rule}; try {name}.to({queries.dtype}).")
+
+
+def check_mask(mask: Tensor, shape: torch.Size) -> None:
+    """A mask is boolean and broadcasts to the scores' shape (..., L, M), never the other way round."""
+    if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
+        raise ValueError(
+            f"mask must be a boolean tensor with True = may attend, got {getattr(mask, 'dtype', type(mask).__name__)}. "
+            "For a mask of zeros and ones, try mask.bool(); for one of 0 and -inf, try mask == 0."
+        )
+    if broadcasts(mask.shape, shape):
+        return
+    if mask.ndim > 2 and broadcasts(mask.shape[-2:], shape[-2:]):
+        hint = "For masks (B, L, M) and scores with heads, try mask[:, None]; for one mask a head, mask[None]."
+        raise ShapeError("mask", "(..., L, M)", shape, mask.shape, hint)
+    turned = mask.ndim > 1 and broadcasts(mask.mT.shape, shape)
+    hint = "Rows are queries, columns are keys; " + ("try mask.mT." if turned else "check the two lengths.")
+    letters = {1: "(M,)", 2: "(L, M)"}.get(len(shape), "(..., L, M)")
+    raise ShapeError("mask", letters, shape[-2:], mask.shape, hint)
+
+
+def broadcasts(small: torch.Size, large: torch.Size) -> bool:
+    """Whether a tensor of the first shape fits one of the second without stretching it."""
+    pairs = zip(reversed(small), reversed(large), strict=False)
+    return len(small) <= len(large) and all(a in (1, b) for a, b in pairs)
