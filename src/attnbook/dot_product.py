@@ -7,7 +7,7 @@ from torch import Tensor
 from attnbook.capture import AttentionLayer
 from attnbook.errors import ShapeError
 from attnbook.inputs import broadcasts, check_alike, check_mask, check_sequences, check_width
-from attnbook.masks import is_causal, only_seen
+from attnbook.masks import is_causal, only_seen, surely
 from attnbook.softmax import masked_softmax
 
 
@@ -42,7 +42,7 @@ class DotProductAttention(AttentionLayer):
         return self._attend(queries, only_seen(keys, mask), only_seen(values, mask), mask)
 
     def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None = None) -> Tensor:
-        """What every dot-product layer does once it has its queries, and the keys and values that anybody sees."""
+        """What every dot-product layer does once it has its queries, keys and values."""
         if self._show_weights is None:
             return _fused(q, k, v, mask, bias, self.dropout_now)
         output, weights = attention(q, k, v, mask, bias=bias)
@@ -53,10 +53,7 @@ class DotProductAttention(AttentionLayer):
 def _fused(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None = None, dropout: float = 0.0
 ) -> Tensor:
-    """The output of `attention` without ever holding its weights, by `F.scaled_dot_product_attention`.
-
-    Keys and values hold zeros where nobody may look.
-    """
+    """The output of `attention` without ever holding its weights, by `F.scaled_dot_product_attention`."""
     if q.ndim == 3:  # on a CPU the kernel that saves memory wants an axis for heads
         q, k, v, mask, bias = (_with_head(x) for x in (q, k, v, mask, bias))
         return _fused(q, k, v, mask, bias, dropout)[:, 0]
@@ -71,8 +68,7 @@ def _fused(
     if bias is not None:
         allowed = bias.masked_fill(~allowed, -torch.inf)
     output = F.scaled_dot_product_attention(q, k, v, allowed, dropout)
-    one_for_all = mask.shape[-2] == 1  # what one query may not see nobody may: those values are zeros already
-    return output if one_for_all else output.masked_fill(~awake, 0)
+    return output if surely(awake.all()) else output.masked_fill(~awake, 0)
 
 
 def _with_head(x: Tensor | None) -> Tensor | None:

@@ -113,9 +113,9 @@ class MultiHeadAttention(DotProductAttention):
         self._check(x, keys, values, mask, past, cross=context is not None)
         if mask is not None and 3 <= mask.ndim <= x.ndim:  # one for all heads
             mask = mask.unsqueeze(-3)
+        q_BHLK = self._turned(rearrange(self.query(x), "... L (H K) -> ... H L K", H=self.heads), past)
         filled = context is not None and cache  # a context is projected once
         k_BHMK, v_BHMV = (cache.keys, cache.values) if filled else self._project(keys, values, past, cache)
-        q_BHLK = self._turned(rearrange(self.query(x), "... L (H K) -> ... H L K", H=self.heads), past)
         bias = None if self.score_bias is None else self.score_bias(x.shape[-2], k_BHMK.shape[-2]).to(q_BHLK.dtype)
         k_BHMK = only_seen(self._shared(k_BHMK), mask)  # under the old names, so that what they held can go
         v_BHMV = only_seen(self._shared(v_BHMV), mask)
