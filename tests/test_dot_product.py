@@ -12,7 +12,7 @@ from torch.testing import assert_close
 from attnbook import DotProductAttention, ShapeError, attention, capture_attention, causal, padding
 from attnbook.peers import d2l
 
-B, H, L, M, K, V = 2, 3, 5, 7, 4, 6  # pairwise different: a swapped axis can't pass by luck
+B, H, L, M, K, V = 2, 3, 5, 7, 8, 6  # pairwise different: a swapped axis can't pass by luck
 DTYPES = {torch.float64: 1e-12, torch.float32: 1e-5, torch.bfloat16: 3e-2, torch.float16: 4e-3}
 LENGTHS = torch.tensor([4, 7])
 MASKS = {
@@ -70,6 +70,64 @@ def test_equals_torch(mask, dtype, torch_device):
     close(readable, want, dtype)
     close(layer, want, dtype)
     assert readable[0].dtype == layer[0].dtype == dtype
+
+
+@each_dtype
+def test_a_bias_is_added_to_the_scores(dtype, torch_device):
+    q, k, v = qkv(dtype, torch_device)
+    bias = draw(H, L, M, dtype=dtype, device=torch_device)
+    exact = tuple(x.detach().double().requires_grad_() for x in (q, k, v, bias))
+    for mask in (None, MASKS["both"].to(torch_device)):
+        hidden = 0 if mask is None else torch.zeros(B, 1, L, M, device=torch_device).masked_fill(~mask, -torch.inf)
+        want = outputs_and_grads(
+            lambda *x: F.scaled_dot_product_attention(*x[:3], x[3] + hidden),  # noqa: B023
+            twins(exact),
+        )
+        got = outputs_and_grads(lambda *x: attention(*x[:3], mask, bias=x[3])[0], twins((q, k, v, bias)))  # noqa: B023
+        close(got, want, dtype)
+
+
+def test_without_a_batch_the_layer_still_equals_attention():
+    q, k, v = draw(L, K), draw(L, K), draw(L, V)
+    for mask in (None, causal(L), MASKS["keys"][:L]):
+        assert_close(DotProductAttention()(q, k, v, mask), attention(q, k, v, mask)[0])
+
+
+@pytest.mark.parametrize("sizes", [(B, 0, M), (B, L, 0), (0, L, M)], ids=["no query", "no key", "no batch"])
+def test_nothing_in_nothing_out(sizes):
+    batch, queries, keys = sizes
+    for axes in ((batch,), (batch, H)):
+        inputs = draw(*axes, queries, K), draw(*axes, keys, K), draw(*axes, keys, V)
+        for mask in (None, torch.ones(queries, keys, dtype=torch.bool)):
+            for path in (DotProductAttention(), lambda *x: attention(*x)[0]):
+                output, *grads = outputs_and_grads(lambda *x: path(*x, mask), twins(inputs))  # noqa: B023
+                assert output.shape == (*axes, queries, V)
+                assert (output == 0).all()
+                assert all((grad == 0).all() for grad in grads)
+
+
+@pytest.mark.parametrize("junk", [torch.nan, torch.inf])
+def test_what_nobody_sees_may_hold_anything(junk, torch_device):
+    mask = padding(LENGTHS.to(torch_device))
+    real = LENGTHS[0]
+    for path in (DotProductAttention(), lambda *x: attention(*x)[0]):
+        q, k, v = twins(qkv(device=torch_device, heads=False))
+        want = outputs_and_grads(path, twins((q[:1], k[:1, :real], v[:1, :real])))
+        with torch.no_grad():
+            k[0, real:], v[0, real:] = junk, junk
+        output, *grads = outputs_and_grads(lambda *x: path(*x, mask)[:1], (q, k, v))  # noqa: B023
+        assert_close(output, want[0])
+        for got, grad in zip(grads, want[1:], strict=True):
+            assert_close(got[0, : grad.shape[1]], grad[0])
+            assert (got[0, grad.shape[1] :] == 0).all()
+
+
+def test_a_written_mask_is_obeyed():
+    q, k, v = qkv(heads=False)
+    q, mask = q[..., :M, :], causal(L)
+    k, v = k[:, :L], v[:, :L]
+    mask[0, L - 1] = True
+    assert_close(DotProductAttention()(q, k, v, mask), attention(q, k, v, mask.clone())[0])
 
 
 @pytest.mark.parametrize("lengths", [None, LENGTHS, torch.tensor([[1, 2, 3, 4, 5], [7, 6, 5, 4, 3]])], ids=str)
@@ -136,6 +194,18 @@ def test_whole_numbers_and_lists_are_refused():
     q = torch.ones(2, 3)
     with pytest.raises(ValueError, match=r"keys must hold floating-point numbers, got torch.int64; try keys.float\(\)"):
         attention(q, q.long(), q)
+    with pytest.raises(ValueError, match=r"keys must be on the same device as the queries, cpu, got meta.*try keys.to"):
+        attention(q, q.to("meta"), q)
+    with pytest.raises(ValueError, match=r"mask must be on the same device as the queries"):
+        attention(q, q, q, torch.ones(2, 2, dtype=torch.bool, device="meta"))
+    with pytest.raises(
+        ValueError, match=r"values must be of the same type as the queries, torch.float32, got .*float16"
+    ):
+        attention(q, q, q.half())
+    with pytest.raises(
+        ShapeError, match=r"bias must have shape \(..., L, M\) = \(2, 2\), got \(3, 2\).*rows are queries"
+    ):
+        attention(q, q, q, bias=torch.zeros(3, 2))
     with pytest.raises(ValueError, match="mask must be a boolean tensor with True = may attend, got list"):
         attention(q, q, q, [[True, False], [True, True]])
 

@@ -64,6 +64,9 @@ def test_a_mask_broadcasts_and_no_mask_is_plain_softmax():
         ),
         (torch.ones(3, 1, 7).bool(), ShapeError, r"= \(2, 5, 7\), got \(3, 1, 7\).*try mask\[:, None\]"),
         (torch.ones(1, 2, 5, 7).bool(), ShapeError, r"got \(1, 2, 5, 7\)"),
+        (torch.ones(2, 3, 7).bool(), ShapeError, r"got \(2, 3, 7\).*check the two lengths"),
+        (torch.ones(4, 7).bool(), ShapeError, r"got \(4, 7\).*check the two lengths"),
+        (torch.ones(5).bool(), ShapeError, r"got \(5,\).*check the two lengths"),
     ],
 )
 def test_errors_teach(mask, error, words):
