@@ -14,11 +14,11 @@ import importlib.util
 import os
 import random
 import re
-import runpy
 import signal
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -167,7 +167,7 @@ def live(mutant: Mutant) -> None:
         spec = importlib.util.spec_from_file_location(f"attnbook.{mutant.module}", code_of(mutant.module))
         sys.modules[spec.name] = module = importlib.util.module_from_spec(spec)
         exec(compile(mutant.source, spec.origin, "exec"), module.__dict__)
-        setattr(importlib.import_module("attnbook"), mutant.module, module)
+        setattr(import_module("attnbook"), mutant.module, module)
         own = suite_of(mutant.module)
         others = [path for path in map(suite_of, TESTED) if path != own and path.exists()]
         options = ["-x", "-q", "-p", "no:cacheprovider", "-o", "addopts="]
@@ -181,7 +181,9 @@ def prepare() -> None:
     sys.dont_write_bytecode = True
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     torch.set_num_threads(1)
-    runpy.run_path(str(code_of("peers")))["d2l"]()
+    import_module("attnbook.peers").d2l()
+    for name in [name for name in sys.modules if name.split(".")[0] == "attnbook"]:
+        del sys.modules[name]
     torch.compile(torch.sin, backend="aot_eager", fullgraph=True)(torch.ones(1, requires_grad=True))
     gc.freeze()  # or every fork spends seconds on looking through all this for garbage
 

@@ -72,21 +72,6 @@ def test_equals_torch(mask, dtype, torch_device):
     assert readable[0].dtype == layer[0].dtype == dtype
 
 
-@each_dtype
-def test_a_bias_is_added_to_the_scores(dtype, torch_device):
-    q, k, v = qkv(dtype, torch_device)
-    bias = draw(H, L, M, dtype=dtype, device=torch_device)
-    exact = tuple(x.detach().double().requires_grad_() for x in (q, k, v, bias))
-    for mask in (None, MASKS["both"].to(torch_device)):
-        hidden = 0 if mask is None else torch.zeros(B, 1, L, M, device=torch_device).masked_fill(~mask, -torch.inf)
-        want = outputs_and_grads(
-            lambda *x: F.scaled_dot_product_attention(*x[:3], x[3] + hidden),  # noqa: B023
-            twins(exact),
-        )
-        got = outputs_and_grads(lambda *x: attention(*x[:3], mask, bias=x[3])[0], twins((q, k, v, bias)))  # noqa: B023
-        close(got, want, dtype)
-
-
 def test_without_a_batch_the_layer_still_equals_attention():
     q, k, v = draw(L, K), draw(L, K), draw(L, V)
     for mask in (None, causal(L), MASKS["keys"][:L]):
@@ -202,10 +187,6 @@ def test_whole_numbers_and_lists_are_refused():
         ValueError, match=r"values must be of the same type as the queries, torch.float32, got .*float16"
     ):
         attention(q, q, q.half())
-    with pytest.raises(
-        ShapeError, match=r"bias must have shape \(..., L, M\) = \(2, 2\), got \(3, 2\).*rows are queries"
-    ):
-        attention(q, q, q, bias=torch.zeros(3, 2))
     with pytest.raises(ValueError, match="mask must be a boolean tensor with True = may attend, got list"):
         attention(q, q, q, [[True, False], [True, True]])
 

@@ -5,15 +5,12 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from attnbook.capture import AttentionLayer
-from attnbook.errors import ShapeError
-from attnbook.inputs import broadcasts, check_alike, check_mask, check_sequences, check_width
+from attnbook.inputs import check_alike, check_mask, check_sequences, check_width
 from attnbook.masks import is_causal, only_seen, surely
 from attnbook.softmax import masked_softmax
 
 
-def attention(
-    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, *, bias: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
+def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """softmax(QKᵀ/√K) V and its weights: queries (..., L, K), keys (..., M, K), values (..., M, V), mask (..., L, M).
 
     >>> import torch
@@ -23,29 +20,26 @@ def attention(
     tensor([[0.8044, 0.1956]])
     >>> output_LV  # 0.8044 * 10 + 0.1956 * 20
     tensor([[11.9557]])
-
-    A `bias` (..., L, M) is added to the scores before the softmax: what relative positions do.
     """
-    _check_qkv(q, k, v, mask, bias)
-    scores = (q / q.shape[-1] ** 0.5) @ only_seen(k, mask).mT
-    if bias is not None:
-        scores = scores + bias
+    _check(q, k, v, mask)
+    k, v = only_seen(k, mask), only_seen(v, mask)
+    scores = (q / q.shape[-1] ** 0.5) @ k.mT
     weights = masked_softmax(scores, mask)
-    return weights @ only_seen(v, mask), weights
+    return weights @ v, weights
 
 
 class DotProductAttention(AttentionLayer):
     """`attention` as a layer: same numbers, PyTorch's fused kernel, output only."""
 
     def forward(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None) -> Tensor:
-        _check_qkv(queries, keys, values, mask)
+        _check(queries, keys, values, mask)
         return self._attend(queries, only_seen(keys, mask), only_seen(values, mask), mask)
 
     def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None = None) -> Tensor:
         """What every dot-product layer does once it has its queries, keys and values."""
         if self._show_weights is None:
             return _fused(q, k, v, mask, bias, self.dropout_now)
-        output, weights = attention(q, k, v, mask, bias=bias)
+        output, weights = attention(q, k, v, mask) if bias is None else _biased(q, k, v, mask, bias)
         self._show_weights(weights)
         return F.dropout(weights, self.dropout_now) @ v if self.dropout_now else output
 
@@ -71,19 +65,20 @@ def _fused(
     return output if surely(awake.all()) else output.masked_fill(~awake, 0)
 
 
+def _biased(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor) -> tuple[Tensor, Tensor]:
+    """`attention` with something added to the scores, as relative positions do."""
+    weights = masked_softmax((q / q.shape[-1] ** 0.5) @ k.mT + bias, mask)
+    return weights @ v, weights
+
+
 def _with_head(x: Tensor | None) -> Tensor | None:
     return x[:, None] if x is not None and x.ndim == 3 else x
 
 
-def _check_qkv(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None = None) -> None:
+def _check(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> None:
     check_sequences(queries=q, keys=k, values=v)
-    check_width(
-        "keys", k, q.shape[-1], "A dot product needs queries and keys of one width; try a linear layer on either."
-    )
-    check_alike(q, mask=mask, bias=bias)
-    scores = (*q.shape[:-1], k.shape[-2])
+    hint = "A dot product needs queries and keys of one width; try a linear layer on either."
+    check_width("keys", k, q.shape[-1], hint, "(..., M, K)")
+    check_alike(q, mask=mask)
     if mask is not None:
-        check_mask(mask, scores)
-    if bias is not None and not broadcasts(bias.shape, scores):
-        hint = "It is added to the scores: rows are queries, columns are keys."
-        raise ShapeError("bias", "(..., L, M)", scores, bias.shape, hint)
+        check_mask(mask, (*q.shape[:-1], k.shape[-2]))

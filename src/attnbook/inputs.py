@@ -29,10 +29,10 @@ def check_sequences(**sequences: Tensor) -> None:
             raise ShapeError(name, "(batch..., M, width)", wanted, x.shape, hint)
 
 
-def check_width(name: str, x: Tensor, width: int, hint: str) -> None:
+def check_width(name: str, x: Tensor, width: int, hint: str, letters: str = "(..., length, width)") -> None:
     """The last axis of x (..., length, width)."""
     if x.ndim < 2 or x.shape[-1] != width:
-        raise ShapeError(name, "(..., length, width)", ("...", *x.shape[-2:-1], width), x.shape, hint)
+        raise ShapeError(name, letters, ("...", *x.shape[-2:-1], width), x.shape, hint)
 
 
 def check_alike(queries: Tensor, **others: object) -> None:
@@ -56,18 +56,18 @@ def check_mask(mask: Tensor, shape: torch.Size) -> None:
             f"mask must be a boolean tensor with True = may attend, got {getattr(mask, 'dtype', type(mask).__name__)}. "
             "For a mask of zeros and ones, try mask.bool(); for one of 0 and -inf, try mask == 0."
         )
-    if broadcasts(mask.shape, shape):
+    if _broadcasts(mask.shape, shape):
         return
-    if mask.ndim > 2 and broadcasts(mask.shape[-2:], shape[-2:]):
+    if mask.ndim > 2 and _broadcasts(mask.shape[-2:], shape[-2:]):
         hint = "For masks (B, L, M) and scores with heads, try mask[:, None]; for one mask a head, mask[None]."
         raise ShapeError("mask", "(..., L, M)", shape, mask.shape, hint)
-    turned = mask.ndim > 1 and broadcasts(mask.mT.shape, shape)
+    turned = mask.ndim > 1 and _broadcasts(mask.mT.shape, shape)
     hint = "Rows are queries, columns are keys; " + ("try mask.mT." if turned else "check the two lengths.")
     letters = {1: "(M,)", 2: "(L, M)"}.get(len(shape), "(..., L, M)")
     raise ShapeError("mask", letters, shape[-2:], mask.shape, hint)
 
 
-def broadcasts(small: torch.Size, large: torch.Size) -> bool:
+def _broadcasts(small: torch.Size, large: torch.Size) -> bool:
     """Whether a tensor of the first shape fits one of the second without stretching it."""
     pairs = zip(reversed(small), reversed(large), strict=False)
     return len(small) <= len(large) and all(a in (1, b) for a, b in pairs)

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from attnbook.dot_product import DotProductAttention
 from attnbook.inputs import check_alike, check_mask, check_sequences, check_width
 from attnbook.masks import only_seen
-from attnbook.positions import Rotary
+from attnbook.positions import ALiBi, RelativeBias, Rotary
 
 
 class KVCache:
@@ -82,7 +82,7 @@ class MultiHeadAttention(DotProductAttention):
         bias: bool = False,
         dropout: float = 0.0,
         rotary: Rotary | None = None,
-        score_bias: nn.Module | None = None,
+        score_bias: RelativeBias | ALiBi | None = None,
     ):
         super().__init__(dropout)
         kv_heads = heads if kv_heads is None else kv_heads
@@ -94,6 +94,10 @@ class MultiHeadAttention(DotProductAttention):
             )
         d_k, d_v = D // heads if d_k is None else d_k, D // heads if d_v is None else d_v
         key_size, value_size = D if key_size is None else key_size, D if value_size is None else value_size
+        if rotary is not None and d_k != rotary.K:
+            raise ValueError(f"rotary turns vectors of width {rotary.K}, but one head's are of width d_k = {d_k}.")
+        if score_bias is not None and score_bias.heads != heads:
+            raise ValueError(f"score_bias is for {score_bias.heads} heads, this layer has {heads}.")
         self.heads, self.kv_heads = heads, kv_heads
         self.query = nn.Linear(D, heads * d_k, bias)
         self.key = nn.Linear(key_size, kv_heads * d_k, bias)
