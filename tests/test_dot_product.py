@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 from torch.testing import assert_close
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from attnbook import DotProductAttention, ShapeError, attention, capture_attention, causal, padding
 from attnbook.peers import d2l
@@ -105,6 +106,35 @@ def test_what_nobody_sees_may_hold_anything(junk, torch_device):
         for got, grad in zip(grads, want[1:], strict=True):
             assert_close(got[0, : grad.shape[1]], grad[0])
             assert (got[0, grad.shape[1] :] == 0).all()
+
+
+class Calls(TorchDispatchMode):
+    """The names of all operations that run."""
+
+    def __enter__(self):
+        self.names = []
+        return super().__enter__()
+
+    def __torch_dispatch__(self, op, types, args=(), kwargs=None):
+        self.names.append(op.overloadpacket.__name__)
+        return op(*args, **(kwargs or {}))
+
+
+@each_mask
+@pytest.mark.parametrize("heads", [True, False])
+def test_the_layer_takes_the_kernel_that_never_holds_the_weights(mask, heads):
+    if mask is not None and mask.ndim > 2 and not heads:
+        mask = mask[:, 0]
+    with Calls() as calls, torch.no_grad():
+        DotProductAttention()(*qkv(heads=heads), mask)
+    assert "_scaled_dot_product_flash_attention_for_cpu" in calls.names
+    assert "_softmax" not in calls.names
+
+
+def test_a_mask_of_three_axes_takes_that_kernel_too():
+    with Calls() as calls, torch.no_grad():
+        DotProductAttention()(*qkv(), MASKS["a mask per head"][0])
+    assert "_scaled_dot_product_flash_attention_for_cpu" in calls.names
 
 
 def test_a_written_mask_is_obeyed():

@@ -1,5 +1,7 @@
 """Scaled dot-product attention: softmax(QKᵀ/√K) V."""
 
+from functools import partial
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -44,35 +46,33 @@ class DotProductAttention(AttentionLayer):
         return F.dropout(weights, self.dropout_now) @ v if self.dropout_now else output
 
 
-def _fused(
-    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None = None, dropout: float = 0.0
-) -> Tensor:
-    """The output of `attention` without ever holding its weights, by `F.scaled_dot_product_attention`."""
-    if q.ndim == 3:  # on a CPU the kernel that saves memory wants an axis for heads
-        q, k, v, mask, bias = (_with_head(x) for x in (q, k, v, mask, bias))
+def _fused(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None, dropout: float) -> Tensor:
+    """The output of `attention` without ever holding its weights, by `F.scaled_dot_product_attention`.
+
+    On a CPU the kernel that saves memory wants four axes, a mask of two or four, and values as wide as keys.
+    """
+    if q.ndim == 3:
+        q, k, v, mask, bias = (x[:, None] if x is not None and x.ndim == 3 else x for x in (q, k, v, mask, bias))
         return _fused(q, k, v, mask, bias, dropout)[:, 0]
-    if mask is None:
-        return F.scaled_dot_product_attention(q, k, v, bias, dropout)
-    if bias is None and is_causal(mask):
-        return F.scaled_dot_product_attention(q, k, v, dropout_p=dropout, is_causal=True)
-    # Kernels differ on a query with nothing to attend to: let it attend to everything, then make it zero.
-    mask = torch.atleast_2d(mask)
-    awake = mask.any(-1, keepdim=True)
-    allowed = mask | ~awake
-    if bias is not None:
-        allowed = bias.masked_fill(~allowed, -torch.inf)
-    output = F.scaled_dot_product_attention(q, k, v, allowed, dropout)
-    return output if surely(awake.all()) else output.masked_fill(~awake, 0)
+    K, V = q.shape[-1], v.shape[-1]
+    if K != V:  # more zeros change no dot product
+        q, k, v = (F.pad(x, (0, max(K, V) - x.shape[-1])) for x in (q, k, v))
+    fused = partial(F.scaled_dot_product_attention, q, k, v, dropout_p=dropout, scale=max(K, 1) ** -0.5)
+    if bias is None and (mask is None or is_causal(mask)):
+        return fused(is_causal=mask is not None)[..., :V]
+    allowed, awake = bias, None
+    if mask is not None:
+        # Kernels differ on a query with nothing to attend to: let it attend to everything, then make it zero.
+        awake = mask.any(-1, keepdim=True)
+        allowed = mask | ~awake if bias is None else bias.masked_fill(awake & ~mask, -torch.inf)
+    output = fused(allowed[None] if allowed.ndim == 3 else torch.atleast_2d(allowed))[..., :V]
+    return output if awake is None or surely(awake.all()) else output.masked_fill(~awake, 0)
 
 
 def _biased(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor) -> tuple[Tensor, Tensor]:
     """`attention` with something added to the scores, as relative positions do."""
     weights = masked_softmax((q / q.shape[-1] ** 0.5) @ k.mT + bias, mask)
     return weights @ v, weights
-
-
-def _with_head(x: Tensor | None) -> Tensor | None:
-    return x[:, None] if x is not None and x.ndim == 3 else x
 
 
 def _check(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> None:

@@ -119,6 +119,8 @@ class MultiHeadAttention(DotProductAttention):
             mask = mask.unsqueeze(-3)
         q_BHLK = self._turned(rearrange(self.query(x), "... L (H K) -> ... H L K", H=self.heads), past)
         filled = context is not None and cache  # a context is projected once
+        if filled and len(cache) != keys.shape[-2]:
+            raise ValueError(f"this cache was filled from a context of length {len(cache)}, got {keys.shape[-2]}.")
         k_BHMK, v_BHMV = (cache.keys, cache.values) if filled else self._project(keys, values, past, cache)
         bias = None if self.score_bias is None else self.score_bias(x.shape[-2], k_BHMK.shape[-2]).to(q_BHLK.dtype)
         k_BHMK = only_seen(self._shared(k_BHMK), mask)  # under the old names, so that what they held can go
