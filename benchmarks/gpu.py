@@ -1,0 +1,138 @@
+"""The layers on a GPU, from short sequences to long ones; `python -m benchmarks.gpu` rehearses that without one."""
+
+import gc
+from collections.abc import Callable
+from functools import partial
+from itertools import product
+from typing import NamedTuple
+
+import torch
+
+from benchmarks.additive import D2L as D2L_ADDITIVE
+from benchmarks.additive import additive
+from benchmarks.measure import Build, Work, interleaved, processor_seconds, warmed
+from benchmarks.multi_head import BARE, D2L, TORCH, multi_head
+from benchmarks.tables import NO_ROOM, PASSES, cell, progress, table, versus
+
+LENGTHS = [512, 1024, 2048, 4096, 8192, 16384]
+TYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+MULTI_HEAD = {D2L: None, TORCH: None, BARE: 0.95}  # the goal for time
+ADDITIVE = {D2L_ADDITIVE: 30}
+HIDDEN, WIDER = 64, 256
+
+
+class Meters(NamedTuple):
+    """Ratios, theirs to ours."""
+
+    time: Callable[[Build, Build], float]
+    memory: Callable[[Build, Build], float]
+
+
+def event_seconds(call: Work) -> float:
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    start.record()
+    call()
+    end.record()
+    end.synchronize()
+    return start.elapsed_time(end) / 1000
+
+
+def peak(build: Build) -> int:
+    """Bytes of the GPU that the call adds at most."""
+    call = warmed(build)
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    call()
+    return torch.cuda.max_memory_allocated() - before
+
+
+CUDA = Meters(
+    time=partial(interleaved, seconds=event_seconds, pairs=25, patience=5),
+    memory=lambda theirs, ours: peak(theirs) / peak(ours),
+)
+REHEARSAL = Meters(
+    time=partial(interleaved, seconds=processor_seconds, pairs=3),
+    memory=lambda theirs, ours: warmed(theirs)().numel() / warmed(ours)().numel(),
+)
+
+
+class Place(NamedTuple):
+    """Where to measure, with what, and how far."""
+
+    device: str = "cuda"
+    meters: Meters = CUDA
+    lengths: list[int] = LENGTHS
+
+
+def line(names: list[str], builds: list[tuple[Build, Build]], place: Place, goal: float | None = None) -> list[str]:
+    """A row: time and memory at each length."""
+    cells = []
+    for theirs, ours in builds:
+        text = cell(place.meters.time, theirs, ours, goal)
+        if text != NO_ROOM:
+            text += f" / {cell(place.meters.memory, theirs, ours)}"
+        elif cell(place.meters.memory, ours, ours) == NO_ROOM:
+            text += ", ours too"
+        cells.append(text)
+        gc.collect()
+        torch.cuda.empty_cache()
+    return progress([*names, *cells, "" if goal is None else f"{goal:g}"])
+
+
+def to_peers(make: Callable[..., Work], widths: tuple, peers: dict, masks: list[str], place: Place) -> list[list[str]]:
+    found = []
+    for (peer, goal), mask, (name, dtype) in product(peers.items(), masks, TYPES.items()):
+        where = {"device": place.device, "dtype": dtype}
+        cases = [versus(make, (1, n, *widths, mask), {peer: None}, **where)[0] for n in place.lengths]
+        cases[0].check()
+        for backward, what in enumerate(PASSES):
+            builds = [case.builds(bool(backward)) for case in cases]
+            found.append(line([peer, mask, name, what], builds, place, goal))
+    return found
+
+
+def to_wider(place: Place) -> list[list[str]]:
+    """Additive attention with more hidden features: they cost time, but no memory to speak of."""
+    found = []
+    for backward, what in enumerate(PASSES):
+        builds = [
+            tuple(
+                partial(additive, "ours", 1, n, HIDDEN, hidden, "padding", bool(backward), place.device)
+                for hidden in (WIDER, HIDDEN)
+            )
+            for n in place.lengths
+        ]
+        found.append(line([f"itself with {WIDER} hidden features", "padding", "float32", what], builds, place))
+    return found
+
+
+def section(place: Place | None = None) -> str:
+    if place is None and not torch.cuda.is_available():
+        return """## On a GPU
+
+No GPU at hand when this was run; `make bench` fills this table where there is one.
+"""
+    place = place or Place()
+    card = torch.cuda.get_device_name() if place.device == "cuda" else "rehearsal on the CPU"
+    head = ["peer", "mask", "type", "pass", *(f"n = {n}" for n in place.lengths), "goal, time"]
+    multi_head_rows = to_peers(multi_head, (256, 4), MULTI_HEAD, ["causal", "padding"], place)
+    additive_rows = to_peers(additive, (HIDDEN, HIDDEN), ADDITIVE, ["padding"], place) + to_wider(place)
+    return f"""## On a GPU: {card}
+
+Time by CUDA events, medians of interleaved pairs; memory as the most that PyTorch allocated. Each cell is time / memory, peer
+÷ ours; above 1: ours is faster, or needs less. Bold: short of the goal. "Out of memory": the peer does not fit.
+
+### `MultiHeadAttention`, B = 1, D = 256, 4 heads
+
+{table(head, multi_head_rows)}
+
+### `AdditiveAttention`, B = 1, D = {HIDDEN}, {HIDDEN} hidden features
+
+Its memory should not depend on the number of hidden features: the second number of the last lines is to be near 1.
+
+{table(head, additive_rows)}
+"""
+
+
+if __name__ == "__main__":
+    print(section(Place("cpu", REHEARSAL, [16, 32])))

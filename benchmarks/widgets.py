@@ -1,0 +1,56 @@
+"""What a widget takes to redraw, in Chromium."""
+
+import shutil
+import statistics
+from functools import partial
+
+from playwright.sync_api import sync_playwright
+
+from attnbook.widgets import AttentionHeatmap, ScaleLab
+from attnbook.widgets.base import page_files
+from benchmarks.tables import progress, table
+from tests.browser.conftest import FLAGS, NAMES
+from tests.browser.pages import bare
+
+GOAL = 8  # milliseconds
+STEP = """() => Array.from({ length: 40 }, (_, i) => {
+    const slider = document.querySelector("input[type=range]:not([hidden] *)");
+    slider.value = Number(slider.max) - (i % 2);
+    const start = performance.now();
+    slider.dispatchEvent(new Event("input"));
+    return performance.now() - start;
+})"""
+
+
+def serve(route, **answer):
+    route.fulfill(**answer)
+
+
+def widget_rows() -> list[list[str]]:
+    """Milliseconds of scripting for one step of each widget's first slider."""
+    widgets = {
+        "AttentionHeatmap, 9 words": AttentionHeatmap("the river bank by the water in the sun"),
+        "ScaleLab, d = 512 and 1024": ScaleLab(width=1024),
+    }
+    with sync_playwright() as driver:
+        program = next(filter(None, map(shutil.which, NAMES)), driver.chromium.executable_path)
+        page = driver.chromium.launch(executable_path=program, args=FLAGS.split()).new_page()
+        for name, path in page_files().items():
+            page.route(f"**/{name}", partial(serve, path=path))
+        rows = []
+        for name, widget in widgets.items():
+            page.route("http://book/", partial(serve, body=bare(widget), content_type="text/html"))
+            page.goto("http://book/")
+            page.wait_for_selector("[data-mounted]")
+            took = statistics.median(page.evaluate(STEP))
+            rows.append(progress([name, f"{took:.1f} ms" if took <= GOAL else f"**{took:.1f} ms**", f"≤ {GOAL} ms"]))
+    return rows
+
+
+def section() -> str:
+    return f"""## Widgets: one redraw
+
+Scripting in Chromium for one step of the widget's first slider, median. Bold: over the goal.
+
+{table(["widget", "time", "goal"], widget_rows())}
+"""
