@@ -53,8 +53,8 @@ def section() -> str:
         found += [[COMPILED, *row] for row in rows(versus(additive, SIZES, {D2L: COMPILED_GOALS}, COMPILED))]
     return f"""## Additive attention: peer ÷ `AdditiveAttention`
 
-d2l's layer runs as it is, ours also compiled where there is a C++ compiler. Above 1: ours is faster, or needs less memory.
-Bold: short of the goal.
+d2l's layer runs as it is, ours also compiled where there is a C++ compiler. Above 1: ours is faster, or needs less
+memory. Bold: short of the goal.
 
 {table(["ours", "peer", "B, n, D, hidden", "mask", *COLUMNS], found)}
 """

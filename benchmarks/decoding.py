@@ -57,8 +57,9 @@ def section() -> str:
         found.append(progress([*case.names, cell(time_ratio, *case.builds(False), goal), str(goal)]))
     return f"""## Decoding {TOKENS} tokens: recomputation ÷ `KVCache`
 
-{LAYERS} layers of {HEADS}-head causal attention and a feed-forward network, width {D}, one position at a time. How many times
-longer it takes to compute all positions again at each step than to keep their keys and values. Bold: short of the goal.
+{LAYERS} layers of {HEADS}-head causal attention and a feed-forward network, width {D}, one position at a time. How
+many times longer it takes to compute all positions again at each step than to keep their keys and values. Bold: short
+of the goal.
 
 {table(["B", "time", "goal"], found)}
 """

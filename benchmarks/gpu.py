@@ -119,8 +119,8 @@ No GPU at hand when this was run; `make bench` fills this table where there is o
     additive_rows = to_peers(additive, (HIDDEN, HIDDEN), ADDITIVE, ["padding"], place) + to_wider(place)
     return f"""## On a GPU: {card}
 
-Time by CUDA events, medians of interleaved pairs; memory as the most that PyTorch allocated. Each cell is time / memory, peer
-÷ ours; above 1: ours is faster, or needs less. Bold: short of the goal. "Out of memory": the peer does not fit.
+Time by CUDA events, medians of interleaved pairs; memory as the most that PyTorch allocated. Each cell is
+time / memory, peer ÷ ours; above 1: ours is faster, or needs less. Bold: short of the goal. "Out of memory": the peer does not fit.
 
 ### `MultiHeadAttention`, B = 1, D = 256, 4 heads
 

@@ -40,9 +40,9 @@ def section() -> str:
     laws = [["n", "", "", *(f"{x}" for x in times)], ["n²", "", "", *(f"{x * x}" for x in times)]]
     return f"""## Growth with the length n
 
-What a sequence of n takes, divided by what one of {LENGTHS[0]} takes; B = 1, padding, D = 256 and 8 heads or 64 hidden features.
-The two last lines are what growth in proportion to n and to its square would be. (`AdditiveAttention` holds n² weights;
-d2l's holds n² × 64 features.)
+What a sequence of n takes, divided by what one of {LENGTHS[0]} takes; B = 1, padding, D = 256 and 8 heads or 64 hidden
+features. The two last lines are what growth in proportion to n and to its square would be. (`AdditiveAttention` holds
+n² weights; d2l's holds n² × 64 features.)
 
 {table(["layer", "pass", "", *(f"n = {n}" for n in LENGTHS)], growth_rows() + laws)}
 """

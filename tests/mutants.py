@@ -3,7 +3,7 @@
     OMP_NUM_THREADS=1 .venv/bin/python -m tests.mutants [--count 200] [--seed 0] [MODULE ...]
 
 torch and the test tools are imported once. Each mutant lives in a fork, which puts it where its module belongs and runs
-the module's own tests, then the other tests of the library. Annotations are left alone, and so is what only makes text:
+the module's own tests, if it has any, then the other tests of the library. Annotations are left alone, and so is what only makes text:
 everything in a `raise`, an f-string, a sum with a string, a table of strings, or `extra_repr`.
 """
 
@@ -31,9 +31,9 @@ import torch
 # Survivors that no test can kill, because they compute the same: (module, before, after) and why, in a sentence.
 EXPLAINED: dict[tuple[str, str, str], str] = {}
 
-MODULES = ["masks", "softmax", "dot_product", "additive", "multihead", "positions"]
-TESTED = [*MODULES, "capture", "peers"]
+MODULES = ["masks", "softmax", "dot_product", "additive", "multihead", "positions", "inputs"]
 ROOT = Path(__file__).parents[1]
+SUITES = [ROOT / "tests" / f"test_{name}.py" for name in (*MODULES[:-1], "capture", "peers")]
 LEAST_SCORE = 0.95
 TIME_LIMIT = 60  # seconds
 
@@ -168,10 +168,9 @@ def live(mutant: Mutant) -> None:
         sys.modules[spec.name] = module = importlib.util.module_from_spec(spec)
         exec(compile(mutant.source, spec.origin, "exec"), module.__dict__)
         setattr(import_module("attnbook"), mutant.module, module)
-        own = suite_of(mutant.module)
-        others = [path for path in map(suite_of, TESTED) if path != own and path.exists()]
+        own, *others = map(str, sorted(SUITES, key=lambda path: path.stem != f"test_{mutant.module}"))
         options = ["-x", "-q", "-p", "no:cacheprovider", "-o", "addopts="]
-        failed = any(pytest.main([*options, *map(str, paths)]) for paths in ([own], others))
+        failed = any(pytest.main([*options, *paths]) for paths in ([own], others))
     finally:
         os._exit(failed)
 
@@ -206,19 +205,15 @@ def code_of(module: str) -> Path:
     return ROOT / "src" / "attnbook" / f"{module}.py"
 
 
-def suite_of(module: str) -> Path:
-    return ROOT / "tests" / f"test_{module}.py"
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("modules", nargs="*", default=MODULES, metavar="MODULE", help=f"default: {' '.join(MODULES)}")
     parser.add_argument("--count", type=int, default=200, help="how many mutants to draw")
     parser.add_argument("--seed", type=int, default=0, help="which mutants to draw")
     args = parser.parse_args()
-    for path in (place(module) for module in args.modules for place in (code_of, suite_of)):
+    for path in map(code_of, args.modules):
         if not path.exists():
-            parser.error(f"{path.relative_to(ROOT)} does not exist: a module needs its code and its tests")
+            parser.error(f"{path.relative_to(ROOT)} does not exist")
     prepare()
     for mutant, verdict in judge([Mutant(module, 0, "", "", code_of(module).read_text()) for module in args.modules]):
         if verdict != "survived":

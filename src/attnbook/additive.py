@@ -46,9 +46,7 @@ class AdditiveAttention(AttentionLayer):
         check_sequences(queries=queries, keys=keys, values=values)
         for name, x, layer in (("queries", queries, self.query), ("keys", keys, self.key)):
             check_width(name, x, layer.in_features, f"This layer was made for {name} of width {layer.in_features}.")
-        check_alike(queries, mask=mask)
-        if mask is not None:
-            check_mask(mask, (*queries.shape[:-1], keys.shape[-2]))
+        check_mask(mask, queries, (*queries.shape[:-1], keys.shape[-2]))
         q, k = self.query(queries), self.key(only_seen(keys, mask))
         weights = masked_softmax(fast_additive_scores(q, k, self.score.weight[0]), mask)
         if self._show_weights is not None:

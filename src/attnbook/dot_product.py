@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from attnbook.capture import AttentionLayer
-from attnbook.inputs import check_alike, check_mask, check_sequences, check_width
+from attnbook.inputs import check_mask, check_sequences, check_width
 from attnbook.masks import is_causal, only_seen, surely
 from attnbook.softmax import masked_softmax
 
@@ -58,8 +58,9 @@ def _fused(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | 
     if K != V:  # more zeros change no dot product
         q, k, v = (F.pad(x, (0, max(K, V) - x.shape[-1])) for x in (q, k, v))
     fused = partial(F.scaled_dot_product_attention, q, k, v, dropout_p=dropout, scale=max(K, 1) ** -0.5)
-    if bias is None and (mask is None or is_causal(mask)):
-        return fused(is_causal=mask is not None)[..., :V]
+    causal = mask is not None and is_causal(mask) and mask.shape == (q.shape[-2], k.shape[-2])
+    if bias is None and (mask is None or causal):
+        return fused(is_causal=causal)[..., :V]
     allowed, awake = bias, None
     if mask is not None:
         # Kernels differ on a query with nothing to attend to: let it attend to everything, then make it zero.
@@ -79,6 +80,4 @@ def _check(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> None:
     check_sequences(queries=q, keys=k, values=v)
     hint = "A dot product needs queries and keys of one width; try a linear layer on either."
     check_width("keys", k, q.shape[-1], hint, "(..., M, K)")
-    check_alike(q, mask=mask)
-    if mask is not None:
-        check_mask(mask, (*q.shape[:-1], k.shape[-2]))
+    check_mask(mask, q, (*q.shape[:-1], k.shape[-2]))

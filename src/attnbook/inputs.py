@@ -1,5 +1,7 @@
 """What every layer asks of what it is given: a wrong input gets an error that teaches, never a silent broadcast."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -10,6 +12,8 @@ def check_sequences(**sequences: Tensor) -> None:
     """Vectors in rows (..., length, width) that meet in attention: the first ask, the others answer, batch by batch."""
     (asker, queries), *others = sequences.items()
     for name, x in sequences.items():
+        if not isinstance(x, Tensor):
+            raise ValueError(f"{name} must be a tensor (..., length, width), got {type(x).__name__}.")
         if x.ndim < 2:
             wanted = ("...", "length", "width")
             raise ShapeError(name, "(..., length, width)", wanted, x.shape, "A single vector? Try x[None].")
@@ -35,11 +39,9 @@ def check_width(name: str, x: Tensor, width: int, hint: str, letters: str = "(..
         raise ShapeError(name, letters, ("...", *x.shape[-2:-1], width), x.shape, hint)
 
 
-def check_alike(queries: Tensor, **others: object) -> None:
+def check_alike(queries: Tensor, **others: Tensor) -> None:
     """What meets the queries lives on their device, and is of their type (autocast sees to the type itself)."""
     for name, other in others.items():
-        if not isinstance(other, Tensor):
-            continue
         if other.device != queries.device:
             rule = f"{name} must be on the same device as the queries, {queries.device}, got {other.device}"
             raise ValueError(f"{rule}; try {name}.to({str(queries.device)!r}).")
@@ -49,13 +51,16 @@ def check_alike(queries: Tensor, **others: object) -> None:
             raise ValueError(f"{rule}; try {name}.to({queries.dtype}).")
 
 
-def check_mask(mask: Tensor, shape: torch.Size) -> None:
+def check_mask(mask: Tensor | None, queries: Tensor, shape: Sequence[int]) -> None:
     """A mask is boolean and broadcasts to the scores' shape (..., L, M), never the other way round."""
+    if mask is None:
+        return
     if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
         raise ValueError(
             f"mask must be a boolean tensor with True = may attend, got {getattr(mask, 'dtype', type(mask).__name__)}. "
             "For a mask of zeros and ones, try mask.bool(); for one of 0 and -inf, try mask == 0."
         )
+    check_alike(queries, mask=mask)
     if _broadcasts(mask.shape, shape):
         return
     if mask.ndim > 2 and _broadcasts(mask.shape[-2:], shape[-2:]):
@@ -67,7 +72,13 @@ def check_mask(mask: Tensor, shape: torch.Size) -> None:
     raise ShapeError("mask", letters, shape[-2:], mask.shape, hint)
 
 
-def _broadcasts(small: torch.Size, large: torch.Size) -> bool:
+def check_lengths(L: int, M: int) -> None:
+    """L queries and M keys of one sequence."""
+    if L < 0 or M < L:
+        raise ValueError(f"M must be at least L: the L queries are the last of the M positions. Got L = {L}, M = {M}.")
+
+
+def _broadcasts(small: Sequence[int], large: Sequence[int]) -> bool:
     """Whether a tensor of the first shape fits one of the second without stretching it."""
     pairs = zip(reversed(small), reversed(large), strict=False)
     return len(small) <= len(large) and all(a in (1, b) for a, b in pairs)

@@ -5,6 +5,7 @@ from torch import Tensor
 from torch.utils.weak import WeakIdKeyDictionary
 
 from attnbook.errors import ShapeError
+from attnbook.inputs import check_lengths
 
 _CAUSAL = WeakIdKeyDictionary()  # square causal masks, and how often each had been written to when it was made
 
@@ -19,7 +20,8 @@ def causal(L: int, M: int | None = None, *, device=None) -> Tensor:
 
     Layers know this very tensor again, and skip the half that it hides.
     """
-    M = _length(L, M)
+    M = L if M is None else M
+    check_lengths(L, M)
     mask = torch.ones(L, M, dtype=torch.bool, device=device).tril(M - L)
     if L == M and not torch.compiler.is_compiling() and not mask.is_inference():
         _CAUSAL[mask] = mask._version
@@ -43,7 +45,8 @@ def sliding_window(L: int, window: int, M: int | None = None, *, device=None) ->
     """
     if window < 1:
         raise ValueError(f"window must be at least 1 (a query sees itself), got {window}.")
-    M = _length(L, M)
+    M = L if M is None else M
+    check_lengths(L, M)
     return causal(L, M, device=device).triu(M - L - window + 1)
 
 
@@ -150,10 +153,3 @@ def _not_pad(ids: Tensor, M: int | None, pad: int) -> Tensor:
 def _check_boolean(mask: Tensor) -> None:
     if mask.dtype != torch.bool:
         raise ValueError(f"mask must be boolean, got {mask.dtype}. For a mask of zeros and ones, try mask.bool().")
-
-
-def _length(L: int, M: int | None) -> int:
-    M = L if M is None else M
-    if L < 0 or M < L:
-        raise ValueError(f"M must be at least L: the L queries are the last of the M positions. Got L = {L}, M = {M}.")
-    return M

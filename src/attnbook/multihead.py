@@ -5,7 +5,7 @@ from einops import rearrange, repeat
 from torch import Tensor, nn
 
 from attnbook.dot_product import DotProductAttention
-from attnbook.inputs import check_alike, check_mask, check_sequences, check_width
+from attnbook.inputs import check_mask, check_sequences, check_width
 from attnbook.masks import only_seen
 from attnbook.positions import ALiBi, RelativeBias, Rotary
 
@@ -119,8 +119,8 @@ class MultiHeadAttention(DotProductAttention):
             mask = mask.unsqueeze(-3)
         q_BHLK = self._turned(rearrange(self.query(x), "... L (H K) -> ... H L K", H=self.heads), past)
         filled = context is not None and cache  # a context is projected once
-        if filled and len(cache) != keys.shape[-2]:
-            raise ValueError(f"this cache was filled from a context of length {len(cache)}, got {keys.shape[-2]}.")
+        if filled and (held := (*cache.keys.shape[:-3], len(cache))) != keys.shape[:-1]:
+            raise ValueError(f"this cache was filled from a context of {held} positions, got {tuple(keys.shape[:-1])}.")
         k_BHMK, v_BHMV = (cache.keys, cache.values) if filled else self._project(keys, values, past, cache)
         bias = None if self.score_bias is None else self.score_bias(x.shape[-2], k_BHMK.shape[-2]).to(q_BHLK.dtype)
         k_BHMK = only_seen(self._shared(k_BHMK), mask)  # under the old names, so that what they held can go
@@ -152,7 +152,5 @@ class MultiHeadAttention(DotProductAttention):
             check_width(name, tensor, width, f"This layer was made for {name} of width {width}.")
         if cross and (self.rotary is not None or self.score_bias is not None):
             raise ValueError("relative positions compare places in one sequence; with a context there are two.")
-        check_alike(x, mask=mask)
-        if mask is not None:
-            heads = () if mask.ndim <= x.ndim else (self.heads,)
-            check_mask(mask, (*x.shape[:-2], *heads, x.shape[-2], past + keys.shape[-2]))
+        heads = (self.heads,) if isinstance(mask, Tensor) and mask.ndim > x.ndim else ()
+        check_mask(mask, x, (*x.shape[:-2], *heads, x.shape[-2], past + keys.shape[-2]))

@@ -6,7 +6,7 @@ import torch
 from einops import rearrange
 from torch import Tensor, nn
 
-from attnbook.inputs import check_sequences, check_width
+from attnbook.inputs import check_lengths, check_sequences, check_width
 
 
 def sinusoidal(
@@ -21,6 +21,8 @@ def sinusoidal(
     Computed in float64 and rounded once: at position 10,000 an angle in float32 is off in the fourth digit.
     """
     _check_start(start)
+    if length < 0:
+        raise ValueError(f"length must be at least 0, got {length}.")
     turns = _angles(start, start + length, D, base)
     table = torch.stack([turns.sin(), turns.cos()], -1).flatten(-2)[:, :D]
     return table.to(device, torch.get_default_dtype() if dtype is None else dtype)
@@ -39,9 +41,10 @@ class _Table(nn.Module):
 
     def rows(self, start: int, stop: int, dtype: torch.dtype, device: torch.device) -> Tensor:
         _check_start(start)
-        if stop > len(self.table) or (self.table.dtype, self.table.device) != (dtype, device):
-            longer = 1 << (max(stop, len(self.table)) - 1).bit_length()  # not again for each next token
-            self.table = self.build(longer).to(device, dtype)
+        if len(self.table) < max(stop, 1) or (self.table.dtype, self.table.device) != (dtype, device):
+            longer = 1 << (max(stop, len(self.table), 1) - 1).bit_length()  # not again for each next token
+            with torch.inference_mode(False):  # training may need it later
+                self.table = self.build(longer).to(device, dtype)
         return self.table[start:stop]
 
     def _apply(self, *args, **kwargs):
@@ -90,8 +93,9 @@ class LearnedPositions(nn.Module):
 
     def forward(self, x_BLD: Tensor, start: int = 0) -> Tensor:
         _check_start(start)
-        (longest, D), stop = self.table.shape, start + x_BLD.shape[-2]
+        longest, D = self.table.shape
         _check(x_BLD, D)
+        stop = start + x_BLD.shape[-2]
         if stop > longest:
             raise ValueError(
                 f"positions {start} to {stop - 1} were asked for, but only 0 to {longest - 1} were learned. "
@@ -197,6 +201,7 @@ def _angles(start: int, stop: int, width: int, base: float) -> Tensor:
 
 def _distance(L: int, M: int, device: torch.device) -> Tensor:
     """How far ahead of the query the key stands: (L, M), negative for the past."""
+    check_lengths(L, M)
     return torch.arange(M, device=device) - torch.arange(M - L, M, device=device)[:, None]
 
 

@@ -19,6 +19,6 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     """
     if mask is None:
         return scores.softmax(-1)
-    check_mask(mask, scores.shape)
+    check_mask(mask, scores, scores.shape)
     # The most negative finite number, not -inf: a row of them is uniform, not NaN, and the product makes it zero.
     return scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(-1) * mask
