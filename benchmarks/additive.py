@@ -11,7 +11,7 @@ from benchmarks.inputs import masked, one_pass
 from benchmarks.measure import Work, in_child
 from benchmarks.tables import COLUMNS, progress, rows, table, versus
 
-D2L, COMPILED = "d2l.AdditiveAttention", "under torch.compile"
+D2L_ADDITIVE, COMPILED = "d2l.AdditiveAttention", "under torch.compile"
 SIZES = (8, 512, 128, 128, "padding")
 GOALS, COMPILED_GOALS = ((18.8, 42), (10.7, 45)), ((57, 64), (27, 98))
 
@@ -23,7 +23,7 @@ def additive(
     layer = AdditiveAttention(D, D, hidden).to(device, dtype)
     qkv = [torch.randn(B, n, D).to(device, dtype).requires_grad_(backward) for _ in range(3)]
     mask, lengths = masked(kind, B, n, device)
-    if who == D2L:
+    if who == D2L_ADDITIVE:
         theirs = d2l().AdditiveAttention(hidden, dropout=0).to(device, dtype)
         theirs(*(x[:, :1] for x in qkv), None)  # makes its weights
         copy_weights(layer, theirs)
@@ -32,7 +32,7 @@ def additive(
     return one_pass(lambda: call(*qkv, mask), [*qkv, *layer.parameters()], backward)
 
 
-def without_compiler() -> str:
+def why_not_compiled() -> str:
     """Why there is nothing to measure under torch.compile; empty where there is."""
     compiler = next(filter(None, map(shutil.which, ("g++", "c++", "clang++"))), None)
     if compiler is None:
@@ -46,11 +46,11 @@ def without_compiler() -> str:
 
 
 def section() -> str:
-    found = [["as it is", *row] for row in rows(versus(additive, SIZES, {D2L: GOALS}))]
-    if why := without_compiler():
-        found.append(progress([COMPILED, D2L, why]))
+    found = [["as it is", *row] for row in rows(versus(additive, SIZES, {D2L_ADDITIVE: GOALS}))]
+    if why := why_not_compiled():
+        found.append(progress([COMPILED, D2L_ADDITIVE, why]))
     else:
-        found += [[COMPILED, *row] for row in rows(versus(additive, SIZES, {D2L: COMPILED_GOALS}, COMPILED))]
+        found += [[COMPILED, *row] for row in rows(versus(additive, SIZES, {D2L_ADDITIVE: COMPILED_GOALS}, COMPILED))]
     return f"""## Additive attention: peer ÷ `AdditiveAttention`
 
 d2l's layer runs as it is, ours also compiled where there is a C++ compiler. Above 1: ours is faster, or needs less

@@ -1,11 +1,14 @@
 """Decoding a position at a time: with the keys and values kept, and with everything computed again."""
 
+from collections.abc import Callable
+from functools import partial
+
 import torch
 from torch import Tensor, nn
 
 from attnbook import KVCache, MultiHeadAttention, causal
 from benchmarks.measure import Work, in_child, time_ratio
-from benchmarks.tables import Case, cell, progress, table
+from benchmarks.tables import cell, progress, same, table
 
 TOKENS, LAYERS, D, HEADS = 256, 4, 256, 8
 GOALS = {1: 16, 8: 34}  # by batch size
@@ -43,7 +46,7 @@ def cached(layers: nn.ModuleList, x: Tensor) -> Tensor:
     return torch.cat(outputs, 1)
 
 
-def decoding(way, B: int, backward: bool = False) -> Work:
+def decoding(way: Callable[[nn.ModuleList, Tensor], Tensor], B: int) -> Work:
     torch.manual_seed(0)
     layers, x = nn.ModuleList(Layer() for _ in range(LAYERS)), torch.randn(B, TOKENS, D)
     return torch.no_grad()(lambda: way(layers, x))
@@ -52,9 +55,9 @@ def decoding(way, B: int, backward: bool = False) -> Work:
 def section() -> str:
     found = []
     for B, goal in GOALS.items():
-        case = Case((str(B),), lambda backward, B=B: decoding(recomputed, B), lambda backward, B=B: decoding(cached, B))
-        in_child(case.check)
-        found.append(progress([*case.names, cell(time_ratio, *case.builds(False), goal), str(goal)]))
+        builds = partial(decoding, recomputed, B), partial(decoding, cached, B)
+        in_child(partial(same, *builds))
+        found.append(progress([str(B), cell(time_ratio, *builds, goal), str(goal)]))
     return f"""## Decoding {TOKENS} tokens: recomputation ÷ `KVCache`
 
 {LAYERS} layers of {HEADS}-head causal attention and a feed-forward network, width {D}, one position at a time. How

@@ -3,11 +3,9 @@
 from collections.abc import Callable
 from functools import partial
 
-from benchmarks.additive import D2L as D2L_ADDITIVE
-from benchmarks.additive import additive
+from benchmarks.additive import D2L_ADDITIVE, additive
 from benchmarks.measure import Work, memory_ratio, time_ratio
-from benchmarks.multi_head import D2L as D2L_MULTI_HEAD
-from benchmarks.multi_head import multi_head
+from benchmarks.multi_head import D2L_MULTI_HEAD, multi_head
 from benchmarks.tables import PASSES, cell, progress, table
 
 LENGTHS = [256, 512, 1024, 2048, 4096]

@@ -13,7 +13,8 @@ from benchmarks.inputs import masked, one_pass
 from benchmarks.measure import Work
 from benchmarks.tables import COLUMNS, rows, table, versus
 
-D2L, TORCH, BARE = "d2l.MultiHeadAttention", "nn.MultiheadAttention", "F.scaled_dot_product_attention, same projections"
+D2L_MULTI_HEAD, TORCH = "d2l.MultiHeadAttention", "nn.MultiheadAttention"
+BARE = "F.scaled_dot_product_attention, same projections"
 TO_D2L = {
     (8, 256, 256, 8, "padding"): ((1.5, 3.0), (1.6, 4.5)),
     (1, 1024, 512, 8, "causal"): ((1.95, 4.3), (2.6, 5.6)),
@@ -54,7 +55,7 @@ def bare(layer: MultiHeadAttention, x: Tensor, mask: Tensor, lengths: Tensor) ->
     return layer, call
 
 
-LAYERS = {"ours": ours, D2L: of_d2l, TORCH: of_torch, BARE: bare}
+LAYERS = {"ours": ours, D2L_MULTI_HEAD: of_d2l, TORCH: of_torch, BARE: bare}
 
 
 def multi_head(
@@ -67,7 +68,7 @@ def multi_head(
 
 
 def section() -> str:
-    peers = [versus(multi_head, sizes, {D2L: goals, TORCH: TO_TORCH}) for sizes, goals in TO_D2L.items()]
+    peers = [versus(multi_head, sizes, {D2L_MULTI_HEAD: goals, TORCH: TO_TORCH}) for sizes, goals in TO_D2L.items()]
     return f"""## Multi-head attention: peer ÷ `MultiHeadAttention`
 
 Self-attention, with a mask made beforehand, as a model makes one for all its layers; `nn.MultiheadAttention` with

@@ -3,8 +3,8 @@
     OMP_NUM_THREADS=1 .venv/bin/python -m tests.mutants [--count 200] [--seed 0] [MODULE ...]
 
 torch and the test tools are imported once. Each mutant lives in a fork, which puts it where its module belongs and runs
-the module's own tests, if it has any, then the other tests of the library. Annotations are left alone, and so is what only makes text:
-everything in a `raise`, an f-string, a sum with a string, a table of strings, or `extra_repr`.
+the module's own tests, if it has any, then the other tests of the library. Annotations are left alone, and so is what
+mostly makes text: everything in a `raise`, an f-string, a sum with a string, a table of strings, or `extra_repr`.
 """
 
 import argparse
@@ -31,9 +31,9 @@ import torch
 # Survivors that no test can kill, because they compute the same: (module, before, after) and why, in a sentence.
 EXPLAINED: dict[tuple[str, str, str], str] = {}
 
-MODULES = ["masks", "softmax", "dot_product", "additive", "multihead", "positions", "inputs"]
+MODULES = ["masks", "softmax", "dot_product", "additive", "additive_tiled", "multihead", "positions", "inputs"]
 ROOT = Path(__file__).parents[1]
-SUITES = [ROOT / "tests" / f"test_{name}.py" for name in (*MODULES[:-1], "capture", "peers")]
+SUITES = [ROOT / "tests" / f"test_{name}.py" for name in (*MODULES, "capture", "peers")]
 LEAST_SCORE = 0.95
 TIME_LIMIT = 60  # seconds
 
@@ -46,6 +46,8 @@ OPTIONAL_CALLS = re.compile(
     "any|atleast_2d|clone|contiguous|cos|cumsum|detach|double|dropout|exp|expand|flatten|flip|float|masked_fill|mean|"
     "relu|repeat|reshape|roll|sin|softmax|squeeze|sum|tanh|to|transpose|tril|triu|type_as|unsqueeze|view_as"
 )
+
+COMMUTATIVE = ("max", "min", "torch.promote_types")  # arguments may change places
 
 
 class Mutant(NamedTuple):
@@ -105,7 +107,8 @@ def replacements(node: ast.AST, parent: ast.AST, field: str) -> Iterator[ast.AST
             yield ast.Return(ast.Constant(None))
     if isinstance(node, ast.Call):
         for i, (a, b) in enumerate(pairwise(node.args)):
-            if not any(isinstance(x, ast.Starred) or ast.unparse(x)[0] in "'\"" for x in (a, b)):
+            alike = ast.unparse(node.func) in COMMUTATIVE
+            if not alike and not any(isinstance(x, ast.Starred) or ast.unparse(x)[0] in "'\"" for x in (a, b)):
                 yield ast.Call(node.func, [*node.args[:i], b, a, *node.args[i + 2 :]], node.keywords)
     if field in ("test", "ifs"):  # `not` and `is None`, `in`, `==` are turned round above
         done = isinstance(node, ast.UnaryOp) or (isinstance(node, ast.Compare) and type(node.ops[0]) not in ORDERS)
@@ -168,7 +171,8 @@ def live(mutant: Mutant) -> None:
         sys.modules[spec.name] = module = importlib.util.module_from_spec(spec)
         exec(compile(mutant.source, spec.origin, "exec"), module.__dict__)
         setattr(import_module("attnbook"), mutant.module, module)
-        own, *others = map(str, sorted(SUITES, key=lambda path: path.stem != f"test_{mutant.module}"))
+        suites = [path for path in SUITES if path.exists()]
+        own, *others = map(str, sorted(suites, key=lambda path: not f"test_{mutant.module}".startswith(path.stem)))
         options = ["-x", "-q", "-p", "no:cacheprovider", "-o", "addopts="]
         failed = any(pytest.main([*options, *paths]) for paths in ([own], others))
     finally:

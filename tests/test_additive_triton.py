@@ -1,5 +1,6 @@
 """The GPU kernel where there is no GPU: interpreted, it gives the CPU's numbers; compiled, it fits the registers."""
 
+import importlib
 import importlib.util
 import re
 import subprocess
@@ -10,12 +11,12 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from attnbook import AdditiveAttention, additive_scores
-from attnbook.additive import fast_additive_scores, tiled_gradients, tiled_scores
+from attnbook import AdditiveAttention, additive_scores, additive_tiled
+from attnbook.additive import fast_additive_scores
 
 triton = pytest.importorskip("triton", reason="triton is not installed (it is only for Linux)")
 tl = triton.language
-additive_triton = pytest.importorskip("attnbook.additive_triton")
+additive_triton = importlib.import_module("attnbook.additive_triton")
 SIZES = {
     "less than a tile": (2, 5, 7, 4),
     "one row, one column": (1, 1, 1, 2),
@@ -69,8 +70,8 @@ def close(got, want):
 def check(kernel, q, k, w, grad):
     """Against the CPU's path, in float64."""
     exact = [x.double() for x in (q, k, w, grad)]
-    close(kernel.scores(q, k, w), tiled_scores(*exact[:3]).float())
-    for got, want in zip(kernel.gradients(q, k, w, grad), tiled_gradients(*exact), strict=True):
+    close(kernel.scores(q, k, w), additive_tiled.scores(*exact[:3]).float())
+    for got, want in zip(kernel.gradients(q, k, w, grad), additive_tiled.gradients(*exact), strict=True):
         close(got, want.float())
 
 
@@ -147,13 +148,13 @@ KERNELS = {  # a stride of 1 is compiled in: so the gradients of queries and of 
     "scores": ("_scores", {**INPUTS, "out_BLM": POINTER, **TAIL}, {"ROWS": 32}),
     "gradients of queries": (
         "_gradients",
-        {**INPUTS, "grad": POINTER, "to_row": SIZE, "to_column": FIXED, **MADE},
-        {"ROWS": 16, "to_column": 1},
+        {**INPUTS, "grad": POINTER, "row_stride": SIZE, "column_stride": FIXED, **MADE},
+        {"ROWS": 16, "column_stride": 1},
     ),
     "gradients of keys": (
         "_gradients",
-        {**INPUTS, "grad": POINTER, "to_row": FIXED, "to_column": SIZE, **MADE},
-        {"ROWS": 16, "to_row": 1},
+        {**INPUTS, "grad": POINTER, "row_stride": FIXED, "column_stride": SIZE, **MADE},
+        {"ROWS": 16, "row_stride": 1},
     ),
 }
 
@@ -189,14 +190,14 @@ def test_the_programs_compiled_here_are_the_ones_a_gpu_would_run(kernel, monkeyp
         def run(*args, original=original, name=name, **kwargs):
             named = dict(zip(original.arg_names, args, strict=False)) | kwargs
             assert list(named) == original.arg_names
-            ones = {n for n in ("to_row", "to_column") if named.get(n) == 1}
+            ones = {n for n in ("row_stride", "column_stride") if named.get(n) == 1}
             launched.add((name, named["ROWS"], named["COLUMNS"], *ones))
 
         monkeypatch.setattr(kernel, name, type("Launch", (), {"__getitem__": lambda self, grid, run=run: run})())
     q, k, w, grad = draw(2, 5, 7, 3)
     kernel.scores(q, k, w)
     kernel.gradients(q, k, w, grad)
-    wanted = {(n, c["ROWS"], 64, *({"to_row", "to_column"} & c.keys())) for n, _, c in KERNELS.values()}
+    wanted = {(n, c["ROWS"], 64, *({"row_stride", "column_stride"} & c.keys())) for n, _, c in KERNELS.values()}
     assert launched == wanted
 
 

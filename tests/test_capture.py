@@ -6,8 +6,9 @@ import weakref
 import pytest
 import torch
 from torch import nn
+from torch.testing import assert_close
 
-from attnbook import DotProductAttention, capture_attention
+from attnbook import AdditiveAttention, DotProductAttention, MultiHeadAttention, Rotary, capture_attention, causal
 
 
 class Reader(nn.Module):
@@ -20,14 +21,37 @@ class Reader(nn.Module):
         return self.later[0](x, x, x)
 
 
-X = torch.randn(1, 3, 4)
+X = torch.linspace(-1, 1, 12).view(1, 3, 4)
 
 
-def test_every_layer_by_name():
-    reader = Reader()
-    with capture_attention(reader) as maps:
-        reader(X)
-    assert {name: tuple(w.shape) for name, w in maps.items()} == {"first": (1, 3, 3), "later.0": (1, 3, 3)}
+class Model(nn.Module):
+    """One layer of each kind, somewhere below."""
+
+    def __init__(self):
+        super().__init__()
+        self.block = nn.ModuleDict({"self": MultiHeadAttention(4, heads=2, kv_heads=1, rotary=Rotary(2), dropout=0.5)})
+        self.block["cross"] = MultiHeadAttention(4, heads=4, bias=True)
+        self.additive = AdditiveAttention(4, 4, num_hiddens=3)
+        self.out = DotProductAttention()
+
+    def forward(self, x, context):
+        x = self.block["self"](x, mask=causal(x.shape[-2]))
+        x = self.block["cross"](x, context)
+        return self.out(*[self.additive(x, context, context)] * 3)
+
+
+def test_a_whole_model_shows_every_kind_of_layer_and_computes_the_same():
+    model, context = Model().eval(), torch.randn(1, 5, 4)
+    want = model(X, context)
+    with capture_attention(model) as maps:
+        got = model(X, context)
+    assert_close(got, want)
+    sizes = {"block.self": (1, 2, 3, 3), "block.cross": (1, 4, 3, 5), "additive": (1, 3, 5), "out": (1, 3, 3)}
+    assert {name: tuple(w.shape) for name, w in maps.items()} == sizes
+    assert (maps["block.self"].triu(1) == 0).all()
+    for weights in maps.values():
+        assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]))
+        assert not weights.requires_grad
 
 
 def test_captures_inside_each_other_all_see_the_weights():

@@ -20,13 +20,13 @@ def test_every_cell_by_its_definition(L, more, window):
         for j in range(M):
             back = (i + more) - j  # the query's own position among the keys is i + M - L
             assert causal(L, M)[i, j] == (back >= 0)
-            assert sliding_window(L, window, M)[i, j] == (0 <= back < window)
-    assert causal(L, M).shape == sliding_window(L, window, M).shape == (L, M)
+            assert sliding_window(L, M, window=window)[i, j] == (0 <= back < window)
+    assert causal(L, M).shape == sliding_window(L, M, window=window).shape == (L, M)
 
 
 def test_masks_are_made_where_they_are_asked_for(torch_device):
     assert causal(2, device=torch_device).device.type == torch_device.type
-    assert sliding_window(2, 1, device=torch_device).device.type == torch_device.type
+    assert sliding_window(2, window=1, device=torch_device).device.type == torch_device.type
     assert padding(torch.tensor([2], device=torch_device)).device.type == torch_device.type
 
 
@@ -90,7 +90,7 @@ def test_blocked_for_heads_keeps_each_sequence_together():
 def test_a_causal_mask_is_known_again_until_somebody_writes_to_it():
     mask = causal(3)
     assert is_causal(mask)
-    others = causal(2, 3), sliding_window(3, 2), mask & mask, mask[:], mask.clone(), copy.deepcopy(mask), mask.mT
+    others = causal(2, 3), sliding_window(3, window=2), mask & mask, mask[:], mask.clone(), copy.deepcopy(mask), mask.mT
     assert not any(is_causal(other) for other in others)
     mask[0, 2] = True
     assert not is_causal(mask)
@@ -119,7 +119,7 @@ def test_only_what_somebody_sees_is_kept():
 def test_finite_numbers_are_not_copied():
     x = torch.ones(3, 2)
     assert only_seen(x, torch.tensor([True, False, False])) is x
-    assert not surely(torch.tensor(False))
+    assert surely(torch.tensor(False)) is False
     assert not surely(torch.empty((), dtype=torch.bool, device="meta"))
     seen = torch.func.vmap(only_seen)(x[None], torch.tensor([[True, False, True]]))
     assert seen.tolist() == [[[1, 1], [0, 0], [1, 1]]]
@@ -130,7 +130,7 @@ def test_finite_numbers_are_not_copied():
     [
         (lambda: causal(3, 2), r"M must be at least L.*L = 3, M = 2"),
         (lambda: causal(-1), r"M must be at least L.*L = -1"),
-        (lambda: sliding_window(3, 0), r"window must be at least 1 .*got 0"),
+        (lambda: sliding_window(3, window=0), r"window must be at least 1 .*got 0"),
         (lambda: padding(torch.tensor([1.0])), r"whole numbers .*got torch.float32 of \(1,\).*padding\(ids, pad=0\)"),
         (lambda: padding(torch.tensor([True])), r"got torch.bool"),
         (lambda: padding(torch.tensor(3)), r"shape \(B,\) or \(B, L\), got torch.int64 of \(\)"),
@@ -141,9 +141,9 @@ def test_finite_numbers_are_not_copied():
         (lambda: padding(torch.tensor([True]), pad=0), r"got torch.bool of \(1,\)"),
         (lambda: padding(torch.tensor([[1, 2]]), 3, pad=0), r"M = 3, but the token ids have 2 positions"),
         (lambda: blocked(torch.ones(2)), r"must be boolean, got torch.float32.*mask.bool\(\)"),
-        (lambda: blocked(causal(2), heads=3), r"= \(B, L, M\), got \(2, 2\).*Leave out `heads`"),
+        (lambda: blocked(causal(2), heads=3), r"must have shape \(B, L, M\), got \(2, 2\).*Leave out `heads`"),
         (lambda: valid_lens(torch.ones(1, 2, 3)), r"must be boolean, got torch.float32"),
-        (lambda: valid_lens(causal(2)), r"= \(B, L, M\), got \(2, 2\).*expand"),
+        (lambda: valid_lens(causal(2)), r"must have shape \(B, L, M\), got \(2, 2\).*expand"),
         (lambda: valid_lens(torch.tensor([[[True, False, True]]])), r"this mask forbids one in between"),
     ],
 )

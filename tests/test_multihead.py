@@ -120,7 +120,10 @@ def test_equals_torch(mask, their_masks, sizes, bias, torch_device):
     assert_same([ours(x, (keys, values), mask), watched], ours, want, theirs, inputs)
 
 
-@pytest.mark.parametrize("mask", [None, causal(L), causal(L) & padding(torch.tensor([3, L]))], ids=str)
+SQUARE = {"none": None, "causal": causal(L), "both": causal(L) & padding(torch.tensor([3, L]))}
+
+
+@pytest.mark.parametrize("mask", SQUARE.values(), ids=SQUARE)
 def test_self_attention_equals_torch(mask, torch_device):
     theirs = scatter(nn.MultiheadAttention(D, H, batch_first=True)).to(torch_device, torch.float64)
     copy_weights(theirs, ours := MultiHeadAttention(D, H, bias=True).to(torch_device, torch.float64))
@@ -132,8 +135,11 @@ def test_self_attention_equals_torch(mask, torch_device):
     assert_same([ours(x, mask=mask), call(ours, x, mask=mask, watched=True)], ours, want, theirs, [x])
 
 
+ALL_LENGTHS = {"none": None, "by batch": LENGTHS, "by query": torch.tensor([[1, 2, 3, 4, 5], [7, 6, 5, 4, 3]])}
+
+
 @pytest.mark.parametrize("bias", [False, True], ids=["", "bias"])
-@pytest.mark.parametrize("lengths", [None, LENGTHS, torch.tensor([[1, 2, 3, 4, 5], [7, 6, 5, 4, 3]])], ids=str)
+@pytest.mark.parametrize("lengths", ALL_LENGTHS.values(), ids=ALL_LENGTHS)
 def test_equals_d2l(lengths, bias, torch_device):
     x, keys, values = inputs = [draw(B, n, w, device=torch_device) for n, w in ((L, D), (M, KEY_SIZE), (M, VALUE_SIZE))]
     lengths = None if lengths is None else lengths.to(torch_device)
@@ -159,10 +165,8 @@ def head_by_head(layer, x, keys, values, mask, bias):
     for h in range(H):
         g = h // (H // layer.kv_heads)
         q = F.linear(x, *part(layer.query, h, H))
-        k, v = (
-            F.linear(keys, *part(layer.key, g, layer.kv_heads)),
-            F.linear(values, *part(layer.value, g, layer.kv_heads)),
-        )
+        k = F.linear(keys, *part(layer.key, g, layer.kv_heads))
+        v = F.linear(values, *part(layer.value, g, layer.kv_heads))
         if layer.rotary is not None:
             q, k = layer.rotary(q), layer.rotary(k)
         scores = q @ k.mT / q.shape[-1] ** 0.5 + bias[h]
@@ -365,7 +369,9 @@ def test_empty_sequences(sizes, masked, kv_heads, watched):
     layer, x, context = make(bias=True, kv_heads=kv_heads), draw(batch, queries, D), draw(batch, keys, D)
     mask = torch.ones(batch, queries, keys, dtype=torch.bool) if masked else None
     output = call(layer, x, context, mask, watched=watched)
-    assert_close(output, layer.output.bias.expand(sizes[0], queries, D) if keys == 0 else torch.zeros_like(x))
+    assert output.shape == (batch, queries, D)
+    if keys == 0:
+        assert_close(output, layer.output.bias.expand_as(output))
     assert all(g.isfinite().all() for g in gradients(output, x, context, *layer.parameters()))
 
 
@@ -400,18 +406,15 @@ def test_nothing_is_mutated(watched):
     before = [t.clone() for t in (*inputs, mask)]
     for cache in (None, KVCache()):
         call(layer, x, (keys, values), mask, cache, watched=watched)
-        call(layer, x, mask=causal(L), cache=None, watched=watched)
+    call(layer, x, mask=causal(L), watched=watched)
     assert all(torch.equal(now, was) for now, was in zip((*inputs, mask), before, strict=True))
 
 
 @watched_or_not
 def test_dropout_drops_weights_in_training_only(watched):
     """With one key its weight is 1; dropped or not, a head's whole output says which."""
-    layer, x, context = (
-        make(dropout=0.9),
-        torch.randn(2000, 1, D, dtype=torch.float64),
-        draw(1, 1, D).expand(2000, 1, D),
-    )
+    layer, context = make(dropout=0.9), draw(1, 1, D).expand(2000, 1, D)
+    x = torch.randn(2000, 1, D, dtype=torch.float64)
     nn.init.eye_(layer.output.weight)
     value = layer.value(context[0, 0])
     shares = call(layer, x, context, watched=watched) / value
@@ -446,6 +449,15 @@ def test_decoding_with_a_cache_is_recomputing_everything(kind, sizes, pad):
         parts.append(layer(part, mask=mask & real[..., : mask.shape[1]] if pad else mask, cache=cache))
     assert_close(torch.cat(parts, 1), layer(x, mask=causal(n) & real if pad else causal(n)))
     assert len(cache) == n
+
+
+def test_a_cache_goes_with_any_batch_axes():
+    layer, x = make("rotary"), torch.randn(2, 3, L, D, dtype=torch.float64)
+    for whole in (x, x[0], x[0, 0]):
+        cache = KVCache()
+        steps = [layer(token, cache=cache) for token in whole.split(1, dim=-2)]
+        assert len(cache) == L
+        assert_close(torch.cat(steps, -2), layer(whole, mask=causal(L)))
 
 
 @pytest.mark.parametrize("mask", [None, causal(1)], ids=["none", "causal(1)"])
@@ -492,13 +504,18 @@ def test_a_cache_counts_what_it_holds():
     assert caches[0].nbytes == H * caches[1].nbytes == B * H * 5 * (K + 9) * 4
 
 
+def test_a_mask_that_forgets_the_cache_is_told_of_it():
+    layer, x, cache = make(), torch.randn(B, L, D, dtype=torch.float64), KVCache()
+    layer(x[:, :3], mask=causal(3), cache=cache)
+    with pytest.raises(ShapeError, match=r"got \(2, 2\).* holds 3 positions already; try causal\(2, 5\)"):
+        layer(x[:, 3:], mask=causal(2), cache=cache)
+    assert len(cache) == 3
+    layer(x[:, 3:], mask=causal(2, 5), cache=cache)
+
+
 def test_select_keeps_these_rows_in_this_order():
-    layer, x, cache, rows = (
-        make("rotary"),
-        torch.randn(3, L, D, dtype=torch.float64),
-        KVCache(),
-        torch.tensor([2, 0, 2, 1]),
-    )
+    layer, x = make("rotary"), torch.randn(3, L, D, dtype=torch.float64)
+    cache, rows = KVCache(), torch.tensor([2, 0, 2, 1])
     cache.select(rows)
     assert len(cache) == 0
     layer(x[:, :-1], mask=causal(L - 1), cache=cache)
@@ -649,15 +666,15 @@ def test_widths_of_heads_free_D_from_dividing():
     [
         ((D,), None, None, r"x must have shape \(..., length, width\).*got \(24,\).*x\[None\]"),
         ((B, L, 8), None, None, r"x must have shape .* = \(..., 5, 24\), got \(2, 5, 8\).*made for x of width 24"),
-        ((B, L, D), (B, M, 8), None, r"keys must have shape .* = \(..., 7, 24\), got \(2, 7, 8\).*keys of width 24"),
+        ((B, L, D), (B, M, 8), None, r"context must have shape .* = \(..., 7, 24\), got \(2, 7, 8\).*keys of width 24"),
         ((B, L, D), ((B, M, D), (B, M, 8)), None, r"values must have shape .* got \(2, 7, 8\).*values of width 24"),
         (
             (B, L, D),
             (3, M, D),
             None,
-            r"keys must have shape .* = \(2, 7, 24\), got \(3, 7, 24\). x come in a batch of \(2,\)",
+            r"context must have shape .* = \(2, 7, 24\), got \(3, 7, 24\). The batch of x is \(2,\)",
         ),
-        ((B, L, D), (M, D), None, r"keys must have shape .* = \(2, 7, 24\), got \(7, 24\).*try .expand"),
+        ((B, L, D), (M, D), None, r"context must have shape .* = \(2, 7, 24\), got \(7, 24\).*try .expand"),
         (
             (B, L, D),
             ((B, M, D), (B, 6, D)),
@@ -666,7 +683,12 @@ def test_widths_of_heads_free_D_from_dividing():
         ),
         ((B, L, D), ((B, M, D), (1, M, D)), None, r"values must have shape .* = \(2, 7, 24\), got \(1, 7, 24\)"),
         ((B, L, D), (B, M, D), (M, L), r"mask must have shape .* = \(5, 7\), got \(7, 5\).*try mask.mT"),
-        ((B, L, D), (B, M, D), (H, L, M), r"mask must have shape .* got \(4, 5, 7\).*one mask a head, mask\[None\]"),
+        (
+            (B, L, D),
+            (B, M, D),
+            (H, L, M),
+            r"mask must have shape .* got \(4, 5, 7\).*one mask a head, try mask\[None\]",
+        ),
         ((B, L, D), (B, M, D), (B, 3, L, M), r"mask must have shape .* = \(2, 4, 5, 7\), got \(2, 3, 5, 7\)"),
         ((B, L, D), (B, M, D), (1, 1, 1, L, M), r"mask must have shape .* got \(1, 1, 1, 5, 7\)"),
         ((B, L, D), None, (L, M), r"mask must have shape .* = \(5, 5\), got \(5, 7\).*check the two lengths"),
@@ -692,10 +714,13 @@ X, CONTEXT = torch.zeros(B, L, D), torch.zeros(B, M, D)
             (torch.ones(B, L, dtype=torch.int64),),
             r"x must hold floating-point numbers, got torch.int64.*an embedding first",
         ),
-        ((X, CONTEXT.long()), r"keys must hold floating-point numbers, got torch.int64"),
-        ((X, CONTEXT.to("meta")), r"keys must be on the same device as .*, cpu, got meta; try keys.to\('cpu'\)"),
+        ((X, CONTEXT.long()), r"context must hold floating-point numbers, got torch.int64"),
+        ((X, CONTEXT.to("meta")), r"context must be on the same device as .*, cpu, got meta; try context.to\('cpu'\)"),
         ((X, (CONTEXT, CONTEXT.to("meta"))), "values must be on the same device as .*, cpu, got meta"),
-        ((X, CONTEXT.double()), r"keys must be of the same type as .* torch.float32, got torch.float64; try keys.to"),
+        (
+            (X, CONTEXT.double()),
+            r"context must be of the same type as .* torch.float32, got torch.float64; try context",
+        ),
         ((X, (CONTEXT, CONTEXT.half())), "values must be of the same type as .*, got torch.float16"),
         ((X, CONTEXT, torch.ones(L, M)), "mask must be a boolean tensor with True = may attend, got torch.float32"),
         (
@@ -705,7 +730,9 @@ X, CONTEXT = torch.zeros(B, L, D), torch.zeros(B, M, D)
         ((X, CONTEXT, torch.ones(L, M).double()), "mask must be a boolean tensor .* got torch.float64"),
         ((X, CONTEXT, [[True] * M] * L), "mask must be a boolean tensor with True = may attend, got list"),
         ((X, CONTEXT, causal(L, M, device="meta")), "mask must be on the same device as .*, cpu, got meta"),
-        ((X, [CONTEXT, CONTEXT]), "keys must be .*tensor.*, got list"),
+        ((X, [CONTEXT, CONTEXT]), r"context must be one tensor or a tuple \(keys, values\), got a list"),
+        ((X, (CONTEXT,)), r"context must be one tensor or a tuple \(keys, values\), got a tuple"),
+        ((X, (CONTEXT, [1.0])), r"values must be a tensor \(..., length, width\), got list"),
     ],
 )
 def test_errors_of_kind_teach(inputs, words):

@@ -47,7 +47,7 @@ def test_a_column_is_one_wave(column, wave):
 
 
 def test_far_out_every_number_is_the_nearest_float32():
-    """Had the angles been float32, the third digit would be wrong."""
+    """Had the angles been float32, the third decimal would be wrong."""
     want = by_hand(range(100_000, 100_040), 32)
     assert torch.equal(sinusoidal(40, 32, start=100_000), want.float())
     assert torch.equal(SinusoidalPositions(32)(torch.zeros(40, 32), start=100_000), want.float())
@@ -134,10 +134,8 @@ def test_decoding_step_by_step_seldom_makes_the_table_anew(make, monkeypatch):
     asked, build = [], layer.build
     monkeypatch.setattr(layer, "build", lambda length: (asked.append(length), build(length))[1])
     steps = [layer(x[i : i + 1], i) for i in range(100)]
-    assert len(asked) <= 8  # 1, 2, 4, ... 128
-    assert asked[-1] < 200
     assert torch.equal(torch.cat(steps), layer(x))
-    assert len(asked) <= 8
+    assert asked == [1, 2, 4, 8, 16, 32, 64, 128]
 
 
 @each_table
@@ -261,7 +259,6 @@ def test_rotary_rounds_once(dtype, start):
     want = complex_turn(x.double(), "halves", start)
     assert got.dtype == dtype
     assert_close(got.double(), want, rtol=torch.finfo(dtype).eps, atol=2e-6)
-    assert (got.double() - want).abs().max() < 1e-2
 
 
 def distances(n, m):

@@ -62,7 +62,7 @@ def test_a_mask_broadcasts_and_no_mask_is_plain_softmax():
             ShapeError,
             r"mask must have shape \(..., L, M\) = \(5, 7\), got \(7, 5\).*try mask.mT",
         ),
-        (torch.ones(3, 1, 7).bool(), ShapeError, r"= \(2, 5, 7\), got \(3, 1, 7\).*try mask\[:, None\]"),
+        (torch.ones(3, 1, 7).bool(), ShapeError, r"= \(2, 5, 7\), got \(3, 1, 7\).* must fit \(2,\), or be 1.$"),
         (torch.ones(1, 2, 5, 7).bool(), ShapeError, r"got \(1, 2, 5, 7\)"),
         (torch.ones(2, 3, 7).bool(), ShapeError, r"got \(2, 3, 7\).*check the two lengths"),
         (torch.ones(4, 7).bool(), ShapeError, r"got \(4, 7\).*check the two lengths"),
@@ -72,3 +72,12 @@ def test_a_mask_broadcasts_and_no_mask_is_plain_softmax():
 def test_errors_teach(mask, error, words):
     with pytest.raises(error, match=words):
         masked_softmax(torch.zeros(2, 5, 7), mask)
+
+
+def test_a_mask_without_an_axis_for_heads_says_how_to_get_one():
+    scores, mask = torch.zeros(2, 3, 5, 7), torch.ones(2, 5, 7).bool()
+    with pytest.raises(
+        ShapeError, match=r"= \(2, 3, 5, 7\), got \(2, 5, 7\).*the same for all heads, try mask\[:, None\]"
+    ):
+        masked_softmax(scores, mask)
+    masked_softmax(scores, mask[:, None])

@@ -15,16 +15,16 @@ SAFE = 10.0  # exp(2 · (10 + 10)) squared is still a float32
 @triton.jit
 def _pair(q1, q2, k1, k2, safe):
     """r = 1/(1 + exp 2(q + k)) for two features: columns of queries against rows of keys."""
-    TWO: tl.constexpr = 2.8853900817779268  # 2 / log 2: exp 2x = 2 ** (TWO x)
+    RATE: tl.constexpr = 2.8853900817779268  # 2 / ln 2, so exp 2x = 2 ** (RATE x)
     if safe:
-        a = 1 + tl.exp2(TWO * q1)[:, None] * tl.exp2(TWO * k1)[None, :]
-        b = 1 + tl.exp2(TWO * q2)[:, None] * tl.exp2(TWO * k2)[None, :]
+        a = 1 + tl.exp2(RATE * q1)[:, None] * tl.exp2(RATE * k1)[None, :]
+        b = 1 + tl.exp2(RATE * q2)[:, None] * tl.exp2(RATE * k2)[None, :]
         c = 1 / (a * b)
         r1 = b * c
         r2 = a * c
     else:
-        r1 = 1 / (1 + tl.exp2(TWO * (q1[:, None] + k1[None, :])))
-        r2 = 1 / (1 + tl.exp2(TWO * (q2[:, None] + k2[None, :])))
+        r1 = 1 / (1 + tl.exp2(RATE * (q1[:, None] + k1[None, :])))
+        r2 = 1 / (1 + tl.exp2(RATE * (q2[:, None] + k2[None, :])))
     return r1, r2
 
 
@@ -39,7 +39,7 @@ def _scores(q_BKL, k_BKM, w_K, safe, out_BLM, L, M, K, ROWS: tl.constexpr, COLUM
     k_BKM += b * K * M + column
     safe = tl.load(safe) != 0
     total = tl.zeros((ROWS, COLUMNS), tl.float32)
-    weight = 0.0
+    sum_w = 0.0
     for f in range(0, K, 2):
         more = f + 1 < K  # an odd last feature has a partner that weighs nothing
         q1 = tl.load(q_BKL + f * L, row < L, 0.0)
@@ -50,14 +50,14 @@ def _scores(q_BKL, k_BKM, w_K, safe, out_BLM, L, M, K, ROWS: tl.constexpr, COLUM
         w2 = tl.load(w_K + f + 1, more, 0.0)
         r1, r2 = _pair(q1, q2, k1, k2, safe)
         total += w1 * r1 + w2 * r2
-        weight += w1 + w2
+        sum_w += w1 + w2
     place = b * L * M + row.to(tl.int64)[:, None] * M + column[None, :]
-    tl.store(out_BLM + place, weight - 2 * total, (row < L)[:, None] & (column < M)[None, :])
+    tl.store(out_BLM + place, sum_w - 2 * total, (row < L)[:, None] & (column < M)[None, :])
 
 
 @triton.jit
 def _gradients(
-    q_BKL, k_BKM, w_K, safe, grad, to_row, to_column, grad_q_BKL, grad_w, L, M, K,
+    q_BKL, k_BKM, w_K, safe, grad, row_stride, column_stride, grad_q_BKL, grad_w, L, M, K,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr,
 ):  # fmt: skip
     """The gradients of two features for some queries, and those queries' share of the gradient of w.
@@ -70,7 +70,7 @@ def _gradients(
     row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     q_BKL += (b * K + f) * L + row
     k_BKM += (b * K + f) * M
-    grad += b * L * M + row.to(tl.int64)[:, None] * to_row
+    grad += b * L * M + row.to(tl.int64)[:, None] * row_stride
     safe = tl.load(safe) != 0
     q1 = tl.load(q_BKL, row < L, 0.0)
     q2 = tl.load(q_BKL + L, (row < L) & more, 0.0)
@@ -83,7 +83,7 @@ def _gradients(
         k1 = tl.load(k_BKM + column, column < M, 0.0)
         k2 = tl.load(k_BKM + M + column, (column < M) & more, 0.0)
         inside = (row < L)[:, None] & (column < M)[None, :]
-        g = tl.load(grad + column.to(tl.int64)[None, :] * to_column, inside, 0.0)
+        g = tl.load(grad + column.to(tl.int64)[None, :] * column_stride, inside, 0.0)
         r1, r2 = _pair(q1, q2, k1, k2, safe)
         share1 += g * r1
         share2 += g * r2
@@ -112,26 +112,27 @@ def gradients(q_BLK: Tensor, k_BMK: Tensor, w_K: Tensor, grad_BLM: Tensor) -> tu
     q_BKL, k_BKM, w_K, safe = _ready(q_BLK, k_BMK, w_K)
     grad_BLM = grad_BLM.contiguous()
     M = k_BMK.shape[1]
-    grad_q_BKL, grad_w_K = _half(q_BKL, k_BKM, w_K, safe, grad_BLM, M, 1)
-    grad_k_BKM, _ = _half(k_BKM, q_BKL, w_K, safe, grad_BLM, 1, M)
+    grad_q_BKL, grad_w_K = _one_side(q_BKL, k_BKM, w_K, safe, grad_BLM, M, 1)
+    grad_k_BKM, _ = _one_side(k_BKM, q_BKL, w_K, safe, grad_BLM, 1, M)
     return grad_q_BKL.mT, grad_k_BKM.mT, grad_BLM.sum() - 2 * grad_w_K
 
 
-def _half(q_BKL, k_BKM, w_K, safe, grad_BLM, to_row: int, to_column: int) -> tuple[Tensor, Tensor]:
+def _one_side(q_BKL, k_BKM, w_K, safe, grad_BLM, row_stride: int, column_stride: int) -> tuple[Tensor, Tensor]:
     """The gradient for one side, and that of w."""
     (B, K, L), M = q_BKL.shape, k_BKM.shape[2]
     blocks = triton.cdiv(L, 16)  # more rows, and the four running tiles would no longer fit the registers
     grad_q_BKL, grad_w = torch.zeros_like(q_BKL), q_BKL.new_zeros(B, blocks, K)
     if q_BKL.numel():
         _gradients[blocks, triton.cdiv(K, 2), B](
-            q_BKL, k_BKM, w_K, safe, grad_BLM, to_row, to_column, grad_q_BKL, grad_w, L, M, K,
+            q_BKL, k_BKM, w_K, safe, grad_BLM, row_stride, column_stride, grad_q_BKL, grad_w, L, M, K,
             ROWS=16, COLUMNS=64,
         )  # fmt: skip
     return grad_q_BKL, grad_w.sum((0, 1))
 
 
 def _ready(q_BLK: Tensor, k_BMK: Tensor, w_K: Tensor) -> tuple[Tensor, ...]:
-    """Neighbours in memory are neighbours in the tile; whether the shared division is safe stays on the device."""
+    """What both kernels read: positions last, so that neighbours in a tile are neighbours in memory; and whether the
+    shared division is safe, as a flag that stays on the GPU, for to look at it here would be to wait."""
     in_range = [x.abs().amax() <= SAFE for x in (q_BLK, k_BMK) if x.numel()]
     safe = torch.stack(in_range).all() if in_range else torch.ones((), dtype=torch.bool, device=q_BLK.device)
     return q_BLK.mT.contiguous(), k_BMK.mT.contiguous(), w_K.contiguous(), safe.to(torch.int32)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 
@@ -21,6 +22,12 @@ class AttentionLayer(nn.Module):
     def dropout_now(self) -> float:
         """The share of weights to drop: none outside training."""
         return self.dropout if self.training else 0.0
+
+    def _applied(self, weights: Tensor) -> Tensor:
+        """The weights as they meet the values: shown to whoever is looking, then, in training, some dropped."""
+        if self._show_weights is not None:
+            self._show_weights(weights)
+        return F.dropout(weights, self.dropout_now)
 
     def extra_repr(self) -> str:
         return f"dropout={self.dropout}"
@@ -43,8 +50,8 @@ def capture_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
     tensor([[[0.5000, 0.5000],
              [0.5000, 0.5000]]])
 
-    Inside the block the layers take the readable path, which has weights to show; a layer called twice shows its last.
-    The maps are detached, and taken before dropout.
+    Inside the block dot-product layers take the readable path, which has weights to show. Of a layer called twice, the
+    last call is shown. The maps are detached, and taken before dropout.
     """
     layers = {_plain(name): m for name, m in model.named_modules() if isinstance(m, AttentionLayer)}
     if not layers:

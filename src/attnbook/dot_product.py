@@ -23,7 +23,7 @@ def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> tu
     >>> output_LV  # 0.8044 * 10 + 0.1956 * 20
     tensor([[11.9557]])
     """
-    _check(q, k, v, mask)
+    _check(mask, q=q, k=k, v=v)
     k, v = only_seen(k, mask), only_seen(v, mask)
     scores = (q / q.shape[-1] ** 0.5) @ k.mT
     weights = masked_softmax(scores, mask)
@@ -34,7 +34,7 @@ class DotProductAttention(AttentionLayer):
     """`attention` as a layer: same numbers, PyTorch's fused kernel, output only."""
 
     def forward(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None) -> Tensor:
-        _check(queries, keys, values, mask)
+        _check(mask, queries=queries, keys=keys, values=values)
         return self._attend(queries, only_seen(keys, mask), only_seen(values, mask), mask)
 
     def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None = None) -> Tensor:
@@ -42,18 +42,20 @@ class DotProductAttention(AttentionLayer):
         if self._show_weights is None:
             return _fused(q, k, v, mask, bias, self.dropout_now)
         output, weights = attention(q, k, v, mask) if bias is None else _biased(q, k, v, mask, bias)
-        self._show_weights(weights)
-        return F.dropout(weights, self.dropout_now) @ v if self.dropout_now else output
+        applied = self._applied(weights)
+        return applied @ v if self.dropout_now else output
 
 
 def _fused(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None, dropout: float) -> Tensor:
-    """The output of `attention` without ever holding its weights, by `F.scaled_dot_product_attention`.
+    """The output of `attention` by `F.scaled_dot_product_attention`.
 
-    On a CPU the kernel that saves memory wants four axes, a mask of two or four, and values as wide as keys.
+    On a CPU its kernel that never holds the weights wants four axes, a mask of two or four and values as wide as keys:
+    those it gets. It also wants no dropout and no bias that is being learned: otherwise PyTorch holds the weights.
     """
-    if q.ndim == 3:
-        q, k, v, mask, bias = (x[:, None] if x is not None and x.ndim == 3 else x for x in (q, k, v, mask, bias))
-        return _fused(q, k, v, mask, bias, dropout)[:, 0]
+    if q.ndim < 4:
+        q, k, v = (x.unsqueeze(-3) for x in (q, k, v))
+        mask, bias = (x.unsqueeze(-3) if x is not None and x.ndim == 3 else x for x in (mask, bias))
+        return _fused(q, k, v, mask, bias, dropout).squeeze(-3)
     K, V = q.shape[-1], v.shape[-1]
     if K != V:  # more zeros change no dot product
         q, k, v = (F.pad(x, (0, max(K, V) - x.shape[-1])) for x in (q, k, v))
@@ -76,8 +78,9 @@ def _biased(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor) 
     return weights @ v, weights
 
 
-def _check(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> None:
-    check_sequences(queries=q, keys=k, values=v)
+def _check(mask: Tensor | None, **sequences: Tensor) -> None:
+    check_sequences(**sequences)
+    (_, q), (name, k), _ = sequences.items()
     hint = "A dot product needs queries and keys of one width; try a linear layer on either."
-    check_width("keys", k, q.shape[-1], hint, "(..., M, K)")
+    check_width(name, k, q.shape[-1], hint, "(..., M, K)")
     check_mask(mask, q, (*q.shape[:-1], k.shape[-2]))

@@ -14,7 +14,8 @@ columns are keys; try mask.mT.
     """
 
     def __init__(self, name: str, letters: str, wanted: Sequence[int | str], got: Sequence[int], hint: str):
-        super().__init__(f"{name} must have shape {letters} = {_shape(wanted)}, got {_shape(got)}. {hint}")
+        rule = letters if letters == _shape(wanted) else f"{letters} = {_shape(wanted)}"
+        super().__init__(f"{name} must have shape {rule}, got {_shape(got)}. {hint}")
 
 
 def _shape(sizes: Sequence[int | str]) -> str:

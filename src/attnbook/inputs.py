@@ -25,17 +25,17 @@ def check_sequences(**sequences: Tensor) -> None:
         first, keys = others[0]
         if x.shape[-2] != keys.shape[-2]:
             wanted = ("...", keys.shape[-2], x.shape[-1])
-            hint = f"To each of the {first} belongs one of the {name}: there must be as many of both."
+            hint = f"{first} and {name} come in pairs: there must be as many of both."
             raise ShapeError(name, "(..., M, width)", wanted, x.shape, hint)
         if x.shape[:-2] != queries.shape[:-2]:
             wanted = (*queries.shape[:-2], *x.shape[-2:])
-            hint = f"{asker} come in a batch of {tuple(queries.shape[:-2])}; to share one set of {name}, try .expand."
+            hint = f"The batch of {asker} is {tuple(queries.shape[:-2])}; to share one set of {name}, try .expand."
             raise ShapeError(name, "(batch..., M, width)", wanted, x.shape, hint)
 
 
 def check_width(name: str, x: Tensor, width: int, hint: str, letters: str = "(..., length, width)") -> None:
     """The last axis of x (..., length, width)."""
-    if x.ndim < 2 or x.shape[-1] != width:
+    if x.shape[-1] != width:
         raise ShapeError(name, letters, ("...", *x.shape[-2:-1], width), x.shape, hint)
 
 
@@ -51,7 +51,7 @@ def check_alike(queries: Tensor, **others: Tensor) -> None:
             raise ValueError(f"{rule}; try {name}.to({queries.dtype}).")
 
 
-def check_mask(mask: Tensor | None, queries: Tensor, shape: Sequence[int]) -> None:
+def check_mask(mask: Tensor | None, queries: Tensor, shape: Sequence[int], more: str = "") -> None:
     """A mask is boolean and broadcasts to the scores' shape (..., L, M), never the other way round."""
     if mask is None:
         return
@@ -63,13 +63,15 @@ def check_mask(mask: Tensor | None, queries: Tensor, shape: Sequence[int]) -> No
     check_alike(queries, mask=mask)
     if _broadcasts(mask.shape, shape):
         return
-    if mask.ndim > 2 and _broadcasts(mask.shape[-2:], shape[-2:]):
-        hint = "For masks (B, L, M) and scores with heads, try mask[:, None]; for one mask a head, mask[None]."
-        raise ShapeError("mask", "(..., L, M)", shape, mask.shape, hint)
-    turned = mask.ndim > 1 and _broadcasts(mask.mT.shape, shape)
-    hint = "Rows are queries, columns are keys; " + ("try mask.mT." if turned else "check the two lengths.")
-    letters = {1: "(M,)", 2: "(L, M)"}.get(len(shape), "(..., L, M)")
-    raise ShapeError("mask", letters, shape[-2:], mask.shape, hint)
+    letters, wanted = {1: "(M,)", 2: "(L, M)"}.get(len(shape), "(..., L, M)"), shape[-2:]
+    if _broadcasts(mask.shape[-2:], shape[-2:]):
+        wanted, hint = shape, f"Its axes before L and M must fit {tuple(shape[:-2])}, or be 1."
+        if _broadcasts(mask[:, None].shape, shape):
+            hint = "For one mask a sequence, the same for all heads, try mask[:, None]."
+    else:
+        turned = mask.ndim > 1 and _broadcasts(mask.mT.shape, shape)
+        hint = "Rows are queries, columns are keys; " + ("try mask.mT." if turned else "check the two lengths.")
+    raise ShapeError("mask", letters, wanted, mask.shape, f"{hint} {more}".rstrip())
 
 
 def check_lengths(L: int, M: int) -> None:

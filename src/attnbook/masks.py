@@ -18,12 +18,13 @@ def causal(L: int, M: int | None = None, *, device=None) -> Tensor:
     >>> causal(2, 4).int().tolist()
     [[1, 1, 1, 0], [1, 1, 1, 1]]
 
-    Layers know this very tensor again, and skip the half that it hides.
+    Dot-product layers recognise a square mask made here, as long as nobody has written to it, and skip the half that
+    it hides. A copy, or one combined with `&`, is a mask like any other.
     """
     M = L if M is None else M
     check_lengths(L, M)
     mask = torch.ones(L, M, dtype=torch.bool, device=device).tril(M - L)
-    if L == M and not torch.compiler.is_compiling() and not mask.is_inference():
+    if L == M and not torch.compiler.is_compiling() and not mask.is_inference():  # that mode does not count writes
         _CAUSAL[mask] = mask._version
     return mask
 
@@ -37,10 +38,10 @@ def is_causal(mask: Tensor) -> bool:
     return not torch.compiler.is_compiling() and mask in _CAUSAL and mask._version == _CAUSAL[mask]
 
 
-def sliding_window(L: int, window: int, M: int | None = None, *, device=None) -> Tensor:
+def sliding_window(L: int, M: int | None = None, *, window: int, device=None) -> Tensor:
     """Causal, and no further back than `window` keys, the query's own position included.
 
-    >>> sliding_window(4, 2).int().tolist()
+    >>> sliding_window(4, window=2).int().tolist()
     [[1, 0, 0, 0], [1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]]
     """
     if window < 1:

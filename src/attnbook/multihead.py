@@ -19,7 +19,8 @@ class KVCache:
     >>> len(cache)
     3
 
-    For a layer that attends to a context the cache keeps the context's keys and values: they are projected once.
+    A prompt of several positions still needs its mask: causal(L, len(cache) + L). For a layer that attends to a context
+    the cache keeps the context's keys and values. One cache belongs to one layer and one sequence or context.
     """
 
     def __init__(self):
@@ -46,6 +47,16 @@ class KVCache:
         self.keys, self.values = k, v
         return k, v
 
+    def of_context(self, keys: Tensor) -> tuple[Tensor, Tensor]:
+        """What was projected at the first call. Whether this context is that one, only its shape can tell."""
+        held = (*self.keys.shape[:-3], len(self))
+        if held != keys.shape[:-1]:
+            raise ValueError(
+                f"this cache holds a context of batch and length {held}, got {tuple(keys.shape[:-1])}. "
+                "For another context, make a KVCache()."
+            )
+        return self.keys, self.values
+
     def select(self, rows: Tensor) -> None:
         """Keep these rows of the batch, in this order: what beam search does between two steps."""
         if self.keys is not None:
@@ -53,7 +64,9 @@ class KVCache:
 
 
 class MultiHeadAttention(DotProductAttention):
-    """`heads` attentions in parallel over learned projections, their outputs side by side mixed by one more.
+    """concat(head_1, ..., head_H) W_o, where each head is attention(x W_q, c W_k, c W_v) with weights of its own.
+
+    The context c is x itself unless given.
 
     >>> layer = MultiHeadAttention(D=8, heads=2)
     >>> x_BLD = torch.ones(1, 3, 8)
@@ -62,8 +75,10 @@ class MultiHeadAttention(DotProductAttention):
 
     key_size, value_size   width of the context's keys and values, where it is not D
     d_k, d_v               width of one head's keys and of its values; D / heads unless given
-    kv_heads               so many heads of keys and values, each shared by heads / kv_heads queries (1: multi-query)
-    rotary, score_bias     relative positions: `Rotary` turns queries and keys, `ALiBi` or `RelativeBias` add to scores
+    kv_heads               heads of keys and values, each shared by heads / kv_heads heads of queries (1: multi-query)
+    bias, dropout          a bias in all four projections; the share of attention weights to drop in training
+    rotary, score_bias     relative positions, for self-attention: `Rotary` turns queries and keys, `ALiBi` or
+                           `RelativeBias` add to the scores
 
     Calls are `layer(x, context=None, mask=None, cache=None)`; the context is one tensor or (keys, values). A mask
     (B, L, M) holds for all heads, (B, heads, L, M) for each. With a cache, M counts what it holds already.
@@ -113,17 +128,18 @@ class MultiHeadAttention(DotProductAttention):
         cache: KVCache | None = None,
     ) -> Tensor:
         past = len(cache) if context is None and cache is not None else 0
-        keys, values = context if isinstance(context, tuple) else (x, x) if context is None else (context, context)
-        self._check(x, keys, values, mask, past, cross=context is not None)
+        named = _named(x, context)
+        self._check(x, named, mask, past)
         if mask is not None and 3 <= mask.ndim <= x.ndim:  # one for all heads
             mask = mask.unsqueeze(-3)
         q_BHLK = self._turned(rearrange(self.query(x), "... L (H K) -> ... H L K", H=self.heads), past)
-        filled = context is not None and cache  # a context is projected once
-        if filled and (held := (*cache.keys.shape[:-3], len(cache))) != keys.shape[:-1]:
-            raise ValueError(f"this cache was filled from a context of {held} positions, got {tuple(keys.shape[:-1])}.")
-        k_BHMK, v_BHMV = (cache.keys, cache.values) if filled else self._project(keys, values, past, cache)
-        bias = None if self.score_bias is None else self.score_bias(x.shape[-2], k_BHMK.shape[-2]).to(q_BHLK.dtype)
-        k_BHMK = only_seen(self._shared(k_BHMK), mask)  # under the old names, so that what they held can go
+        (_, keys), (_, values) = named
+        if context is not None and cache is not None and len(cache) > 0:
+            k_BHMK, v_BHMV = cache.of_context(keys)
+        else:
+            k_BHMK, v_BHMV = self._project(keys, values, past, cache)
+        bias = None if self.score_bias is None else self.score_bias(x.shape[-2], k_BHMK.shape[-2])
+        k_BHMK = only_seen(self._shared(k_BHMK), mask)  # the same names: keys not yet shared need not be held
         v_BHMV = only_seen(self._shared(v_BHMV), mask)
         y_BHLV = self._attend(q_BHLK, k_BHMK, v_BHMV, mask, bias)
         return self.output(rearrange(y_BHLV, "... H L V -> ... L (H V)"))
@@ -135,6 +151,7 @@ class MultiHeadAttention(DotProductAttention):
         return (k_BHMK, v_BHMV) if cache is None else cache.append(k_BHMK, v_BHMV)
 
     def _turned(self, x_BHLK: Tensor, start: int) -> Tensor:
+        """Queries or keys by their positions, where those are rotary."""
         return x_BHLK if self.rotary is None else self.rotary(x_BHLK, start)
 
     def _shared(self, x_BHMK: Tensor) -> Tensor:
@@ -145,12 +162,32 @@ class MultiHeadAttention(DotProductAttention):
     def extra_repr(self) -> str:
         return f"heads={self.heads}, kv_heads={self.kv_heads}, {super().extra_repr()}"
 
-    def _check(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, past: int, cross: bool) -> None:
-        check_sequences(x=x, keys=keys, values=values)
-        for name, tensor, layer in (("x", x, self.query), ("keys", keys, self.key), ("values", values, self.value)):
+    def _check(self, x: Tensor, named: tuple[tuple[str, Tensor], ...], mask: Tensor | None, past: int) -> None:
+        given = ("x", x), *named
+        check_sequences(**dict(given))
+        roles = {"x": self.query, "keys": self.key, "values": self.value}
+        for (name, tensor), (role, layer) in zip(given, roles.items(), strict=True):
             width = layer.in_features
-            check_width(name, tensor, width, f"This layer was made for {name} of width {width}.")
-        if cross and (self.rotary is not None or self.score_bias is not None):
+            check_width(name, tensor, width, f"This layer was made for {role} of width {width}.")
+        (keys_name, keys), _ = named
+        if keys_name != "x" and (self.rotary is not None or self.score_bias is not None):
             raise ValueError("relative positions compare places in one sequence; with a context there are two.")
-        heads = (self.heads,) if isinstance(mask, Tensor) and mask.ndim > x.ndim else ()
-        check_mask(mask, x, (*x.shape[:-2], *heads, x.shape[-2], past + keys.shape[-2]))
+        axes, L, M = getattr(mask, "shape", ()), x.shape[-2], past + keys.shape[-2]
+        hint = ""
+        if past:
+            hint = f"The cache holds {past} positions already; try causal({L}, {M})."
+        elif axes[:-2] == (self.heads,):
+            hint = "For one mask a head, try mask[None]."
+        heads = (self.heads,) if len(axes) > x.ndim else ()
+        check_mask(mask, x, (*x.shape[:-2], *heads, L, M), hint)
+
+
+def _named(x: Tensor, context: Tensor | tuple[Tensor, Tensor] | None) -> tuple[tuple[str, Tensor], ...]:
+    """Keys and values, each under the name that the caller knows it by."""
+    if context is None:
+        return ("x", x), ("x", x)
+    if isinstance(context, Tensor):
+        return ("context", context), ("context", context)
+    if not isinstance(context, tuple) or len(context) != 2:
+        raise ValueError(f"context must be one tensor or a tuple (keys, values), got a {type(context).__name__}.")
+    return ("keys", context[0]), ("values", context[1])

@@ -25,11 +25,11 @@ def d2l() -> ModuleType:
     if missing:
         sys.modules["torchvision"].transforms = sys.modules["torchvision.transforms"]
     try:
-        from d2l import torch
+        from d2l import torch as d2l_torch
     finally:
         for name in stand_ins:  # others who look for torchvision must not find this one
             del sys.modules[name]
-    return torch
+    return d2l_torch
 
 
 def copy_weights(source: nn.Module, target: nn.Module) -> None:
@@ -72,7 +72,10 @@ def _by_our_names(ours: nn.Module, theirs: nn.Module) -> dict[str, Tensor]:
     if isinstance(ours, AdditiveAttention):
         layers = {"query": "W_q", "key": "W_k", "score": "w_v"}
     if any(not hasattr(theirs, name) for name in layers.values()):
-        raise ValueError(f"No way is known to copy weights between {type(theirs).__name__} and {type(ours).__name__}.")
+        raise ValueError(
+            f"No way is known to copy weights between {type(theirs).__name__} and {type(ours).__name__}: one must be "
+            "ours, the other PyTorch's or d2l's. Between two of a kind, try load_state_dict."
+        )
     found = {
         f"{our}.{name}": parameter
         for our, their in layers.items()

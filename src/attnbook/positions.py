@@ -1,7 +1,5 @@
 """Where a token stands: added to what it is (sinusoidal, learned), turned into it (rotary), or told to the scores."""
 
-from abc import abstractmethod
-
 import torch
 from einops import rearrange
 from torch import Tensor, nn
@@ -18,7 +16,7 @@ def sinusoidal(
     tensor([[0.0000, 1.0000, 0.0000, 1.0000],
             [0.8415, 0.5403, 0.0100, 0.9999]])
 
-    Computed in float64 and rounded once: at position 10,000 an angle in float32 is off in the fourth digit.
+    Computed in float64 and rounded once: at position 10,000 an angle in float32 is off in the fourth decimal.
     """
     _check_start(start)
     if length < 0:
@@ -35,14 +33,15 @@ class _Table(nn.Module):
         super().__init__()
         self.register_buffer("table", torch.empty(0), persistent=False)
 
-    @abstractmethod
     def build(self, length: int) -> Tensor:
         """The first rows, in float64."""
+        raise NotImplementedError
 
     def rows(self, start: int, stop: int, dtype: torch.dtype, device: torch.device) -> Tensor:
         _check_start(start)
-        if len(self.table) < max(stop, 1) or (self.table.dtype, self.table.device) != (dtype, device):
-            longer = 1 << (max(stop, len(self.table), 1) - 1).bit_length()  # not again for each next token
+        needed = max(stop, 1)
+        if len(self.table) < needed or (self.table.dtype, self.table.device) != (dtype, device):
+            longer = 1 << (max(needed, len(self.table)) - 1).bit_length()  # not again for each next token
             with torch.inference_mode(False):  # training may need it later
                 self.table = self.build(longer).to(device, dtype)
         return self.table[start:stop]

@@ -1,0 +1,48 @@
+"""Additive scores tile by tile, in plain PyTorch: w·tanh(q + k) = Σw - 2 w·r with r = 1/(1 + exp 2(q + k))."""
+
+import math
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+TILE_BYTES = {"cpu": 2**20, "gpu": 2**28}  # on a CPU a tile should fit the cache; a GPU wants few large ones
+
+
+def scores(q_BLK: Tensor, k_BMK: Tensor, w_K: Tensor) -> Tensor:
+    """w·tanh(q + k), a tile of queries at a time."""
+    scores_BLM = q_BLK.new_empty(*q_BLK.shape[:2], k_BMK.shape[1])
+    for tile, r_BLMK in _tiles(q_BLK, k_BMK):
+        scores_BLM[tile] = r_BLMK @ w_K
+    return w_K.sum() - 2 * scores_BLM
+
+
+def gradients(q_BLK: Tensor, k_BMK: Tensor, w_K: Tensor, grad_BLM: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients for q, k and w: tanh' x = 4r(1 - r)."""
+    grad_q_BLK, grad_k_BMK, grad_w_K = torch.zeros_like(q_BLK), torch.zeros_like(k_BMK), torch.zeros_like(w_K)
+    for tile, r_BLMK in _tiles(q_BLK, k_BMK):
+        grad_w_K += grad_BLM[tile].reshape(-1) @ r_BLMK.flatten(0, 2)
+        slope_BLMK = r_BLMK.addcmul_(r_BLMK, r_BLMK, value=-1).mul_(grad_BLM[tile][..., None])
+        grad_q_BLK[tile] = slope_BLMK.sum(2)
+        grad_k_BMK[tile[0]] += slope_BLMK.sum(1)
+    return 4 * w_K * grad_q_BLK, 4 * w_K * grad_k_BMK, grad_BLM.sum() - 2 * grad_w_K
+
+
+def _tiles(q_BLK: Tensor, k_BMK: Tensor) -> Iterator[tuple[tuple[slice, slice], Tensor]]:
+    """r = 1/(1 + exp 2(q + k)) for a few queries at a time, with where they stand: (which of the batch, which queries).
+
+    A product of exponentials is exact while neither over- nor underflows; past that the sigmoid, slower, always is.
+    """
+    (B, L, K), M = q_BLK.shape, k_BMK.shape[1]
+    limit = math.log(torch.finfo(q_BLK.dtype).max) / 2 - 1
+    factorised = all(x.numel() == 0 or x.abs().max() <= limit for x in (q_BLK, k_BMK))
+    if factorised:
+        q_BLK, k_BMK = (2 * q_BLK).exp(), (2 * k_BMK).exp()
+    rows = TILE_BYTES["gpu" if q_BLK.is_cuda else "cpu"] // max(1, M * K * q_BLK.element_size())
+    step_B, step_L = max(1, rows // max(1, L)), max(1, min(rows, L))
+    for b in range(0, B, step_B):
+        for i in range(0, L, step_L):
+            tile = slice(b, b + step_B), slice(i, i + step_L)
+            q_BLMK, k_BLMK = q_BLK[tile][:, :, None], k_BMK[tile[0]][:, None]
+            r_BLMK = (q_BLMK * k_BLMK).add_(1).reciprocal_() if factorised else (q_BLMK + k_BLMK).mul_(-2).sigmoid_()
+            yield tile, r_BLMK
