@@ -185,6 +185,33 @@ def test_torch_func_takes_gradients_too():
     agree(gradients(fast_additive_scores), gradients(additive_scores), 1e-12)
 
 
+def test_torch_func_transforms_a_layer():
+    layer, (q, k, v) = layer_and_inputs(torch.float64)
+    q, k, v = q.detach(), k.detach(), v.detach()
+    want = layer(q, k, v)
+    assert_close(torch.func.vmap(layer)(q, k, v), want)
+    output, pull = torch.func.vjp(layer, q, k, v)
+    assert_close(output, want)
+    inputs = [x.clone().requires_grad_() for x in (q, k, v)]
+    assert_close(pull(torch.ones_like(want)), torch.autograd.grad(layer(*inputs).sum(), inputs))
+    weights = {name: p.detach() for name, p in layer.named_parameters()}
+    loss = torch.func.grad(lambda w, *x: torch.func.functional_call(layer, w, x).square().sum())
+    each = torch.func.vmap(loss, (None, 0, 0, 0))(weights, q, k, v)
+    for b in range(B):
+        one = torch.autograd.grad(layer(q[b], k[b], v[b]).square().sum(), layer.parameters())
+        assert_close([gradient[b] for gradient in each.values()], list(one))
+
+
+def test_autocast_does_not_touch_gradients_of_gradients():
+    inputs = qkw(B, dtype=torch.float32)
+    with torch.autocast("cpu", torch.bfloat16):
+        first, again = (
+            torch.autograd.grad(fast_additive_scores(*inputs).square().sum(), inputs, create_graph=graph)
+            for graph in (False, True)
+        )
+    assert_close(first, again)
+
+
 def test_no_tensor_of_all_pairs_and_features_is_ever_made():
     batch, n, m, features = 2, 100, 64, 64
     inputs = qkw(batch, dtype=torch.float32, sizes=(n, m, features))
@@ -323,7 +350,7 @@ def test_looking_changes_nothing():
         watched = layer(*inputs, EMPTY_ROW)
     assert torch.equal(watched, layer(*inputs, EMPTY_ROW))
     assert_close(maps[""] @ inputs[2], watched)
-    assert layer._show_weights is None
+    assert "_watchers" not in vars(layer)
 
 
 def test_dropout_works_on_the_weights_and_only_in_training():
@@ -442,6 +469,8 @@ def test_wrong_types_and_devices_get_errors_that_teach(name):
         layer(**call | {name: call[name].to("meta")})
     with pytest.raises(ValueError, match=rf"{other} must be of the same type as the queries.*try {other}\.to\(torch"):
         layer(**call | {name: call[name].double()})
+    with pytest.raises(ValueError, match="queries must be of the same type as the layer's weights"):
+        layer(**{n: x.double() for n, x in call.items()})
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int64, torch.uint8], ids=str)
@@ -475,6 +504,7 @@ WRONG_SCORES = {
     "w elsewhere": ("w", torch.zeros(K, device="meta"), r"w must be on the same device .*cpu, got meta; try w\.to\("),
     "k elsewhere": ("k", torch.zeros(B, M, K, device="meta"), r"k must be on the same device .*cpu, got meta"),
     "double k": ("k", torch.zeros(B, M, K).double(), r"k must be of the same type .*float32, got torch.float64"),
+    "a list for w": ("w", [1.0] * K, r"w must be a tensor \(K,\), got list"),
     "whole q": ("q", torch.zeros(B, L, K).long(), r"q must hold floating-point numbers, got torch.int64"),
 }
 

@@ -62,7 +62,19 @@ def test_captures_inside_each_other_all_see_the_weights():
         assert set(inner) == {""}
     assert set(outer) == {"first", "later.0"}
     assert torch.equal(inner[""], outer["first"])
-    assert "_show_weights" not in reader.first.__dict__
+    assert "_watchers" not in reader.first.__dict__
+
+
+def test_captures_may_be_closed_in_any_order():
+    layer = DotProductAttention()
+    first, second = capture_attention(layer), capture_attention(layer)
+    first.__enter__()
+    maps = second.__enter__()
+    first.__exit__(None, None, None)
+    layer(X, X, X)
+    second.__exit__(None, None, None)
+    assert set(maps) == {""}
+    assert "_watchers" not in vars(layer)
 
 
 def test_a_copy_made_inside_is_not_looked_at():
@@ -72,7 +84,7 @@ def test_a_copy_made_inside_is_not_looked_at():
         for other in copies:
             other(X)
     assert maps == {}
-    assert all("_show_weights" not in other.first.__dict__ for other in copies)
+    assert all("_watchers" not in other.first.__dict__ for other in copies)
 
 
 def test_a_compiled_model_keeps_its_names():

@@ -205,6 +205,27 @@ def test_dropout_is_a_share(dropout):
         DotProductAttention(dropout)
 
 
+@pytest.mark.parametrize("huge", [1e30, torch.nan, torch.inf])
+@pytest.mark.parametrize("call", [DotProductAttention(), lambda *x: attention(*x)[0]], ids=["layer", "attention"])
+def test_who_sees_nothing_and_whom_nobody_sees_may_hold_anything(call, huge):
+    """Square padding over junk: neither the output nor any gradient notices."""
+    real = torch.tensor([True, True, False])
+    mask = real & real[:, None]
+    clean = [torch.randn(2, 3, 4) for _ in range(3)]
+    inputs = [torch.where(real[:, None], x, huge).requires_grad_() for x in clean]
+    twins = [torch.where(real[:, None], x, 0).requires_grad_() for x in clean]
+    got, want = call(*inputs, mask), call(*twins, mask)
+    assert_close(got, want)
+    assert_close(torch.autograd.grad(got.sum(), inputs), torch.autograd.grad(want.sum(), twins))
+
+
+def test_one_sequence_alone_takes_the_kernel_that_holds_no_weights():
+    q, k, v = torch.randn(3, 50, 4)
+    with Calls() as calls:
+        DotProductAttention()(q, k, v, causal(50) & (torch.arange(50) < 40))
+    assert not any("softmax" in name for name in calls.names)
+
+
 def test_whole_numbers_and_lists_are_refused():
     q = torch.ones(2, 3)
     with pytest.raises(ValueError, match=r"k must hold floating-point numbers, got torch.int64; try k.float\(\)"):

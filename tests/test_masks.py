@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from attnbook import attention, blocked, causal, padding, sliding_window, valid_lens
-from attnbook.masks import is_causal, only_seen, surely
+from attnbook.masks import is_causal, only_seeing, only_seen, surely
 from attnbook.peers import d2l
 
 
@@ -112,8 +112,30 @@ def test_only_what_somebody_sees_is_kept():
     assert only_seen(x, mask[0]).tolist() == [[1, 2], [0, 0], [0, 0]]
     assert only_seen(x, None) is x
     assert only_seen(x, causal(3)) is x  # everybody sees himself
-    assert only_seen(x.nan_to_num(), mask).equal(x.nan_to_num())
+    assert only_seen(torch.where(x.isfinite(), x, 5), mask)[1].tolist() == [5, 3]
     assert only_seen(torch.stack([x, x]), mask[:, None])[1, :, 1].tolist() == [0, 0, torch.inf]
+
+
+def test_queries_that_see_nothing_are_not_kept():
+    x, mask = torch.tensor([[torch.nan], [2.0], [3.0]]), torch.tensor([[False, False], [True, False], [False, False]])
+    assert only_seeing(x, mask).tolist() == [[0], [2], [0]]
+    assert only_seeing(x[1:], mask[1:]) is not x
+    assert only_seeing(x, torch.tensor([False, False])).tolist() == [[0]] * 3
+    assert only_seeing(x, None) is x
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
+def test_numbers_whose_products_overflow_are_not_kept_either(dtype):
+    x = torch.tensor([[1.0], [torch.finfo(dtype).max]], dtype=dtype)
+    products = x * x.mT
+    assert not products.isfinite().all()
+    assert only_seen(x, torch.tensor([True, False])).tolist() == [[1], [0]]
+
+
+def test_lengths_and_ids_of_narrow_types_mean_what_they_say():
+    for dtype in (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64):
+        assert torch.equal(padding(torch.tensor([100, 3], dtype=dtype), 300).sum(-1), torch.tensor([[100], [3]]))
+        assert padding(torch.tensor([[1, 100]], dtype=dtype), pad=-156).all()
 
 
 def test_finite_numbers_are_not_copied():
@@ -133,6 +155,9 @@ def test_finite_numbers_are_not_copied():
         (lambda: sliding_window(3, window=0), r"window must be at least 1 .*got 0"),
         (lambda: padding(torch.tensor([1.0])), r"whole numbers .*got torch.float32 of \(1,\).*padding\(ids, pad=0\)"),
         (lambda: padding(torch.tensor([True])), r"got torch.bool"),
+        (lambda: padding([1, 2]), r"lengths must be a tensor of whole numbers .*got a list"),
+        (lambda: padding([[1, 2]], pad=0), r"must be a tensor of token ids .*got a list"),
+        (lambda: blocked([True]), r"must be a boolean tensor, got a list"),
         (lambda: padding(torch.tensor(3)), r"shape \(B,\) or \(B, L\), got torch.int64 of \(\)"),
         (lambda: padding(torch.tensor([4]), 3), r"between 0 and M = 3, got \[4\]"),
         (lambda: padding(torch.tensor([-1, 2])), r"between 0 and M = 2, got \[-1, 2\]"),
@@ -140,9 +165,9 @@ def test_finite_numbers_are_not_copied():
         (lambda: padding(torch.tensor(3), pad=0), r"got torch.int64 of \(\).*leave out `pad`"),
         (lambda: padding(torch.tensor([True]), pad=0), r"got torch.bool of \(1,\)"),
         (lambda: padding(torch.tensor([[1, 2]]), 3, pad=0), r"M = 3, but the token ids have 2 positions"),
-        (lambda: blocked(torch.ones(2)), r"must be boolean, got torch.float32.*mask.bool\(\)"),
+        (lambda: blocked(torch.ones(2)), r"must be a boolean tensor, got torch.float32.*mask.bool\(\)"),
         (lambda: blocked(causal(2), heads=3), r"must have shape \(B, L, M\), got \(2, 2\).*Leave out `heads`"),
-        (lambda: valid_lens(torch.ones(1, 2, 3)), r"must be boolean, got torch.float32"),
+        (lambda: valid_lens(torch.ones(1, 2, 3)), r"must be a boolean tensor, got torch.float32"),
         (lambda: valid_lens(causal(2)), r"must have shape \(B, L, M\), got \(2, 2\).*expand"),
         (lambda: valid_lens(torch.tensor([[[True, False, True]]])), r"this mask forbids one in between"),
     ],

@@ -282,10 +282,31 @@ def test_what_the_padding_of_a_context_holds_reaches_neither_output_nor_gradient
     layer, x = make(kv_heads=kv_heads, bias=True), draw(1, L, D)
     context = torch.randn(1, M, D, dtype=torch.float64)
     context[:, real:] = junk
-    got = call(layer, x, context, padding(torch.tensor([real]), M), watched=watched)
     want = layer(x, context[:, :real])
+    for mask in (padding(torch.tensor([real]), M), torch.arange(M) < real, (torch.arange(M) < real).expand(1, H, L, M)):
+        got = call(layer, x, context, mask, watched=watched)
+        assert_close(got, want)
+        assert_close(gradients(got, x, *layer.parameters()), gradients(want, x, *layer.parameters()))
+
+
+@watched_or_not
+@pytest.mark.parametrize("kind", ["plain", "grouped", "rotary", "ALiBi", "relative bias"])
+def test_square_padding_keeps_junk_out_of_every_gradient(kind, watched):
+    layer, real = make(kind), torch.arange(L) < 3
+    clean = torch.randn(B, L, D, dtype=torch.float64)
+    junk = clean.masked_fill(~real[:, None], torch.nan)
+    got, want = (call(layer, x, mask=real & real[:, None], watched=watched) for x in (junk, clean))
     assert_close(got, want)
-    assert_close(gradients(got, x), gradients(want, x))
+    assert_close(gradients(got, *layer.parameters()), gradients(want, *layer.parameters()))
+
+
+def test_what_a_later_mask_shows_is_still_in_the_cache():
+    """Step i may read the first i + 1 positions of the context, as in translation that starts before its end."""
+    layer, x, context, cache = make(), torch.randn(B, L, D, dtype=torch.float64), draw(B, M, D), KVCache()
+    context = context.detach().clone()
+    context[:, -1] = torch.inf  # nobody ever sees the last one
+    steps = [layer(x[:, i : i + 1], context, torch.arange(M) <= i, cache) for i in range(L)]
+    assert_close(torch.cat(steps, 1), layer(x, context, torch.arange(M) <= torch.arange(L)[:, None]))
 
 
 @given(order=st.permutations(range(L)), kv_heads=st.sampled_from([1, 4]))
@@ -529,10 +550,33 @@ def test_a_cache_for_another_batch_says_so():
     layer, x, cache = make(), torch.randn(B, L, D, dtype=torch.float64), KVCache()
     layer(x, cache=cache)
     with pytest.raises(
-        ValueError, match=r"this cache holds keys .* \(2, 4\), the new ones are \(1, 4\).*a KVCache\(\)"
+        ValueError,
+        match=r"this cache holds keys .* \(2, 4, 5, 6\), the new ones are \(1, 4, 5, 6\); only the length.*KVCache\(\)",
     ):
         layer(x[:1], cache=cache)
     assert len(cache) == L
+
+
+def test_a_cache_for_another_layer_says_so():
+    cache = KVCache()
+    make()(draw(B, L, D), cache=cache)
+    for name, size in (("keys", "d_k"), ("values", "d_v")):
+        with pytest.raises(ValueError, match=f"this cache holds {name} of shape .*only the length may differ"):
+            make(**{size: 3})(draw(B, L, D), cache=cache)
+    assert len(cache) == L
+
+
+def test_a_cache_is_for_the_sequence_or_for_a_context():
+    layer, x, of_x, of_context = make(), draw(B, L, D), KVCache(), KVCache()
+    layer(x, cache=of_x)
+    layer(x, draw(B, L, D), cache=of_context)
+    with pytest.raises(ValueError, match="holds earlier positions of x; for a context, make another"):
+        layer(x, x, cache=of_x)
+    with pytest.raises(ValueError, match="holds a context, which does not grow; for x, make another"):
+        layer(x, cache=of_context)
+    layer(x[0], cache=(alone := KVCache()))
+    with pytest.raises(ValueError, match="rows of a batch"):
+        alone.select(torch.tensor([0]))
 
 
 @pytest.mark.parametrize("shape", [(3, M, D), (1, M + 1, D)], ids=["batch", "length"])
@@ -731,13 +775,23 @@ X, CONTEXT = torch.zeros(B, L, D), torch.zeros(B, M, D)
         ((X, CONTEXT, [[True] * M] * L), "mask must be a boolean tensor with True = may attend, got list"),
         ((X, CONTEXT, causal(L, M, device="meta")), "mask must be on the same device as .*, cpu, got meta"),
         ((X, [CONTEXT, CONTEXT]), r"context must be one tensor or a tuple \(keys, values\), got a list"),
-        ((X, (CONTEXT,)), r"context must be one tensor or a tuple \(keys, values\), got a tuple"),
+        ((X, (CONTEXT,)), r"context must be one tensor or a tuple \(keys, values\), got a tuple of 1"),
+        ((X.double(),), r"x must be of the same type as the layer's weights, torch.float32, got torch.float64"),
+        ((X.to("meta"),), "x must be on the same device as the layer's weights, cpu, got meta"),
         ((X, (CONTEXT, [1.0])), r"values must be a tensor \(..., length, width\), got list"),
     ],
 )
 def test_errors_of_kind_teach(inputs, words):
     with pytest.raises(ValueError, match=words):
         MultiHeadAttention(D, H)(*inputs)
+
+
+def test_a_score_bias_of_another_type_is_cast():
+    layer, x = make("ALiBi").float(), torch.randn(B, L, D)
+    want = layer(x)
+    layer.score_bias.double()
+    for watched in (False, True):
+        assert_close(call(layer, x, watched=watched), want)
 
 
 @pytest.mark.parametrize("kind", ["rotary", "ALiBi", "relative bias"])

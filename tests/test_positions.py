@@ -178,6 +178,34 @@ def test_dropout_only_in_training(make):
     assert torch.equal(layer.eval()(x), whole)
 
 
+def test_alibi_slopes_stay_exact_wherever_the_layer_goes():
+    exact = ALiBi(16).double().slopes
+    assert exact[0] == 2**-0.5
+    assert ALiBi(16).half().float().double().slopes.equal(exact)
+    with torch.device("meta"):
+        elsewhere = ALiBi(16)
+    assert elsewhere.to_empty(device="cpu").double().slopes.equal(exact)
+
+
+@each_table
+def test_a_table_made_in_a_transform_stays_there(make):
+    layer, x = make(K), random(L, K).detach()
+    torch.func.grad(lambda x: layer(x).sum())(x)
+    assert_close(copy.deepcopy(layer)(x), make(K)(x))
+
+
+@each_table
+def test_a_cast_table_leaves_nothing_of_the_old_one(make):
+    layer = make(K)
+    layer(torch.zeros(4096, K))
+    assert layer.double().table.untyped_storage().nbytes() == 0
+
+
+def test_learned_positions_are_of_the_type_of_the_input():
+    for dtype in (torch.float64, torch.float32, torch.bfloat16):
+        assert LearnedPositions(LONGEST, D)(torch.zeros(L, D, dtype=dtype)).dtype == dtype
+
+
 def test_the_layers_say_what_they_are():
     assert "D=8, base=10000" in repr(SinusoidalPositions(D))
     assert repr(Rotary(K, base=50.0)) == "Rotary(K=6, pairing='halves', base=50)"

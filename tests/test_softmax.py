@@ -74,6 +74,12 @@ def test_errors_teach(mask, error, words):
         masked_softmax(torch.zeros(2, 5, 7), mask)
 
 
+@pytest.mark.parametrize("mask", [None, torch.tensor([True, False])])
+def test_whole_numbers_are_refused(mask):
+    with pytest.raises(ValueError, match=r"scores must hold floating-point numbers, got torch.int64; try scores.float"):
+        masked_softmax(torch.tensor([1, 2]), mask)
+
+
 def test_a_mask_without_an_axis_for_heads_says_how_to_get_one():
     scores, mask = torch.zeros(2, 3, 5, 7), torch.ones(2, 5, 7).bool()
     with pytest.raises(

@@ -9,9 +9,10 @@ from torch import Tensor, nn
 
 from attnbook import additive_tiled
 from attnbook.capture import AttentionLayer
+from attnbook.device import runs_eagerly
 from attnbook.errors import ShapeError
-from attnbook.inputs import check_alike, check_mask, check_sequences, check_width
-from attnbook.masks import only_seen
+from attnbook.inputs import check_alike, check_fits, check_mask, check_sequences, check_width
+from attnbook.masks import only_seeing, only_seen
 from attnbook.softmax import masked_softmax
 
 
@@ -45,9 +46,9 @@ class AdditiveAttention(AttentionLayer):
     def forward(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None) -> Tensor:
         check_sequences(queries=queries, keys=keys, values=values)
         for name, x, layer in (("queries", queries, self.query), ("keys", keys, self.key)):
-            check_width(name, x, layer.in_features, f"This layer was made for {name} of width {layer.in_features}.")
+            check_fits(name, x, layer, name)
         check_mask(mask, queries, (*queries.shape[:-1], keys.shape[-2]))
-        q, k = self.query(queries), self.key(only_seen(keys, mask))
+        q, k = self.query(only_seeing(queries, mask)), self.key(only_seen(keys, mask))
         weights = masked_softmax(fast_additive_scores(q, k, self.score.weight[0]), mask)
         return self._applied(weights) @ only_seen(values, mask)
 
@@ -60,7 +61,7 @@ def fast_additive_scores(q: Tensor, k: Tensor, w: Tensor) -> Tensor:
     `additive_triton` for a GPU).
     """
     _check_scores(q, k, w)
-    if torch.compiler.is_compiling():  # the compiler fuses the readable form itself
+    if not runs_eagerly():  # a compiler fuses the readable form itself, and torch.func transforms nothing else
         return additive_scores(q, k, w)
     wide = torch.promote_types(q.dtype, torch.float32)
     B = math.prod(q.shape[:-2])
@@ -83,14 +84,14 @@ class _AdditiveScores(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, grad_BLM: Tensor) -> tuple[Tensor | None, ...]:
-        inputs = ctx.saved_tensors
-        if not torch.is_grad_enabled():
-            with torch.autocast(grad_BLM.device.type, enabled=False):
-                return _kernels(grad_BLM).gradients(*inputs, grad_BLM)
-        # somebody wants the gradient of this gradient: the readable form has all of them
-        wanted = [x for x, needed in zip(inputs, ctx.needs_input_grad, strict=True) if needed]
-        grads = iter(torch.autograd.grad(additive_scores(*inputs), wanted, grad_BLM, create_graph=True))
-        return tuple(next(grads) if needed else None for needed in ctx.needs_input_grad)
+        q_BLK, k_BMK, w_K = ctx.saved_tensors
+        with torch.autocast(grad_BLM.device.type, enabled=False):
+            if not torch.is_grad_enabled():
+                return _kernels(q_BLK).gradients(q_BLK, k_BMK, w_K, grad_BLM)
+            # somebody wants the gradient of this gradient, and needs it in plain operations
+            tanh_BLMK = torch.tanh(q_BLK[:, :, None] + k_BMK[:, None])
+            slope_BLMK = grad_BLM[..., None] * (1 - tanh_BLMK**2) * w_K
+            return slope_BLMK.sum(2), slope_BLMK.sum(1), (grad_BLM[..., None] * tanh_BLMK).sum((0, 1, 2))
 
 
 def _kernels(x: Tensor) -> ModuleType:
@@ -104,7 +105,9 @@ def _kernels(x: Tensor) -> ModuleType:
 
 def _check_scores(q: Tensor, k: Tensor, w: Tensor) -> None:
     check_sequences(q=q, k=k)
-    check_alike(q, w=w)
+    if not isinstance(w, Tensor):
+        raise ValueError(f"w must be a tensor (K,), got {type(w).__name__}.")
+    check_alike(q, "the queries", w=w)
     if w.ndim != 1:
         raise ShapeError("w", "(K,)", (q.shape[-1],), w.shape, "One number for each feature; try w.flatten().")
     for name, x in (("q", q), ("k", k)):

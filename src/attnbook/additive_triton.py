@@ -31,10 +31,11 @@ def _pair(q1, q2, k1, k2, safe):
 @triton.jit
 def _scores(q_BKL, k_BKM, w_K, safe, out_BLM, L, M, K, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
     """One tile of scores: all features, two at a time."""
-    b = tl.program_id(1).to(tl.int64)
-    blocks = tl.cdiv(M, COLUMNS)
-    row = (tl.program_id(0) // blocks) * ROWS + tl.arange(0, ROWS)
-    column = (tl.program_id(0) % blocks) * COLUMNS + tl.arange(0, COLUMNS)
+    down, across = tl.cdiv(L, ROWS), tl.cdiv(M, COLUMNS)
+    tile = tl.program_id(0)
+    b = (tile // (down * across)).to(tl.int64)
+    row = (tile // across % down) * ROWS + tl.arange(0, ROWS)
+    column = (tile % across) * COLUMNS + tl.arange(0, COLUMNS)
     q_BKL += b * K * L + row
     k_BKM += b * K * M + column
     safe = tl.load(safe) != 0
@@ -64,10 +65,11 @@ def _gradients(
 
     To the scores queries and keys are alike: with the two exchanged, this is the gradient of the keys.
     """
-    b = tl.program_id(2).to(tl.int64)
-    f = tl.program_id(1) * 2
+    blocks = tl.cdiv(L, ROWS)
+    block, f = tl.program_id(0), tl.program_id(1) * 2
+    b = (block // blocks).to(tl.int64)
     more = f + 1 < K
-    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    row = (block % blocks) * ROWS + tl.arange(0, ROWS)
     q_BKL += (b * K + f) * L + row
     k_BKM += (b * K + f) * M
     grad += b * L * M + row.to(tl.int64)[:, None] * row_stride
@@ -92,7 +94,7 @@ def _gradients(
     grad_q_BKL += (b * K + f) * L + row
     tl.store(grad_q_BKL, 4 * tl.load(w_K + f) * tl.sum(slope1, 1), row < L)
     tl.store(grad_q_BKL + L, 4 * tl.load(w_K + f + 1, more, 0.0) * tl.sum(slope2, 1), (row < L) & more)
-    grad_w += (b * tl.num_programs(0) + tl.program_id(0)) * K + f
+    grad_w += block.to(tl.int64) * K + f
     tl.store(grad_w, tl.sum(share1))
     tl.store(grad_w + 1, tl.sum(share2), more)
 
@@ -102,7 +104,7 @@ def scores(q_BLK: Tensor, k_BMK: Tensor, w_K: Tensor) -> Tensor:
     (B, L, K), M = q_BLK.shape, k_BMK.shape[1]
     out_BLM = q_BLK.new_empty(B, L, M)
     if out_BLM.numel():
-        grid = (triton.cdiv(L, 32) * triton.cdiv(M, 64), B)
+        grid = (B * triton.cdiv(L, 32) * triton.cdiv(M, 64),)  # the first axis alone may be long
         _scores[grid](*_ready(q_BLK, k_BMK, w_K), out_BLM, L, M, K, ROWS=32, COLUMNS=64)
     return out_BLM
 
@@ -121,13 +123,13 @@ def _one_side(q_BKL, k_BKM, w_K, safe, grad_BLM, row_stride: int, column_stride:
     """The gradient for one side, and that of w."""
     (B, K, L), M = q_BKL.shape, k_BKM.shape[2]
     blocks = triton.cdiv(L, 16)  # more rows, and the four running tiles would no longer fit the registers
-    grad_q_BKL, grad_w = torch.zeros_like(q_BKL), q_BKL.new_zeros(B, blocks, K)
+    grad_q_BKL, grad_w = torch.zeros_like(q_BKL), q_BKL.new_zeros(B * blocks, K)
     if q_BKL.numel():
-        _gradients[blocks, triton.cdiv(K, 2), B](
+        _gradients[B * blocks, triton.cdiv(K, 2)](
             q_BKL, k_BKM, w_K, safe, grad_BLM, row_stride, column_stride, grad_q_BKL, grad_w, L, M, K,
             ROWS=16, COLUMNS=64,
         )  # fmt: skip
-    return grad_q_BKL, grad_w.sum((0, 1))
+    return grad_q_BKL, grad_w.sum(0)
 
 
 def _ready(q_BLK: Tensor, k_BMK: Tensor, w_K: Tensor) -> tuple[Tensor, ...]:

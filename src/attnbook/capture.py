@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -10,7 +11,7 @@ from torch import Tensor, nn
 class AttentionLayer(nn.Module):
     """What every attention layer inherits: dropout on the weights, and where to show them while somebody is looking."""
 
-    _show_weights: Callable[[Tensor], None] | None = None
+    _watchers: tuple[Callable[[Tensor], None], ...] = ()
 
     def __init__(self, dropout: float = 0.0):
         super().__init__()
@@ -25,8 +26,8 @@ class AttentionLayer(nn.Module):
 
     def _applied(self, weights: Tensor) -> Tensor:
         """The weights as they meet the values: shown to whoever is looking, then, in training, some dropped."""
-        if self._show_weights is not None:
-            self._show_weights(weights)
+        for watcher in self._watchers:
+            watcher(weights.detach())
         return F.dropout(weights, self.dropout_now)
 
     def extra_repr(self) -> str:
@@ -34,7 +35,7 @@ class AttentionLayer(nn.Module):
 
     def __getstate__(self) -> dict:
         """A copy, made while somebody is looking, is not looked at."""
-        return {name: value for name, value in self.__dict__.items() if name != "_show_weights"}
+        return {name: value for name, value in self.__dict__.items() if name != "_watchers"}
 
 
 @contextmanager
@@ -57,26 +58,16 @@ def capture_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
     if not layers:
         raise ValueError(f"{type(model).__name__} holds no attention layer of attnbook: there is nothing to capture.")
     maps: dict[str, Tensor] = {}
-
-    def recorder(name: str, outer: Callable[[Tensor], None] | None) -> Callable[[Tensor], None]:
-        def record(weights: Tensor) -> None:
-            maps[name] = weights.detach()
-            if outer is not None:
-                outer(weights)
-
-        return record
-
-    before = {layer: layer.__dict__.get("_show_weights") for layer in layers.values()}
+    watchers = {layer: partial(maps.__setitem__, name) for name, layer in layers.items()}
     try:
-        for name, layer in layers.items():
-            layer._show_weights = recorder(name, before[layer])
+        for layer, watcher in watchers.items():
+            layer._watchers = (*layer._watchers, watcher)
         yield maps
     finally:
-        for layer, outer in before.items():
-            if outer is None:
-                del layer._show_weights
-            else:
-                layer._show_weights = outer
+        for layer, watcher in watchers.items():
+            layer._watchers = tuple(other for other in layer._watchers if other is not watcher)
+            if not layer._watchers:
+                del layer._watchers
 
 
 def _plain(name: str) -> str:

@@ -21,3 +21,8 @@ def seed_everything(seed: int) -> None:
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002 (the global generator is what other people's code draws from)
     torch.manual_seed(seed)
+
+
+def runs_eagerly() -> bool:
+    """Whether PyTorch does one thing after the other now: not under torch.compile, nor a transform of torch.func."""
+    return not torch.compiler.is_compiling() and not torch._C._are_functorch_transforms_active()

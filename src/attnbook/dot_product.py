@@ -8,7 +8,7 @@ from torch import Tensor
 
 from attnbook.capture import AttentionLayer
 from attnbook.inputs import check_mask, check_sequences, check_width
-from attnbook.masks import is_causal, only_seen, surely
+from attnbook.masks import is_causal, only_seeing, only_seen, surely
 from attnbook.softmax import masked_softmax
 
 
@@ -24,7 +24,7 @@ def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> tu
     tensor([[11.9557]])
     """
     _check(mask, q=q, k=k, v=v)
-    k, v = only_seen(k, mask), only_seen(v, mask)
+    q, k, v = only_seeing(q, mask), only_seen(k, mask), only_seen(v, mask)
     scores = (q / q.shape[-1] ** 0.5) @ k.mT
     weights = masked_softmax(scores, mask)
     return weights @ v, weights
@@ -35,11 +35,12 @@ class DotProductAttention(AttentionLayer):
 
     def forward(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None) -> Tensor:
         _check(mask, queries=queries, keys=keys, values=values)
-        return self._attend(queries, only_seen(keys, mask), only_seen(values, mask), mask)
+        q, k, v = only_seeing(queries, mask), only_seen(keys, mask), only_seen(values, mask)
+        return self._attend(q, k, v, mask)
 
     def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None = None) -> Tensor:
         """What every dot-product layer does once it has its queries, keys and values."""
-        if self._show_weights is None:
+        if not self._watchers:
             return _fused(q, k, v, mask, bias, self.dropout_now)
         output, weights = attention(q, k, v, mask) if bias is None else _biased(q, k, v, mask, bias)
         applied = self._applied(weights)

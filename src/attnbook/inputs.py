@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from attnbook.errors import ShapeError
 
@@ -20,7 +20,7 @@ def check_sequences(**sequences: Tensor) -> None:
         if not x.is_floating_point():
             hint = f"try {name}.float(); token ids go through an embedding first"
             raise ValueError(f"{name} must hold floating-point numbers, got {x.dtype}; {hint}.")
-    check_alike(queries, **dict(others))
+    check_alike(queries, "the queries", **dict(others))
     for name, x in others:
         first, keys = others[0]
         if x.shape[-2] != keys.shape[-2]:
@@ -39,16 +39,22 @@ def check_width(name: str, x: Tensor, width: int, hint: str, letters: str = "(..
         raise ShapeError(name, letters, ("...", *x.shape[-2:-1], width), x.shape, hint)
 
 
-def check_alike(queries: Tensor, **others: Tensor) -> None:
-    """What meets the queries lives on their device, and is of their type (autocast sees to the type itself)."""
+def check_fits(name: str, x: Tensor, layer: nn.Linear, role: str) -> None:
+    """What a layer projects is as wide as its weights, and lives where they do."""
+    check_width(name, x, layer.in_features, f"This layer was made for {role} of width {layer.in_features}.")
+    check_alike(layer.weight, "the layer's weights", **{name: x})
+
+
+def check_alike(first: Tensor, whose: str, **others: Tensor) -> None:
+    """What meets the first tensor lives on its device, and is of its type (autocast sees to all types but float64)."""
     for name, other in others.items():
-        if other.device != queries.device:
-            rule = f"{name} must be on the same device as the queries, {queries.device}, got {other.device}"
-            raise ValueError(f"{rule}; try {name}.to({str(queries.device)!r}).")
-        mixed = other.dtype not in (queries.dtype, torch.bool) and not torch.is_autocast_enabled(queries.device.type)
-        if mixed:
-            rule = f"{name} must be of the same type as the queries, {queries.dtype}, got {other.dtype}"
-            raise ValueError(f"{rule}; try {name}.to({queries.dtype}).")
+        if other.device != first.device:
+            rule = f"{name} must be on the same device as {whose}, {first.device}, got {other.device}"
+            raise ValueError(f"{rule}; try {name}.to({str(first.device)!r}).")
+        types = {first.dtype, other.dtype} - {torch.bool}
+        if len(types) == 2 and not (torch.is_autocast_enabled(first.device.type) and torch.float64 not in types):
+            rule = f"{name} must be of the same type as {whose}, {first.dtype}, got {other.dtype}"
+            raise ValueError(f"{rule}; try {name}.to({first.dtype}).")
 
 
 def check_mask(mask: Tensor | None, queries: Tensor, shape: Sequence[int], more: str = "") -> None:
@@ -60,7 +66,7 @@ def check_mask(mask: Tensor | None, queries: Tensor, shape: Sequence[int], more:
             f"mask must be a boolean tensor with True = may attend, got {getattr(mask, 'dtype', type(mask).__name__)}. "
             "For a mask of zeros and ones, try mask.bool(); for one of 0 and -inf, try mask == 0."
         )
-    check_alike(queries, mask=mask)
+    check_alike(queries, "the queries", mask=mask)
     if _broadcasts(mask.shape, shape):
         return
     letters, wanted = {1: "(M,)", 2: "(L, M)"}.get(len(shape), "(..., L, M)"), shape[-2:]

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 from torch.utils.weak import WeakIdKeyDictionary
 
+from attnbook.device import runs_eagerly
 from attnbook.errors import ShapeError
 from attnbook.inputs import check_lengths
 
@@ -18,13 +19,14 @@ def causal(L: int, M: int | None = None, *, device=None) -> Tensor:
     >>> causal(2, 4).int().tolist()
     [[1, 1, 1, 0], [1, 1, 1, 1]]
 
-    Dot-product layers recognise a square mask made here, as long as nobody has written to it, and skip the half that
-    it hides. A copy, or one combined with `&`, is a mask like any other.
+    Dot-product layers recognise a square mask made here, as long as nobody has written to it (past `.data` or NumPy,
+    where PyTorch does not see it, nobody should), and skip the half that it hides. A copy, or one combined with `&`, is
+    a mask like any other.
     """
     M = L if M is None else M
     check_lengths(L, M)
     mask = torch.ones(L, M, dtype=torch.bool, device=device).tril(M - L)
-    if L == M and not torch.compiler.is_compiling() and not mask.is_inference():  # that mode does not count writes
+    if L == M and runs_eagerly() and not mask.is_inference():  # that mode does not count writes
         _CAUSAL[mask] = mask._version
     return mask
 
@@ -35,7 +37,7 @@ def is_causal(mask: Tensor) -> bool:
     >>> is_causal(causal(3)), is_causal(causal(3) & causal(3)), is_causal(causal(2, 4))
     (True, False, False)
     """
-    return not torch.compiler.is_compiling() and mask in _CAUSAL and mask._version == _CAUSAL[mask]
+    return runs_eagerly() and mask in _CAUSAL and mask._version == _CAUSAL[mask]
 
 
 def sliding_window(L: int, M: int | None = None, *, window: int, device=None) -> Tensor:
@@ -64,14 +66,15 @@ def padding(lengths: Tensor, M: int | None = None, *, pad: int | None = None) ->
     """
     if pad is not None:
         return _not_pad(lengths, M, pad)
-    if lengths.is_floating_point() or lengths.dtype == torch.bool or lengths.ndim not in (1, 2):
+    if not _whole(lengths) or lengths.ndim not in (1, 2):
         raise ValueError(
-            f"lengths must be whole numbers of shape (B,) or (B, L), got {lengths.dtype} of {tuple(lengths.shape)}. "
+            f"lengths must be a tensor of whole numbers of shape (B,) or (B, L), got {_kind(lengths)}. "
             "From a batch of token ids, try padding(ids, pad=0)."
         )
     if M is None:
         M = int(lengths.max()) if lengths.numel() else 0
-    if not torch.compiler.is_compiling() and ((lengths > M) | (lengths < 0)).any():
+    lengths = lengths.long()  # narrower types could not hold M
+    if runs_eagerly() and ((lengths > M) | (lengths < 0)).any():
         raise ValueError(f"lengths must lie between 0 and M = {M}, got {lengths.tolist()}.")
     keep = torch.arange(M, device=lengths.device) < lengths[..., None]
     return keep[:, None] if lengths.ndim == 1 else keep
@@ -88,6 +91,8 @@ def blocked(mask: Tensor, heads: int | None = None) -> Tensor:
     >>> real = padding(torch.tensor([1, 2])).expand(2, 2, 2)
     >>> blocked(real, heads=3).shape
     torch.Size([6, 2, 2])
+
+    Padding alone, (B, 1, M), goes in as key_padding_mask=blocked(mask[:, 0]).
     """
     _check_boolean(mask)
     if heads is None:
@@ -122,35 +127,48 @@ def only_seen(x: Tensor, mask: Tensor | None) -> Tensor:
     >>> only_seen(torch.tensor([[1.0], [torch.nan]]), torch.tensor([True, False])).tolist()
     [[1.0], [0.0]]
     """
-    if mask is None or is_causal(mask) or surely(x.detach().sum().isfinite()):
-        return x
-    return x.masked_fill(~torch.atleast_2d(mask).any(-2)[..., None], 0)
+    return _or_zeros(x, mask, -2)
+
+
+def only_seeing(x: Tensor, mask: Tensor | None) -> Tensor:
+    """Queries (..., L, width), likewise with zeros for those that see nothing: their NaN would reach the gradients."""
+    return _or_zeros(x, mask, -1)
+
+
+def _or_zeros(x: Tensor, mask: Tensor | None, axis: int) -> Tensor:
+    if mask is None or is_causal(mask) or surely(torch.linalg.vector_norm(x.detach()).square().isfinite()):
+        return x  # neither NaN, nor numbers whose dot products overflow
+    return x.masked_fill(~torch.atleast_2d(mask).any(axis)[..., None], 0)
 
 
 def surely(condition: Tensor) -> bool:
-    """Whether the condition holds, where a look costs nothing: on a CPU, in plain PyTorch. Elsewhere False.
+    """Whether the condition holds, where a look costs nothing: on a CPU, run eagerly. Elsewhere False.
 
     It spares work that is only needed if the condition fails; the numbers are the same with that work done.
     """
-    if condition.device.type != "cpu" or torch.compiler.is_compiling():
-        return False
-    try:
-        return bool(condition)
-    except RuntimeError:  # under torch.func.vmap there is not one answer
-        return False
+    return condition.device.type == "cpu" and runs_eagerly() and bool(condition)
 
 
 def _not_pad(ids: Tensor, M: int | None, pad: int) -> Tensor:
-    if ids.is_floating_point() or ids.dtype == torch.bool or ids.ndim == 0:
+    if not _whole(ids) or ids.ndim == 0:
         raise ValueError(
-            f"with `pad`, the numbers must be token ids of shape (..., M), got {ids.dtype} of {tuple(ids.shape)}. "
+            f"with `pad`, the numbers must be a tensor of token ids of shape (..., M), got {_kind(ids)}. "
             "For lengths, leave out `pad`."
         )
     if M not in (None, ids.shape[-1]):
         raise ValueError(f"M = {M}, but the token ids have {ids.shape[-1]} positions; leave out M.")
-    return (ids != pad)[..., None, :]
+    return (ids.long() != pad)[..., None, :]
+
+
+def _whole(x: object) -> bool:
+    return isinstance(x, Tensor) and x.dtype in (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
+
+
+def _kind(x: object) -> str:
+    return f"{x.dtype} of {tuple(x.shape)}" if isinstance(x, Tensor) else f"a {type(x).__name__}"
 
 
 def _check_boolean(mask: Tensor) -> None:
-    if mask.dtype != torch.bool:
-        raise ValueError(f"mask must be boolean, got {mask.dtype}. For a mask of zeros and ones, try mask.bool().")
+    if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
+        got = getattr(mask, "dtype", f"a {type(mask).__name__}")
+        raise ValueError(f"mask must be a boolean tensor, got {got}. For a mask of zeros and ones, try mask.bool().")

@@ -5,8 +5,8 @@ from einops import rearrange, repeat
 from torch import Tensor, nn
 
 from attnbook.dot_product import DotProductAttention
-from attnbook.inputs import check_mask, check_sequences, check_width
-from attnbook.masks import only_seen
+from attnbook.inputs import check_fits, check_mask, check_sequences
+from attnbook.masks import only_seeing, only_seen
 from attnbook.positions import ALiBi, RelativeBias, Rotary
 
 
@@ -26,6 +26,7 @@ class KVCache:
     def __init__(self):
         self.keys: Tensor | None = None
         self.values: Tensor | None = None
+        self.complete = False  # a context is
 
     def __len__(self) -> int:
         return 0 if self.keys is None else self.keys.shape[-2]
@@ -36,30 +37,43 @@ class KVCache:
 
     def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """All keys and values, the new ones last."""
+        if self.complete:
+            raise ValueError("this cache holds a context, which does not grow; for x, make another KVCache().")
         if self.keys is not None:
-            if k.shape[:-2] != self.keys.shape[:-2]:
-                held, new = tuple(self.keys.shape[:-2]), tuple(k.shape[:-2])
-                raise ValueError(
-                    f"this cache holds keys for a batch and heads of {held}, the new ones are {new}. "
-                    "A cache belongs to one layer and one batch; for a new one, make a KVCache()."
-                )
+            for name, new, held in (("keys", k, self.keys), ("values", v, self.values)):
+                if (*new.shape[:-2], new.shape[-1]) != (*held.shape[:-2], held.shape[-1]):
+                    raise ValueError(
+                        f"this cache holds {name} of shape {tuple(held.shape)}, the new ones are {tuple(new.shape)}; "
+                        "only the length may differ. It belongs to one layer and one batch: make another KVCache()."
+                    )
             k, v = torch.cat([self.keys, k], -2), torch.cat([self.values, v], -2)
         self.keys, self.values = k, v
         return k, v
 
-    def of_context(self, keys: Tensor) -> tuple[Tensor, Tensor]:
-        """What was projected at the first call. Whether this context is that one, only its shape can tell."""
-        held = (*self.keys.shape[:-3], len(self))
-        if held != keys.shape[:-1]:
+    def keep(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """The keys and values of a context, which are all there at once."""
+        self.keys, self.values, self.complete = k, v, True
+        return k, v
+
+    def recall(self, context: Tensor) -> tuple[Tensor, Tensor]:
+        """What was kept of this context. (Whether it is this one, only its shape can tell.)"""
+        if not self.complete:
+            raise ValueError("this cache holds earlier positions of x; for a context, make another KVCache().")
+        kept = (*self.keys.shape[:-3], len(self))
+        if kept != context.shape[:-1]:
             raise ValueError(
-                f"this cache holds a context of batch and length {held}, got {tuple(keys.shape[:-1])}. "
-                "For another context, make a KVCache()."
+                f"this cache holds a context of batch and length {kept}, got {tuple(context.shape[:-1])}. "
+                "For another context, make another KVCache()."
             )
         return self.keys, self.values
 
     def select(self, rows: Tensor) -> None:
         """Keep these rows of the batch, in this order: what beam search does between two steps."""
         if self.keys is not None:
+            if self.keys.ndim < 4:
+                raise ValueError(
+                    "select picks rows of a batch, but this cache holds one sequence without a batch axis."
+                )
             self.keys, self.values = self.keys[rows], self.values[rows]
 
 
@@ -130,25 +144,29 @@ class MultiHeadAttention(DotProductAttention):
         past = len(cache) if context is None and cache is not None else 0
         named = _named(x, context)
         self._check(x, named, mask, past)
-        if mask is not None and 3 <= mask.ndim <= x.ndim:  # one for all heads
-            mask = mask.unsqueeze(-3)
-        q_BHLK = self._turned(rearrange(self.query(x), "... L (H K) -> ... H L K", H=self.heads), past)
         (_, keys), (_, values) = named
+        by_sequence, mask = _by_sequence_and_head(mask, x.ndim)
+        if cache is None:  # a NaN that meets the projections would reach their gradients
+            x, keys, values = only_seeing(x, by_sequence), only_seen(keys, by_sequence), only_seen(values, by_sequence)
+        q_BHLK = self._turned(rearrange(self.query(x), "... L (H K) -> ... H L K", H=self.heads), past)
         if context is not None and cache is not None and len(cache) > 0:
-            k_BHMK, v_BHMV = cache.of_context(keys)
+            k_BHMK, v_BHMV = cache.recall(keys)
         else:
-            k_BHMK, v_BHMV = self._project(keys, values, past, cache)
-        bias = None if self.score_bias is None else self.score_bias(x.shape[-2], k_BHMK.shape[-2])
-        k_BHMK = only_seen(self._shared(k_BHMK), mask)  # the same names: keys not yet shared need not be held
-        v_BHMV = only_seen(self._shared(v_BHMV), mask)
+            k_BHMK, v_BHMV = self._project(keys, values, past)
+            if cache is not None:
+                k_BHMK, v_BHMV = (cache.append if context is None else cache.keep)(k_BHMK, v_BHMV)
+        bias = None if self.score_bias is None else self.score_bias(x.shape[-2], k_BHMK.shape[-2]).to(q_BHLK.dtype)
+        k_BHMK, v_BHMV = self._shared(k_BHMK), self._shared(v_BHMV)
+        if cache is not None:  # what it holds stays as it is: a later mask may show more
+            k_BHMK, v_BHMV = only_seen(k_BHMK, mask), only_seen(v_BHMV, mask)
         y_BHLV = self._attend(q_BHLK, k_BHMK, v_BHMV, mask, bias)
         return self.output(rearrange(y_BHLV, "... H L V -> ... L (H V)"))
 
-    def _project(self, keys: Tensor, values: Tensor, past: int, cache: KVCache | None) -> tuple[Tensor, Tensor]:
-        """Keys and values in heads, after those that the cache holds."""
+    def _project(self, keys: Tensor, values: Tensor, past: int) -> tuple[Tensor, Tensor]:
+        """Keys and values in heads."""
         k_BHMK = self._turned(rearrange(self.key(keys), "... M (H K) -> ... H M K", H=self.kv_heads), past)
         v_BHMV = rearrange(self.value(values), "... M (H V) -> ... H M V", H=self.kv_heads)
-        return (k_BHMK, v_BHMV) if cache is None else cache.append(k_BHMK, v_BHMV)
+        return k_BHMK, v_BHMV
 
     def _turned(self, x_BHLK: Tensor, start: int) -> Tensor:
         """Queries or keys by their positions, where those are rotary."""
@@ -167,8 +185,7 @@ class MultiHeadAttention(DotProductAttention):
         check_sequences(**dict(given))
         roles = {"x": self.query, "keys": self.key, "values": self.value}
         for (name, tensor), (role, layer) in zip(given, roles.items(), strict=True):
-            width = layer.in_features
-            check_width(name, tensor, width, f"This layer was made for {role} of width {width}.")
+            check_fits(name, tensor, layer, role)
         (keys_name, keys), _ = named
         if keys_name != "x" and (self.rotary is not None or self.score_bias is not None):
             raise ValueError("relative positions compare places in one sequence; with a context there are two.")
@@ -189,5 +206,13 @@ def _named(x: Tensor, context: Tensor | tuple[Tensor, Tensor] | None) -> tuple[t
     if isinstance(context, Tensor):
         return ("context", context), ("context", context)
     if not isinstance(context, tuple) or len(context) != 2:
-        raise ValueError(f"context must be one tensor or a tuple (keys, values), got a {type(context).__name__}.")
+        size = f" of {len(context)}" if isinstance(context, tuple | list) else ""
+        raise ValueError(f"context must be one tensor or a tuple (keys, values), got a {type(context).__name__}{size}.")
     return ("keys", context[0]), ("values", context[1])
+
+
+def _by_sequence_and_head(mask: Tensor | None, axes: int) -> tuple[Tensor | None, Tensor | None]:
+    """What is allowed in a sequence (..., L, M) by any head, and in each head (..., H, L, M); x has so many axes."""
+    if mask is None or mask.ndim < 3:
+        return mask, mask
+    return (mask, mask.unsqueeze(-3)) if mask.ndim <= axes else (mask.any(-3), mask)

@@ -44,16 +44,15 @@ def copy_weights(source: nn.Module, target: nn.Module) -> None:
     ours_first = isinstance(source, AdditiveAttention | MultiHeadAttention)
     ours, theirs = (source, target) if ours_first else (target, source)
     mine, other = dict(ours.named_parameters()), _by_our_names(ours, theirs)
+    if isinstance(ours, MultiHeadAttention) and (ours.rotary is not None or ours.score_bias is not None):
+        raise ValueError("rotary and score_bias have no counterpart in other libraries' layers.")
     if mine.keys() != other.keys():
         raise ValueError(
             f"{type(ours).__name__} has {', '.join(mine)}; {type(theirs).__name__} has {', '.join(other)}. "
             "Make both with the same bias, or without."
         )
-    if isinstance(ours, MultiHeadAttention):
-        if ours.rotary is not None or ours.score_bias is not None:
-            raise ValueError("rotary and score_bias have no counterpart in other libraries' layers.")
-        if ours.heads != theirs.num_heads:
-            raise ValueError(f"{ours.heads} heads in ours and {theirs.num_heads} in theirs: make both of one number.")
+    if isinstance(ours, MultiHeadAttention) and ours.heads != theirs.num_heads:
+        raise ValueError(f"{ours.heads} heads in ours and {theirs.num_heads} in theirs: make both of one number.")
     for name, parameter in mine.items():
         if other[name].shape != parameter.shape:
             sizes = f"{tuple(parameter.shape)} in ours and {tuple(other[name].shape)} in theirs"

@@ -4,6 +4,7 @@ import torch
 from einops import rearrange
 from torch import Tensor, nn
 
+from attnbook.device import runs_eagerly
 from attnbook.inputs import check_lengths, check_sequences, check_width
 
 
@@ -39,6 +40,8 @@ class _Table(nn.Module):
 
     def rows(self, start: int, stop: int, dtype: torch.dtype, device: torch.device) -> Tensor:
         _check_start(start)
+        if not runs_eagerly() and not torch.compiler.is_compiling():  # a table made in a transform is good only there
+            return self.build(stop)[start:].to(device, dtype)
         needed = max(stop, 1)
         if len(self.table) < needed or (self.table.dtype, self.table.device) != (dtype, device):
             longer = 1 << (max(needed, len(self.table)) - 1).bit_length()  # not again for each next token
@@ -49,7 +52,7 @@ class _Table(nn.Module):
     def _apply(self, *args, **kwargs):
         """Who moves or casts the model gets a new table, not a rounded old one."""
         super()._apply(*args, **kwargs)
-        self.table = self.table[:0]
+        self.table = self.table.new_empty(0)
         return self
 
 
@@ -100,7 +103,7 @@ class LearnedPositions(nn.Module):
                 f"positions {start} to {stop - 1} were asked for, but only 0 to {longest - 1} were learned. "
                 "Make max_length longer before training, or take positions that go on, such as SinusoidalPositions."
             )
-        return self.dropout(x_BLD + self.table[start:stop])
+        return self.dropout(x_BLD + self.table[start:stop].to(x_BLD.dtype))
 
 
 _PAIRS = {"halves": "(pair P)", "neighbours": "(P pair)"}
@@ -182,14 +185,25 @@ class ALiBi(nn.Module):
         if heads < 1:
             raise ValueError(f"heads must be at least 1, got {heads}.")
         self.heads = heads
-        power = 1 << (heads.bit_length() - 1)  # the paper's recipe is for powers of two; the others borrow in between
-        slopes = [2 ** (-8 * (h + 1) / power) for h in range(power)]
-        slopes += [2 ** (-4 * (2 * h + 1) / power) for h in range(heads - power)]
-        self.register_buffer("slopes", torch.tensor(slopes), persistent=False)
+        self.register_buffer("slopes", _slopes(heads).to(torch.get_default_dtype()), persistent=False)
+
+    def _apply(self, *args, **kwargs):
+        """Who moves or casts the model gets exact slopes, not the old ones rounded."""
+        super()._apply(*args, **kwargs)
+        self.slopes = _slopes(self.heads).to(self.slopes)
+        return self
 
     def forward(self, L: int, M: int) -> Tensor:
         """The bias (H, L, M); the queries are the last L of the M positions."""
         return -self.slopes[:, None, None] * _distance(L, M, self.slopes.device).abs()
+
+
+def _slopes(heads: int) -> Tensor:
+    """ALiBi's, in float64. The paper's recipe is for powers of two; other numbers borrow from twice as many heads."""
+    power = 1 << (heads.bit_length() - 1)
+    own = [2 ** (-8 * (h + 1) / power) for h in range(power)]
+    borrowed = [2 ** (-4 * (2 * h + 1) / power) for h in range(heads - power)]
+    return torch.tensor(own + borrowed, dtype=torch.float64)
 
 
 def _angles(start: int, stop: int, width: int, base: float) -> Tensor:

@@ -17,6 +17,8 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     >>> masked_softmax(torch.tensor([1.0, 2.0]), torch.tensor([False, False])).tolist()
     [0.0, 0.0]
     """
+    if not scores.is_floating_point():
+        raise ValueError(f"scores must hold floating-point numbers, got {scores.dtype}; try scores.float().")
     if mask is None:
         return scores.softmax(-1)
     check_mask(mask, scores, scores.shape)
