@@ -3,6 +3,7 @@
 import copy
 import math
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -12,7 +13,7 @@ from torch.testing import assert_close
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from attnbook import AdditiveAttention, ShapeError, additive_scores, additive_tiled, capture_attention, causal, padding
-from attnbook.additive import fast_additive_scores
+from attnbook.additive import _kernels, fast_additive_scores
 from attnbook.peers import copy_weights, d2l
 
 B, L, M, K, QUERY, KEY, VALUE = 3, 5, 7, 4, 2, 6, 8  # pairwise different: a swapped axis can't pass by luck
@@ -400,6 +401,15 @@ def test_compiles_whole(mask):
     compiled = torch.compile(layer, backend="aot_eager", fullgraph=True)
     want = with_gradients(lambda *x: layer(*x, mask), inputs, layer.parameters())
     agree(with_gradients(lambda *x: compiled(*x, mask), inputs, layer.parameters()), want, 2e-6)
+
+
+def test_a_gpu_gets_the_kernel_made_for_it():
+    pytest.importorskip("triton", reason="triton is only for Linux")
+    from attnbook import additive_triton
+
+    assert _kernels(SimpleNamespace(is_cuda=True, dtype=torch.float32)) is additive_triton
+    for is_cuda, dtype in ((True, torch.float64), (False, torch.float32)):
+        assert _kernels(SimpleNamespace(is_cuda=is_cuda, dtype=dtype)) is additive_tiled
 
 
 def test_copies_and_saves():

@@ -472,11 +472,12 @@ def test_decoding_with_a_cache_is_recomputing_everything(kind, sizes, pad):
     assert len(cache) == n
 
 
-def test_a_cache_goes_with_any_batch_axes():
-    layer, x = make("rotary"), torch.randn(2, 3, L, D, dtype=torch.float64)
+@pytest.mark.parametrize("heads", [1, 4])
+def test_a_cache_goes_with_any_batch_axes(heads):
+    layer, x = MultiHeadAttention(D, heads, rotary=Rotary(D // heads)).double(), torch.randn(2, 3, L, D).double()
     for whole in (x, x[0], x[0, 0]):
         cache = KVCache()
-        steps = [layer(token, cache=cache) for token in whole.split(1, dim=-2)]
+        steps = [layer(token, mask=causal(1), cache=cache) for token in whole.split(1, dim=-2)]
         assert len(cache) == L
         assert_close(torch.cat(steps, -2), layer(whole, mask=causal(L)))
 
@@ -688,6 +689,7 @@ def test_says_what_it_is():
         ({"D": 10, "heads": 3}, "D = 10 does not split into 3 heads of one width; try another, or give d_k and d_v"),
         ({"D": 10, "heads": 3, "d_k": 4}, "D = 10 does not split into 3 heads"),
         ({"heads": 0}, "heads must be a multiple of kv_heads, both at least 1; got 0 and 0"),
+        ({"heads": 0, "kv_heads": 1, "d_k": 2, "d_v": 2}, "both at least 1; got 0 and 1"),
         ({"kv_heads": 0}, "got 4 and 0"),
         ({"kv_heads": 3}, "heads must be a multiple of kv_heads, .* got 4 and 3"),
         ({"kv_heads": 8}, "got 4 and 8"),

@@ -149,24 +149,26 @@ class MultiHeadAttention(DotProductAttention):
         if cache is None:  # a NaN that meets the projections would reach their gradients
             x, keys, values = only_seeing(x, by_sequence), only_seen(keys, by_sequence), only_seen(values, by_sequence)
         q_BHLK = self._turned(rearrange(self.query(x), "... L (H K) -> ... H L K", H=self.heads), past)
-        if context is not None and cache is not None and len(cache) > 0:
-            k_BHMK, v_BHMV = cache.recall(keys)
-        else:
-            k_BHMK, v_BHMV = self._project(keys, values, past)
-            if cache is not None:
-                k_BHMK, v_BHMV = (cache.append if context is None else cache.keep)(k_BHMK, v_BHMV)
-        bias = None if self.score_bias is None else self.score_bias(x.shape[-2], k_BHMK.shape[-2]).to(q_BHLK.dtype)
-        k_BHMK, v_BHMV = self._shared(k_BHMK), self._shared(v_BHMV)
+        k_BHMK, v_BHMV = self._keys_and_values(keys, values, cache, cross=context is not None)
         if cache is not None:  # what it holds stays as it is: a later mask may show more
             k_BHMK, v_BHMV = only_seen(k_BHMK, mask), only_seen(v_BHMV, mask)
+        bias = None if self.score_bias is None else self.score_bias(x.shape[-2], k_BHMK.shape[-2]).to(q_BHLK.dtype)
         y_BHLV = self._attend(q_BHLK, k_BHMK, v_BHMV, mask, bias)
         return self.output(rearrange(y_BHLV, "... H L V -> ... L (H V)"))
 
-    def _project(self, keys: Tensor, values: Tensor, past: int) -> tuple[Tensor, Tensor]:
-        """Keys and values in heads."""
-        k_BHMK = self._turned(rearrange(self.key(keys), "... M (H K) -> ... H M K", H=self.kv_heads), past)
-        v_BHMV = rearrange(self.value(values), "... M (H V) -> ... H M V", H=self.kv_heads)
-        return k_BHMK, v_BHMV
+    def _keys_and_values(
+        self, keys: Tensor, values: Tensor, cache: KVCache | None, cross: bool
+    ) -> tuple[Tensor, Tensor]:
+        """In heads, as many as queries have; with what the cache holds, and into it."""
+        held = 0 if cache is None else len(cache)
+        if cross and held:
+            k_BHMK, v_BHMV = cache.recall(keys)
+        else:
+            k_BHMK = self._turned(rearrange(self.key(keys), "... M (H K) -> ... H M K", H=self.kv_heads), held)
+            v_BHMV = rearrange(self.value(values), "... M (H V) -> ... H M V", H=self.kv_heads)
+            if cache is not None:
+                k_BHMK, v_BHMV = (cache.keep if cross else cache.append)(k_BHMK, v_BHMV)
+        return self._shared(k_BHMK), self._shared(v_BHMV)
 
     def _turned(self, x_BHLK: Tensor, start: int) -> Tensor:
         """Queries or keys by their positions, where those are rotary."""
