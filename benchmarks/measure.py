@@ -29,7 +29,7 @@ def memory_ratio(theirs: Build, ours: Build) -> float:
 
 
 def interleaved(
-    theirs: Build, ours: Build, seconds: Callable[[Work], float], pairs: int = 9, patience: float = 20.0
+    theirs: Build, ours: Build, seconds: Callable[[Work], float], pairs: int = 9, patience: float = 8.0
 ) -> float:
     """The median ratio over pairs; once they have taken `patience` seconds there are no more, but three at least."""
     calls = theirs(), ours()

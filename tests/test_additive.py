@@ -214,7 +214,7 @@ def test_autocast_does_not_touch_gradients_of_gradients():
 
 
 def test_no_tensor_of_all_pairs_and_features_is_ever_made():
-    batch, n, m, features = 2, 100, 64, 64
+    batch, n, m, features = 2, 200, 64, 64
     inputs = qkw(batch, dtype=torch.float32, sizes=(n, m, features))
     layer = AdditiveAttention(QUERY, KEY, features)
     x = make((batch, n, QUERY), (batch, m, KEY), (batch, m, VALUE), dtype=torch.float32)
@@ -397,10 +397,22 @@ def test_a_layer_runs_under_autocast(inside):
 
 @pytest.mark.parametrize("mask", [None, padding(LENGTHS)], ids=["none", "padding"])
 def test_compiles_whole(mask):
+    """One program for inputs in and out of range, forward and backward."""
     layer, inputs = layer_and_inputs()
     compiled = torch.compile(layer, backend="aot_eager", fullgraph=True)
-    want = with_gradients(lambda *x: layer(*x, mask), inputs, layer.parameters())
-    agree(with_gradients(lambda *x: compiled(*x, mask), inputs, layer.parameters()), want, 2e-6)
+    for size in (1, 300):
+        sized = [(size * inputs[0]).detach().requires_grad_(), *inputs[1:]]
+        want = with_gradients(lambda *x: layer(*x, mask), sized, layer.parameters())
+        agree(with_gradients(lambda *x: compiled(*x, mask), sized, layer.parameters()), want, 2e-6)
+
+
+def test_compiled_scores_are_the_readable_ones_too():
+    torch.compiler.reset()
+    compiled = torch.compile(fast_additive_scores, backend="aot_eager", fullgraph=True)
+    for dtype, sizes in ((torch.bfloat16, (L, M, K)), (torch.bfloat16, (9, 2, 3)), (torch.float32, (0, M, K))):
+        inputs = qkw(B, dtype=dtype, sizes=sizes)
+        want = with_gradients(additive_scores, [x.detach().double().requires_grad_() for x in inputs])
+        agree(with_gradients(compiled, inputs), want, TOLERANCE[dtype])
 
 
 def test_a_gpu_gets_the_kernel_made_for_it():

@@ -61,12 +61,13 @@ def fast_additive_scores(q: Tensor, k: Tensor, w: Tensor) -> Tensor:
     `additive_triton` for a GPU).
     """
     _check_scores(q, k, w)
-    if not runs_eagerly():  # a compiler fuses the readable form itself, and torch.func transforms nothing else
+    compiled = torch.compiler.is_compiling()
+    if not runs_eagerly() and not compiled:  # torch.func transforms nothing else
         return additive_scores(q, k, w)
     wide = torch.promote_types(q.dtype, torch.float32)
     B = math.prod(q.shape[:-2])
     q_BLK, k_BMK = (x.to(wide).reshape(B, *x.shape[-2:]) for x in (q, k))
-    scores_BLM = _AdditiveScores.apply(q_BLK, k_BMK, w.to(wide))
+    scores_BLM = (additive_tiled.fusible_scores if compiled else _AdditiveScores.apply)(q_BLK, k_BMK, w.to(wide))
     return scores_BLM.reshape(*q.shape[:-1], k.shape[-2]).to(q.dtype)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-TILE_BYTES = {"cpu": 2**20, "gpu": 2**28}  # on a CPU a tile should fit the cache; a GPU wants few large ones
+TILE_BYTES = {"cpu": 2**21, "gpu": 2**28}  # on a CPU a tile should fit the cache; a GPU wants few large ones
 
 
 def scores(q_BLK: Tensor, k_BMK: Tensor, w_K: Tensor) -> Tensor:
@@ -14,7 +14,7 @@ def scores(q_BLK: Tensor, k_BMK: Tensor, w_K: Tensor) -> Tensor:
     scores_BLM = q_BLK.new_empty(*q_BLK.shape[:2], k_BMK.shape[1])
     for tile, r_BLMK in _tiles(q_BLK, k_BMK):
         scores_BLM[tile] = r_BLMK @ w_K
-    return w_K.sum() - 2 * scores_BLM
+    return scores_BLM.mul_(-2).add_(w_K.sum())
 
 
 def gradients(q_BLK: Tensor, k_BMK: Tensor, w_K: Tensor, grad_BLM: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -34,8 +34,7 @@ def _tiles(q_BLK: Tensor, k_BMK: Tensor) -> Iterator[tuple[tuple[slice, slice], 
     A product of exponentials is exact while neither over- nor underflows; past that the sigmoid, slower, always is.
     """
     (B, L, K), M = q_BLK.shape, k_BMK.shape[1]
-    limit = math.log(torch.finfo(q_BLK.dtype).max) / 2 - 1
-    factorised = all(x.numel() == 0 or x.abs().max() <= limit for x in (q_BLK, k_BMK))
+    factorised, one = bool(in_range(q_BLK, k_BMK)), q_BLK.new_ones(())
     if factorised:
         q_BLK, k_BMK = (2 * q_BLK).exp(), (2 * k_BMK).exp()
     rows = TILE_BYTES["gpu" if q_BLK.is_cuda else "cpu"] // max(1, M * K * q_BLK.element_size())
@@ -44,5 +43,29 @@ def _tiles(q_BLK: Tensor, k_BMK: Tensor) -> Iterator[tuple[tuple[slice, slice], 
         for i in range(0, L, step_L):
             tile = slice(b, b + step_B), slice(i, i + step_L)
             q_BLMK, k_BLMK = q_BLK[tile][:, :, None], k_BMK[tile[0]][:, None]
-            r_BLMK = (q_BLMK * k_BLMK).add_(1).reciprocal_() if factorised else (q_BLMK + k_BLMK).mul_(-2).sigmoid_()
+            if factorised:
+                r_BLMK = torch.addcmul(one, q_BLMK, k_BLMK).reciprocal_()
+            else:
+                r_BLMK = (q_BLMK + k_BLMK).mul_(-2).sigmoid_()
             yield tile, r_BLMK
+
+
+def in_range(*tensors: Tensor) -> Tensor:
+    """Whether exp 2q · exp 2k is exact for all numbers in these tensors."""
+    limit = math.log(torch.finfo(tensors[0].dtype).max) / 2 - 1
+    return torch.stack([x.abs().amax() <= limit for x in tensors if x.numel() > 0] or [torch.tensor(True)]).all()
+
+
+def fusible_scores(q_BLK: Tensor, k_BMK: Tensor, w_K: Tensor) -> Tensor:
+    """The same for torch.compile, which makes tiles of its own out of plain operations, forward and backward."""
+
+    def from_r(r_BLMK: Tensor, w_K: Tensor) -> Tensor:
+        return w_K.sum() - 2 * (r_BLMK * w_K).sum(-1)  # not r @ w, which would not be fused
+
+    def factorised(q_BLK: Tensor, k_BMK: Tensor, w_K: Tensor) -> Tensor:
+        return from_r(1 / (1 + (2 * q_BLK).exp()[:, :, None] * (2 * k_BMK).exp()[:, None]), w_K)
+
+    def always(q_BLK: Tensor, k_BMK: Tensor, w_K: Tensor) -> Tensor:
+        return from_r(torch.sigmoid(-2 * (q_BLK[:, :, None] + k_BMK[:, None])), w_K)
+
+    return torch.cond(in_range(q_BLK, k_BMK), factorised, always, (q_BLK, k_BMK, w_K))
