@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from attnbook.device import runs_eagerly
 from attnbook.errors import ShapeError
 
 
@@ -78,6 +79,15 @@ def check_mask(mask: Tensor | None, queries: Tensor, shape: Sequence[int], more:
         turned = mask.ndim > 1 and _broadcasts(mask.mT.shape, shape)
         hint = "Rows are queries, columns are keys; " + ("try mask.mT." if turned else "check the two lengths.")
     raise ShapeError("mask", letters, wanted, mask.shape, f"{hint} {more}".rstrip())
+
+
+def check_ids(ids: Tensor, N: int) -> None:
+    """Token ids (..., L) from a vocabulary of N. (Whether they are in it can only be seen on a CPU.)"""
+    if not isinstance(ids, Tensor) or ids.dtype not in (torch.int64, torch.int32) or ids.ndim == 0:
+        got = f"{ids.dtype} of {tuple(ids.shape)}" if isinstance(ids, Tensor) else f"a {type(ids).__name__}"
+        raise ValueError(f"token ids must be a tensor (..., L) of int64, got {got}; try torch.tensor(ids).")
+    if ids.device.type == "cpu" and runs_eagerly() and ids.numel() and not 0 <= ids.min() <= ids.max() < N:
+        raise ValueError(f"token ids must lie between 0 and {N - 1}, got {ids.min()} to {ids.max()}.")
 
 
 def check_lengths(L: int, M: int) -> None:

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from attnbook.additive import AdditiveAttention
 from attnbook.multihead import MultiHeadAttention
+from attnbook.transformer import DecoderBlock, EncoderBlock
 
 
 def d2l() -> ModuleType:
@@ -41,18 +42,25 @@ def copy_weights(source: nn.Module, target: nn.Module) -> None:
     >>> torch.allclose(ours(x_BLD), theirs(x_BLD, x_BLD, x_BLD)[0], atol=1e-6)
     True
     """
-    ours_first = isinstance(source, AdditiveAttention | MultiHeadAttention)
+    ours_first = isinstance(source, AdditiveAttention | MultiHeadAttention | EncoderBlock)
     ours, theirs = (source, target) if ours_first else (target, source)
     mine, other = dict(ours.named_parameters()), _by_our_names(ours, theirs)
-    if isinstance(ours, MultiHeadAttention) and (ours.rotary is not None or ours.score_bias is not None):
-        raise ValueError("rotary and score_bias have no counterpart in other libraries' layers.")
+    for layer in ours.modules():
+        if isinstance(layer, MultiHeadAttention) and (layer.rotary is not None or layer.score_bias is not None):
+            raise ValueError("rotary and score_bias have no counterpart in other libraries' layers.")
     if mine.keys() != other.keys():
         raise ValueError(
             f"{type(ours).__name__} has {', '.join(mine)}; {type(theirs).__name__} has {', '.join(other)}. "
             "Make both with the same bias, or without."
         )
-    if isinstance(ours, MultiHeadAttention) and ours.heads != theirs.num_heads:
-        raise ValueError(f"{ours.heads} heads in ours and {theirs.num_heads} in theirs: make both of one number.")
+    heads = [layer.heads for layer in ours.modules() if isinstance(layer, MultiHeadAttention)]
+    their_heads = [layer.num_heads for layer in theirs.modules() if hasattr(layer, "num_heads")]
+    if heads != their_heads:
+        raise ValueError(f"{heads[0]} heads in ours and {their_heads[0]} in theirs: make both of one number.")
+    if isinstance(ours, EncoderBlock) and (ours.norm == "pre") != theirs.norm_first:
+        raise ValueError(
+            f"norm is {ours.norm!r} in ours, norm_first is {theirs.norm_first} in theirs: make both alike."
+        )
     for name, parameter in mine.items():
         if other[name].shape != parameter.shape:
             sizes = f"{tuple(parameter.shape)} in ours and {tuple(other[name].shape)} in theirs"
@@ -67,6 +75,9 @@ def _by_our_names(ours: nn.Module, theirs: nn.Module) -> dict[str, Tensor]:
     """Their parameters under the names we give them."""
     if isinstance(theirs, nn.MultiheadAttention) and isinstance(ours, MultiHeadAttention):
         return _of_torch(theirs)
+    for block, layer in ((DecoderBlock, nn.TransformerDecoderLayer), (EncoderBlock, nn.TransformerEncoderLayer)):
+        if type(ours) is block and isinstance(theirs, layer):
+            return _of_block(theirs)
     layers = {"query": "W_q", "key": "W_k", "value": "W_v", "output": "W_o"}
     if isinstance(ours, AdditiveAttention):
         layers = {"query": "W_q", "key": "W_k", "score": "w_v"}
@@ -83,6 +94,18 @@ def _by_our_names(ours: nn.Module, theirs: nn.Module) -> dict[str, Tensor]:
     if any(nn.parameter.is_lazy(parameter) for parameter in found.values()):
         raise ValueError("d2l's layers make their weights at the first call: call it once, then copy.")
     return found
+
+
+def _of_block(theirs: nn.TransformerEncoderLayer | nn.TransformerDecoderLayer) -> dict[str, Tensor]:
+    layers = {"feed_forward.0": theirs.linear1, "feed_forward.3": theirs.linear2, "self_attention_norm": theirs.norm1}
+    attentions = {"self_attention": theirs.self_attn}
+    if isinstance(theirs, nn.TransformerDecoderLayer):
+        attentions["cross_attention"] = theirs.multihead_attn
+        layers |= {"cross_attention_norm": theirs.norm2, "feed_forward_norm": theirs.norm3}
+    else:
+        layers["feed_forward_norm"] = theirs.norm2
+    found = {f"{our}.{name}": p for our, layer in layers.items() for name, p in layer.named_parameters()}
+    return found | {f"{our}.{name}": p for our, layer in attentions.items() for name, p in _of_torch(layer).items()}
 
 
 def _of_torch(theirs: nn.MultiheadAttention) -> dict[str, Tensor]:

@@ -1,0 +1,295 @@
+"""Blocks equal PyTorch's, forward and backward; models don't look ahead or at padding; step by step is all at once."""
+
+import copy
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+from torch.testing import assert_close
+
+from attnbook import (
+    DecoderBlock,
+    EncoderBlock,
+    FeedForward,
+    LanguageModel,
+    TextEncoder,
+    Transformer,
+    blocked,
+    capture_attention,
+    causal,
+    padding,
+)
+from attnbook.peers import copy_weights
+
+B, L, M, D, H, HIDDEN, N = 2, 5, 7, 12, 3, 20, 17  # pairwise different: a swapped axis can't pass by luck
+LENGTHS = {L: torch.tensor([3, L]), M: torch.tensor([M, 4])}
+SMALL = {"D": D, "heads": H, "hidden": HIDDEN, "layers": 2}
+KINDS = ["sinusoidal", "learned", "rotary", "alibi", "none"]
+each_norm = pytest.mark.parametrize("norm", ["pre", "post"])
+each_activation = pytest.mark.parametrize("activation", [nn.ReLU, nn.GELU])
+
+
+def draw(n):
+    return torch.randn(B, n, D, dtype=torch.float64, requires_grad=True)
+
+
+def scatter(module):
+    """No parameter is 0 or 1 or like another: one left out or two swapped would show."""
+    for parameter in module.parameters():
+        nn.init.normal_(parameter, std=0.4)
+    return module.double()
+
+
+def assert_same(got, want, ours, theirs, inputs):
+    """The outputs are the same, and so is every gradient. Afterwards `theirs` holds gradients, not weights."""
+    weight = torch.linspace(-1, 2, want.numel(), dtype=torch.float64).view_as(want)
+    assert_close(got, want)
+    mine = torch.autograd.grad((got * weight).sum(), [*inputs, *ours.parameters()])
+    other = torch.autograd.grad((want * weight).sum(), [*inputs, *theirs.parameters()])
+    assert_close(mine[: len(inputs)], other[: len(inputs)])
+    with torch.no_grad():
+        for parameter, gradient in zip(theirs.parameters(), other[len(inputs) :], strict=True):
+            parameter.copy_(gradient)
+    copy_weights(theirs, in_our_names := copy.deepcopy(ours))
+    assert_close(mine[len(inputs) :], tuple(p.detach() for p in in_our_names.parameters()))
+
+
+def torch_layer(kind, norm, activation):
+    name = {nn.ReLU: "relu", nn.GELU: "gelu"}[activation]
+    return scatter(kind(D, H, HIDDEN, dropout=0.0, activation=name, batch_first=True, norm_first=norm == "pre"))
+
+
+@each_norm
+@each_activation
+@pytest.mark.parametrize("look_ahead", [True, False])
+def test_an_encoder_block_is_torch_s(norm, activation, look_ahead):
+    theirs = torch_layer(nn.TransformerEncoderLayer, norm, activation)
+    ours = EncoderBlock(D, H, HIDDEN, 0.0, norm=norm, activation=activation).double()
+    copy_weights(theirs, ours)
+    x, real, ahead = draw(L), padding(LENGTHS[L]), causal(L)
+    want = theirs(x, None if look_ahead else blocked(ahead), src_key_padding_mask=blocked(real[:, 0]))
+    assert_same(ours(x, real if look_ahead else real & ahead), want, ours, theirs, [x])
+
+
+@each_norm
+@each_activation
+def test_a_decoder_block_is_torch_s(norm, activation):
+    theirs = torch_layer(nn.TransformerDecoderLayer, norm, activation)
+    ours = DecoderBlock(D, H, HIDDEN, 0.0, norm=norm, activation=activation).double()
+    copy_weights(theirs, ours)
+    x, memory, real = draw(L), draw(M), padding(LENGTHS[M])
+    want = theirs(x, memory, blocked(causal(L)), memory_key_padding_mask=blocked(real[:, 0]))
+    assert_same(ours(x, memory, causal(L), real), want, ours, theirs, [x, memory])
+
+
+@each_norm
+def test_a_whole_transformer_is_torch_s(norm):
+    """Two blocks in each stack; after pre-norm blocks PyTorch too is given one more LayerNorm."""
+    first = norm == "pre"
+    last = {"norm": nn.LayerNorm(D)} if first else {}
+    theirs = nn.TransformerEncoder(torch_layer(nn.TransformerEncoderLayer, norm, nn.ReLU), 2, **last)
+    decoder = nn.TransformerDecoder(torch_layer(nn.TransformerDecoderLayer, norm, nn.ReLU), 2, **last)
+    scatter(theirs), scatter(decoder)
+    ours = Transformer(N, **SMALL, dropout=0.0, norm=norm).double()
+    for mine, other in ((ours.encoder, theirs), (ours.decoder, decoder)):
+        for number, layer in enumerate(other.layers):
+            copy_weights(layer, mine.get_submodule(str(number)))
+        if first:
+            mine.norm.load_state_dict(other.norm.state_dict())
+    source, target = torch.randint(1, N, (B, M)), torch.randint(1, N, (B, L))
+    source[0, 4:] = 0
+    hidden = blocked(padding(source, pad=0)[:, 0])
+    memory = theirs(ours.source(source), src_key_padding_mask=hidden)
+    want = decoder(ours.target(target), memory, blocked(causal(L)), memory_key_padding_mask=hidden)
+    assert_close(ours(source, target), want @ ours.target.embedding.weight.T)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours", "words"),
+    [
+        ({"norm_first": True}, {"norm": "post"}, "norm is 'post' in ours, norm_first is True in theirs"),
+        ({"norm_first": False}, {"norm": "pre"}, "norm is 'pre' in ours, norm_first is False in theirs"),
+        ({}, {"heads": 4}, "4 heads in ours and 3 in theirs"),
+        ({}, {"hidden": 8}, r"feed_forward.0.weight is \(8, 12\) in ours and \(20, 12\) in theirs"),
+        ({}, {"bias": False}, "Make both with the same bias"),
+    ],
+)
+def test_blocks_that_differ_are_not_copied(theirs, ours, words):
+    theirs = nn.TransformerEncoderLayer(D, H, HIDDEN, batch_first=True, **theirs)
+    block = EncoderBlock(**{"D": D, "heads": H, "hidden": HIDDEN} | ours)
+    with pytest.raises(ValueError, match=words):
+        copy_weights(theirs, block)
+    with pytest.raises(ValueError, match="No way is known"):
+        copy_weights(theirs, DecoderBlock(D, H, HIDDEN))
+
+
+def test_the_norm_is_torch_s():
+    norms = [m for name, m in Transformer(N, **SMALL, norm="pre").named_modules() if name.endswith("norm")]
+    assert len(norms) == 2 * (2 + 1) + 2 * 2  # two or three a block, and one after each stack
+    assert {type(norm) for norm in norms} == {nn.LayerNorm}
+
+
+def test_the_paper_s_base_model_is_one_line():
+    with torch.device("meta"):
+        model = Transformer(37_000)
+    attention, feed_forward, norm = 4 * (512 * 512 + 512), 2 * 512 * 2048 + 2048 + 512, 2 * 512
+    encoder = 6 * (attention + feed_forward + 2 * norm)
+    decoder = 6 * (2 * attention + feed_forward + 3 * norm)
+    count = sum(p.numel() for p in model.parameters())
+    assert count == 37_000 * 512 + encoder + decoder
+    assert 60e6 < count < 66e6  # the paper says 65 million
+    assert (model.encoder.get_submodule("0").self_attention.heads, len(model.encoder), len(model.decoder)) == (8, 6, 6)
+    assert "norm='post'" in repr(model.decoder.get_submodule("5"))
+
+
+def test_every_part_learns():
+    for model, inputs in (
+        (Transformer(N, **SMALL, target_N=N + 1), (torch.randint(1, N, (B, M)), torch.randint(N, (B, L)))),
+        (LanguageModel(N, **SMALL), (torch.randint(N, (B, L)),)),
+        (TextEncoder(N, **SMALL), (torch.randint(1, N, (B, L)),)),
+    ):
+        model(*inputs).square().sum().backward()
+        assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in model.parameters())
+
+
+def test_shared_and_separate_vocabularies():
+    source, target = torch.randint(1, N, (B, M)), torch.randint(N, (B, L))
+    one, two = Transformer(N, **SMALL), Transformer(N, **SMALL, target_N=N + 3)
+    assert one(source, target).shape == (B, L, N)
+    assert two(source, target + 3).shape == (B, L, N + 3)
+    assert one.source is one.target
+    counts = [sum(p.numel() for p in model.parameters()) for model in (one, two)]
+    assert counts[1] - counts[0] == (N + 3) * D
+
+
+def models(**options):
+    yield LanguageModel(N, **SMALL, **options).double().eval(), None
+    yield Transformer(N, **SMALL, **options).double().eval(), torch.tensor([[3, 4, 5, 0, 0], [6, 7, 8, 9, 10]])
+
+
+@pytest.mark.parametrize("positions", KINDS)
+@each_norm
+@given(sizes=st.lists(st.integers(1, 3), min_size=1, max_size=4))
+@settings(max_examples=4)
+def test_step_by_step_is_all_at_once(positions, norm, sizes):
+    for model, source in models(positions=positions, norm=norm):
+        ids = torch.randint(N, (B, sum(sizes)))
+        with torch.no_grad():
+            state = model.start(source)
+            parts = [model.step(part, state) for part in ids.split(sizes, dim=1)]
+            assert_close(torch.cat(parts, 1), model(ids) if source is None else model(source, ids))
+        assert len(state) == sum(sizes)
+
+
+@pytest.mark.parametrize("positions", KINDS)
+def test_the_future_never_leaks(positions):
+    for model, source in models(positions=positions):
+        ids = torch.randint(N, (B, 6))
+        other = torch.cat([ids[:, :3], (ids[:, 3:] + 1) % N], 1)
+        was, now = (model(x) if source is None else model(source, x) for x in (ids, other))
+        assert_close(was[:, :3], now[:, :3])
+        assert not torch.allclose(was[:, 3], now[:, 3])
+
+
+def test_padding_changes_nothing():
+    source, target = torch.randint(1, N, (B, M)), torch.randint(N, (B, L))
+    padded = torch.cat([source, torch.zeros(B, 3, dtype=torch.int64)], 1)
+    model, encoder = Transformer(N, **SMALL).double().eval(), TextEncoder(N, **SMALL).double().eval()
+    assert_close(model(padded, target), model(source, target))
+    assert_close(encoder(padded)[:, :M], encoder(source))
+    other = Transformer(N, **SMALL, pad=1).double().eval()
+    other.load_state_dict(model.state_dict())
+    assert not torch.allclose(other(padded, target), model(source, target))
+
+
+@pytest.mark.parametrize("positions", KINDS)
+def test_order_matters_where_there_are_positions(positions):
+    ids, encoder = torch.randint(1, N, (1, M)), TextEncoder(N, **SMALL, positions=positions).double().eval()
+    turned = encoder(ids.flip(1)).flip(1)
+    assert torch.allclose(turned, encoder(ids)) == (positions == "none")
+
+
+def test_a_row_of_a_batch_is_that_sequence_alone():
+    for model, source in models():
+        ids = torch.randint(N, (B, L))
+        whole = model(ids) if source is None else model(source, ids)
+        for b in range(B):
+            row = ids[b : b + 1]
+            assert_close(model(row) if source is None else model(source[b : b + 1], row), whole[b : b + 1])
+
+
+def test_state_select_keeps_these_rows():
+    rows = torch.tensor([1, 1, 0])
+    for model, source in models():
+        ids, more = torch.randint(N, (B, 3)), torch.randint(N, (3, 2))
+        state = model.start(source)
+        model.step(ids, state)
+        state.select(rows)
+        whole = torch.cat([ids[rows], more], 1)
+        want = model(whole) if source is None else model(source[rows], whole)
+        assert_close(model.step(more, state), want[:, 3:])
+
+
+def test_maps_by_name():
+    model, source = Transformer(N, **SMALL), torch.randint(1, N, (B, M))
+    with capture_attention(model) as maps:
+        model(source, torch.randint(N, (B, L)))
+    kinds = {
+        "encoder.0.self_attention": (M, M),
+        "decoder.0.self_attention": (L, L),
+        "decoder.0.cross_attention": (L, M),
+    }
+    for name, size in kinds.items():
+        assert maps[name].shape == (B, H, *size)
+        assert maps[name.replace("0", "1")].shape == (B, H, *size)
+    assert len(maps) == 6
+
+
+def test_options_reach_the_attention():
+    block = EncoderBlock(D, H, HIDDEN, 0.3, kv_heads=1)
+    assert block.self_attention.kv_heads == 1
+    assert block.self_attention.dropout == 0.3
+    assert LanguageModel(N, **SMALL, kv_heads=1).decoder.get_submodule("1").self_attention.kv_heads == 1
+
+
+@each_norm
+def test_dropout_in_training_only(norm):
+    block, x = EncoderBlock(D, H, HIDDEN, 0.5, norm=norm), torch.randn(B, L, D)
+    assert not torch.allclose(block(x), block(x))
+    block.eval()
+    assert_close(block(x), block(x), rtol=0, atol=0)
+
+
+def test_feed_forward_is_the_same_for_every_position():
+    layer, x = FeedForward(D, HIDDEN).double(), draw(L)
+    want = torch.relu(x @ layer[0].weight.T + layer[0].bias) @ layer[3].weight.T + layer[3].bias
+    assert_close(layer(x), want)
+    assert_close(layer(x[:, 2]), want[:, 2])
+
+
+@pytest.mark.parametrize(
+    ("act", "words"),
+    [
+        (lambda: EncoderBlock(D, H, HIDDEN, norm="middle"), "norm must be 'pre' or 'post', got 'middle'"),
+        (lambda: Transformer(N, D, H, HIDDEN, 0), "layers must be at least 1, got 0"),
+        (lambda: TextEncoder(N, **SMALL, positions="sine"), "positions must be 'sinusoidal', .* got 'sine'"),
+        (lambda: LanguageModel(N, **SMALL).start(torch.ones(1, 1)), "reads no source"),
+        (lambda: LanguageModel(N, **SMALL)(torch.tensor([[N]])), "ids must lie between 0 and 16, got 17 to 17"),
+        (lambda: LanguageModel(N, **SMALL)(torch.tensor([[3, -1]])), "ids must lie between 0 and 16, got -1 to 3"),
+        (lambda: LanguageModel(N, **SMALL)(torch.ones(1, 2)), r"ids must be .* int64, got torch.float32 of \(1, 2\)"),
+        (lambda: LanguageModel(N, **SMALL)([[1, 2]]), r"ids must be a tensor .* got a list; try torch.tensor"),
+    ],
+)
+def test_errors_teach(act, words):
+    with pytest.raises(ValueError, match=words):
+        act()
+
+
+def test_compiles_into_one_graph():
+    torch.compiler.reset()
+    model, source = Transformer(N, **SMALL).eval(), torch.randint(1, N, (B, M))
+    target = torch.randint(N, (B, L))
+    compiled = torch.compile(model, backend="aot_eager", fullgraph=True, dynamic=False)
+    assert_close(compiled(source, target), model(source, target))
