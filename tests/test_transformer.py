@@ -89,13 +89,11 @@ def test_a_whole_transformer_is_torch_s(norm):
     """Two blocks in each stack; after pre-norm blocks PyTorch too is given one more LayerNorm."""
     first = norm == "pre"
     last = {"norm": nn.LayerNorm(D)} if first else {}
-    theirs = nn.TransformerEncoder(
-        torch_layer(nn.TransformerEncoderLayer, norm, nn.ReLU), 2, **last, enable_nested_tensor=False
-    )
-    decoder = nn.TransformerDecoder(torch_layer(nn.TransformerDecoderLayer, norm, nn.ReLU), 2, **last)
-    scatter(theirs), scatter(decoder)
+    layers = (torch_layer(kind, norm, nn.ReLU) for kind in (nn.TransformerEncoderLayer, nn.TransformerDecoderLayer))
+    encoder = scatter(nn.TransformerEncoder(next(layers), 2, **last, enable_nested_tensor=False))
+    decoder = scatter(nn.TransformerDecoder(next(layers), 2, **last))
     ours = Transformer(N, **SMALL, dropout=0.0, norm=norm).double()
-    for mine, other in ((ours.encoder, theirs), (ours.decoder, decoder)):
+    for mine, other in ((ours.encoder, encoder), (ours.decoder, decoder)):
         for number, layer in enumerate(other.layers):
             copy_weights(layer, mine.get_submodule(str(number)))
         if first:
@@ -103,7 +101,7 @@ def test_a_whole_transformer_is_torch_s(norm):
     source, target = torch.randint(1, N, (B, M)), torch.randint(1, N, (B, L))
     source[0, 4:] = 0
     hidden = blocked(padding(source, pad=0)[:, 0])
-    memory = theirs(ours.source(source), src_key_padding_mask=hidden)
+    memory = encoder(ours.source(source), src_key_padding_mask=hidden)
     want = decoder(ours.target(target), memory, blocked(causal(L)), memory_key_padding_mask=hidden)
     assert_close(ours(source, target), want @ ours.target.embedding.weight.T)
 

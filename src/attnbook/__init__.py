@@ -29,6 +29,7 @@ _PUBLIC = {
         "Tokens",
         "Transformer",
     ],
+    "seq2seq": ["Seq2Seq"],
     "decoding": ["beam", "greedy"],
     "capture": ["capture_attention"],
     "device": ["pick_device", "seed_everything"],
