@@ -31,6 +31,7 @@ _PUBLIC = {
     ],
     "seq2seq": ["Seq2Seq"],
     "decoding": ["beam", "greedy"],
+    "vectors": ["WordVectors", "read_vectors"],
     "capture": ["capture_attention"],
     "device": ["pick_device", "seed_everything"],
     "errors": ["ShapeError"],

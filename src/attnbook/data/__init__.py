@@ -7,7 +7,19 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from attnbook.vectors import WordVectors
+
 FOLDER = Path(__file__).parent
+
+
+@cache
+def english_vectors() -> WordVectors:
+    """8,000 frequent English words, each a vector of 128 numbers, from a model that has read a great deal.
+
+    >>> [word for word, cosine in english_vectors().neighbours("river", 3)]
+    ['rivers', 'creek', 'lake']
+    """
+    return WordVectors.load(FOLDER / "vectors.npz")
 
 
 @cache
