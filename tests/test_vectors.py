@@ -67,8 +67,8 @@ def test_real_words():
     english = english_vectors()
     assert (len(english), english.vectors.shape[1]) == (8000, 128)
     plain, with_query = (english.analogy("man", "woman", "king", 1, with_query=q)[0] for q in (False, True))
-    assert (plain[0], round(plain[1], 2)) == ("queen", 0.79)
-    assert (with_query[0], round(with_query[1], 2)) == ("king", 0.87)  # why the query is usually left out
+    assert (plain[0], round(plain[1], 2)) == ("queen", 0.58)
+    assert (with_query[0], round(with_query[1], 2)) == ("king", 0.64)  # why the query is usually left out
     assert {"monday", "friday"} <= {word for word, _ in english.neighbours("tuesday", 6)}
     assert set(word_vectors()) <= set(english.words)
 
