@@ -5,6 +5,7 @@ BIN := .venv/bin
 PACKAGES := $(foreach place,$(PIP_FIND_LINKS),--find-links "$(place)")
 CHAPTERS := $(sort $(wildcard chapters/*.ipynb))
 SITE := _build/html
+export TQDM_DISABLE := 1
 .PHONY: setup serve book test notebooks bench clean
 
 setup: .venv/ready                      ## everything pinned, in .venv

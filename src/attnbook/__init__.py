@@ -32,6 +32,7 @@ _PUBLIC = {
     "seq2seq": ["Seq2Seq"],
     "decoding": ["beam", "greedy"],
     "vectors": ["WordVectors", "read_vectors"],
+    "training": ["History", "fit"],
     "capture": ["capture_attention"],
     "device": ["pick_device", "seed_everything"],
     "errors": ["ShapeError"],

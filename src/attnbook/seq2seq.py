@@ -48,16 +48,14 @@ class Seq2Seq(nn.Module):
         pad: int = 0,
     ):
         super().__init__()
-        if D % 2:
-            raise ValueError(f"D must be even, half of it for each direction of the encoder; got {D}.")
         target_N = N if target_N is None else target_N
         self.pad = pad
         self.source, self.target = nn.Embedding(N, embedding), nn.Embedding(target_N, embedding)
-        self.encoder = nn.GRU(embedding, D // 2, bidirectional=True, batch_first=True)
-        self.first = nn.Linear(D // 2, D)
-        self.attention = AdditiveAttention(query_size=D, key_size=D, num_hiddens=D)
-        self.decoder = nn.GRUCell(embedding + D, D)
-        self.output = nn.Linear(2 * D, target_N)
+        self.encoder = nn.GRU(embedding, D, bidirectional=True, batch_first=True)
+        self.first = nn.Linear(D, D)
+        self.attention = AdditiveAttention(query_size=D, key_size=2 * D, num_hiddens=D)
+        self.decoder = nn.GRUCell(embedding + 2 * D, D)
+        self.output = nn.Linear(D + 2 * D, target_N)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:

@@ -1,0 +1,76 @@
+"""Dates written in seven ways, to be turned into one: a small translation whose every answer is known.
+
+>>> for pair in date_pairs(3):
+...     print(f"{pair.source:12}{pair.target}")
+2/15/19     2019-02-15
+7 Apr 1957  1957-04-07
+Sep 26 2041 2041-09-26
+"""
+
+import random
+from datetime import date
+from string import Formatter
+from typing import NamedTuple
+
+FORMATS = [
+    "{day} {month} {year}",
+    "{month} {day}, {year}",
+    "{day} {mon} {year}",
+    "{mon} {day} {year}",
+    "{weekday}, {day} {month} {year}",
+    "{dd}.{mm}.{year}",
+    "{m}/{day}/{yy}",
+]
+FIRST, LAST = date(1950, 1, 1), date(2049, 12, 31)  # a century: two digits tell the year
+MONTHS = "January February March April May June July August September October November December"
+WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday"
+
+
+class DatePair(NamedTuple):
+    """A date as someone wrote it, the same as year-month-day, and where the source tells each of the three."""
+
+    source: str
+    target: str
+    spans: dict[str, slice]
+
+
+def date_pairs(count: int, seed: int = 0, *, held_out: bool = False) -> list[DatePair]:
+    """So many dates at random, in formats at random.
+
+    One day in ten is held out: what is drawn with `held_out` is never drawn without, in any format.
+    """
+    rng = random.Random(seed)
+    pairs = []
+    while len(pairs) < count:
+        day = date.fromordinal(rng.randint(FIRST.toordinal(), LAST.toordinal()))
+        if is_held_out(day) == held_out:
+            pairs.append(write(day, rng.choice(FORMATS)))
+    return pairs
+
+
+def is_held_out(day: date) -> bool:
+    return day.toordinal() % 10 == 0
+
+
+def write(day: date, form: str) -> DatePair:
+    """A date in one of the formats."""
+    month, weekday = MONTHS.split()[day.month - 1], WEEKDAYS.split()[day.weekday()]
+    fields = {
+        "day": ("day", f"{day.day}"),
+        "dd": ("day", f"{day.day:02}"),
+        "m": ("month", f"{day.month}"),
+        "mm": ("month", f"{day.month:02}"),
+        "mon": ("month", month[:3]),
+        "month": ("month", month),
+        "yy": ("year", f"{day.year % 100:02}"),
+        "year": ("year", f"{day.year}"),
+        "weekday": (None, weekday),
+    }
+    source, spans = "", {}
+    for between, field, _, _ in Formatter().parse(form):
+        source += between
+        part, text = fields[field]
+        if part:
+            spans[part] = slice(len(source), len(source) + len(text))
+        source += text
+    return DatePair(source, day.isoformat(), spans)

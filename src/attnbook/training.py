@@ -1,0 +1,144 @@
+"""Training: one loop for every model of the book, the same numbers every time, and no step lost when it is cut off."""
+
+import math
+import os
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from tqdm import tqdm
+
+from attnbook.device import seed_everything
+
+
+@dataclass
+class History:
+    """What happened: the loss of every step, and what the metric was after which step."""
+
+    losses: list[float] = field(default_factory=list)
+    metrics: dict[int, float] = field(default_factory=dict)
+
+
+def fit(
+    model: nn.Module,
+    loss: Callable[[nn.Module, object], Tensor],
+    batch: Callable[[torch.Generator], object],
+    steps: int,
+    *,
+    lr: float = 1e-3,
+    warm_up: int = 50,
+    betas: tuple[float, float] = (0.9, 0.98),
+    clip: float = 1.0,
+    metric: Callable[[nn.Module], float] | None = None,
+    until: float = math.inf,
+    every: int = 100,
+    seed: int = 0,
+    checkpoint: str | Path | None = None,
+) -> History:
+    """Adam, with a learning rate that rises for `warm_up` steps and falls along a cosine to 0.
+
+    batch(generator)   draws what one step learns from
+    loss(model, it)    is made smaller
+    metric(model)      is looked at after every so many steps, in evaluation mode; at `until` training ends
+    checkpoint         a file: with every look all is stored there, and a run that was cut off goes on from it, to the
+                       same numbers it would have reached
+
+    >>> model, x = nn.Linear(1, 1), torch.linspace(-1, 1, 9)[:, None]
+    >>> history = fit(model, lambda model, x: (model(x) - 3 * x).square().mean(), lambda generator: x, 300, lr=0.1)
+    >>> round(model.weight.item(), 3), len(history.losses)
+    (3.0, 300)
+    """
+    if steps < 1 or every < 1:
+        raise ValueError(f"steps and every must be at least 1, got {steps} and {every}.")
+    seed_everything(seed)
+    optimizer = torch.optim.Adam(model.parameters(), lr=lr, betas=betas)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _share(step, steps, warm_up))
+    run = _Run(model, optimizer, schedule, torch.Generator().manual_seed(seed), History())
+    settings = {
+        "steps": steps,
+        "lr": lr,
+        "warm_up": warm_up,
+        "betas": betas,
+        "clip": clip,
+        "every": every,
+        "seed": seed,
+    }
+    if checkpoint is not None and Path(checkpoint).exists():
+        run.load(Path(checkpoint), settings)
+    losses, metrics = run.history.losses, run.history.metrics
+    with tqdm(total=steps, initial=len(losses)) as bar:
+        while len(losses) < steps and max(metrics.values(), default=-math.inf) < until:
+            model.train()
+            optimizer.zero_grad()
+            value = loss(model, batch(run.generator))
+            value.backward()
+            nn.utils.clip_grad_norm_(model.parameters(), clip)
+            optimizer.step()
+            schedule.step()
+            losses.append(value.item())
+            bar.update()
+            if len(losses) % every == 0 or len(losses) == steps:
+                if metric is not None:
+                    model.eval()
+                    with torch.no_grad():
+                        metrics[len(losses)] = float(metric(model))
+                    bar.set_postfix(loss=losses[-1], metric=metrics[len(losses)])
+                if checkpoint is not None:
+                    run.save(Path(checkpoint), settings)
+    model.eval()
+    return run.history
+
+
+def _share(step: int, steps: int, warm_up: int) -> float:
+    """Of the learning rate, in a step counted from 0."""
+    rising = min(1.0, (step + 1) / max(1, warm_up))
+    return rising * (1 + math.cos(math.pi * step / steps)) / 2
+
+
+@dataclass
+class _Run:
+    """All that decides how training goes on."""
+
+    model: nn.Module
+    optimizer: torch.optim.Optimizer
+    schedule: torch.optim.lr_scheduler.LRScheduler
+    generator: torch.Generator
+    history: History
+
+    def save(self, path: Path, settings: dict) -> None:
+        """Whole or not at all: the file takes its name when it is complete."""
+        stored = {
+            "settings": settings,
+            "states": [part.state_dict() for part in (self.model, self.optimizer, self.schedule)],
+            "generator": self.generator.get_state(),
+            "torch": torch.get_rng_state(),
+            "cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
+            "numpy": np.random.get_state(),  # noqa: NPY002 (the generator that seed_everything seeds)
+            "python": random.getstate(),
+            "history": (self.history.losses, self.history.metrics),
+        }
+        part = path.with_name(f"{path.name}.part")
+        torch.save(stored, part)
+        os.replace(part, path)
+
+    def load(self, path: Path, settings: dict) -> None:
+        try:
+            stored = torch.load(path, weights_only=False)
+            was = stored["settings"]
+        except Exception as error:
+            raise ValueError(f"{path} is not a checkpoint of training: {error}") from error
+        if differ := [f"{name} was {was[name]}, is {now}" for name, now in settings.items() if was[name] != now]:
+            raise ValueError(f"{path} is of another run: {'; '.join(differ)}. Delete it, or name another checkpoint.")
+        for part, state in zip((self.model, self.optimizer, self.schedule), stored["states"], strict=True):
+            part.load_state_dict(state)
+        self.generator.set_state(stored["generator"])
+        torch.set_rng_state(stored["torch"])
+        if torch.cuda.is_available():
+            torch.cuda.set_rng_state_all(stored["cuda"])
+        np.random.set_state(stored["numpy"])  # noqa: NPY002
+        random.setstate(stored["python"])
+        self.history.losses[:], self.history.metrics = stored["history"]
