@@ -49,7 +49,9 @@ EXPLAINED = {
     ): "two axes fit the last two or they do not",
 }
 
-MODULES = ["masks", "softmax", "dot_product", "additive", "additive_tiled", "multihead", "positions", "inputs"]
+LAYERS = ["masks", "softmax", "dot_product", "additive", "additive_tiled", "multihead", "positions", "inputs"]
+MODELS = ["transformer", "decoding", "seq2seq", "vectors"]
+MODULES = [*LAYERS, *MODELS]
 ROOT = Path(__file__).parents[1]
 SUITES = [ROOT / "tests" / f"test_{name}.py" for name in (*MODULES, "capture", "peers")]
 LEAST_SCORE = 0.95
@@ -65,7 +67,7 @@ OPTIONAL_CALLS = re.compile(
     "relu|repeat|reshape|roll|sin|softmax|squeeze|sum|tanh|to|transpose|tril|triu|type_as|unsqueeze|view_as"
 )
 
-COMMUTATIVE = ("max", "min", "torch.promote_types", "torch.equal")  # arguments may change places
+COMMUTATIVE = ("max", "min", "torch.promote_types", "torch.equal", "F.cosine_similarity")  # arguments may change places
 
 
 class Mutant(NamedTuple):

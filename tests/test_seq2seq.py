@@ -113,3 +113,16 @@ def test_decodes_like_any_other_model():
 def test_errors_teach(act, words):
     with pytest.raises(ValueError, match=words):
         act()
+
+
+def test_dropout_is_on_what_is_read_and_what_is_written():
+    """With everything dropped, neither the source nor the target makes a difference."""
+    model = make(dropout=1.0)
+    source, target = torch.randint(1, N, (2, B, M)), torch.randint(N, (2, B, L))
+    want = model(source[0], target[0])
+    assert_close(model(source[1], target[0]), want)
+    assert_close(model(source[0], target[1]), want)
+
+
+def test_embeddings_are_16_wide_unless_told_otherwise():
+    assert Seq2Seq(N).source.weight.shape == Seq2Seq(N).target.weight.shape == (N, 16)

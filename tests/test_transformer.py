@@ -289,3 +289,26 @@ def test_compiles_into_one_graph():
     target = torch.randint(N, (B, L))
     compiled = torch.compile(model, backend="aot_eager", fullgraph=True, dynamic=False)
     assert_close(compiled(source, target), model(source, target))
+
+
+@pytest.mark.parametrize("model", [Transformer, LanguageModel, TextEncoder])
+def test_unless_told_otherwise_sizes_are_those_of_the_paper(model):
+    with torch.device("meta"):
+        plain = model(N)
+        spelled_out = model(N, D=512, heads=8, hidden=2048, layers=6, dropout=0.1, positions="sinusoidal")
+    sizes, want = ({name: p.shape for name, p in m.named_parameters()} for m in (plain, spelled_out))
+    assert sizes == want
+    assert repr(plain) == repr(spelled_out)
+
+
+def test_embeddings_start_so_that_times_the_root_of_D_they_are_of_size_1():
+    tokens = Transformer(2000, **SMALL).source
+    assert abs(tokens.embedding.weight.std() * D**0.5 - 1) < 0.02
+
+
+def test_learned_positions_reach_far_enough():
+    assert TextEncoder(N, **SMALL, positions="learned").tokens.positions.table.shape == (1024, D)
+
+
+def test_one_layer_is_enough():
+    assert len(TextEncoder(N, **SMALL | {"layers": 1}).encoder) == 1
