@@ -14,8 +14,8 @@ from attnbook.editions.contents import read_notebook
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
-# Numbers that do not hang on the machine: one thread, no accelerator.
-ONE_PROCESSOR = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+# Outputs that do not hang on the machine: one thread, no accelerator, no progress bar.
+EVERYWHERE = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "TQDM_DISABLE": "1"}
 
 
 def run(path: Path) -> bool:
@@ -48,7 +48,7 @@ def execute(notebook, path: Path) -> None:
         on_cell_start=lambda cell, cell_index: started.append(cell.id),
     )
     try:
-        client.execute(env=os.environ | ONE_PROCESSOR)
+        client.execute(env=os.environ | EVERYWHERE)
     except CellExecutionError as error:
         raise BookError(f"{path}, cell {started[-1]}: {error.ename}: {error.evalue}") from None
     except (CellTimeoutError, DeadKernelError) as error:
