@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from attnbook import attention, blocked, causal, padding, sliding_window, valid_lens
-from attnbook.masks import is_causal, only_seeing, only_seen, surely
+from attnbook.device import surely
+from attnbook.masks import is_causal, only_seeing, only_seen
 from attnbook.peers import d2l
 
 

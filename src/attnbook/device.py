@@ -4,6 +4,7 @@ import random
 
 import numpy as np
 import torch
+from torch import Tensor
 
 
 def pick_device() -> torch.device:
@@ -26,3 +27,11 @@ def seed_everything(seed: int) -> None:
 def runs_eagerly() -> bool:
     """Whether PyTorch does one thing after the other now: not under torch.compile, nor a transform of torch.func."""
     return not torch.compiler.is_compiling() and not torch._C._are_functorch_transforms_active()
+
+
+def surely(condition: Tensor) -> bool:
+    """Whether the condition holds, where a look costs nothing: on a CPU, run eagerly. Elsewhere False.
+
+    For shortcuts, which change no number where they are not taken, and for errors that can do without looking.
+    """
+    return condition.device.type == "cpu" and runs_eagerly() and bool(condition)

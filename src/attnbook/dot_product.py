@@ -7,8 +7,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from attnbook.capture import AttentionLayer
+from attnbook.device import surely
 from attnbook.inputs import check_mask, check_sequences, check_width
-from attnbook.masks import is_causal, only_seeing, only_seen, surely
+from attnbook.masks import is_causal, only_seeing, only_seen
 from attnbook.softmax import masked_softmax
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from attnbook.device import runs_eagerly
+from attnbook.device import surely
 from attnbook.errors import ShapeError
 
 
@@ -84,9 +84,8 @@ def check_mask(mask: Tensor | None, queries: Tensor, shape: Sequence[int], more:
 def check_ids(ids: Tensor, N: int) -> None:
     """Token ids (..., L) from a vocabulary of N. (Whether they are in it can only be seen on a CPU.)"""
     if not isinstance(ids, Tensor) or ids.dtype not in (torch.int64, torch.int32) or ids.ndim == 0:
-        got = f"{ids.dtype} of {tuple(ids.shape)}" if isinstance(ids, Tensor) else f"a {type(ids).__name__}"
-        raise ValueError(f"token ids must be a tensor (..., L) of int64, got {got}; try torch.tensor(ids).")
-    if ids.device.type == "cpu" and runs_eagerly() and ids.numel() and not 0 <= ids.min() <= ids.max() < N:
+        raise ValueError(f"token ids must be a tensor (..., L) of int64, got {kind_of(ids)}; try torch.tensor(ids).")
+    if surely(((ids < 0) | (ids >= N)).any()):
         raise ValueError(f"token ids must lie between 0 and {N - 1}, got {ids.min()} to {ids.max()}.")
 
 
@@ -94,6 +93,11 @@ def check_lengths(L: int, M: int) -> None:
     """L queries and M keys of one sequence."""
     if L < 0 or M < L:
         raise ValueError(f"M must be at least L: the L queries are the last of the M positions. Got L = {L}, M = {M}.")
+
+
+def kind_of(x: object) -> str:
+    """What an error says of something that should have been another kind of tensor."""
+    return f"{x.dtype} of {tuple(x.shape)}" if isinstance(x, Tensor) else f"a {type(x).__name__}"
 
 
 def _broadcasts(small: Sequence[int], large: Sequence[int]) -> bool:

@@ -4,9 +4,9 @@ import torch
 from torch import Tensor
 from torch.utils.weak import WeakIdKeyDictionary
 
-from attnbook.device import runs_eagerly
+from attnbook.device import runs_eagerly, surely
 from attnbook.errors import ShapeError
-from attnbook.inputs import check_lengths
+from attnbook.inputs import check_lengths, kind_of
 
 _CAUSAL = WeakIdKeyDictionary()  # square causal masks, and how often each had been written to when it was made
 
@@ -68,7 +68,7 @@ def padding(lengths: Tensor, M: int | None = None, *, pad: int | None = None) ->
         return _not_pad(lengths, M, pad)
     if not _whole(lengths) or lengths.ndim not in (1, 2):
         raise ValueError(
-            f"lengths must be a tensor of whole numbers of shape (B,) or (B, L), got {_kind(lengths)}. "
+            f"lengths must be a tensor of whole numbers of shape (B,) or (B, L), got {kind_of(lengths)}. "
             "From a batch of token ids, try padding(ids, pad=0)."
         )
     if M is None:
@@ -141,18 +141,10 @@ def _or_zeros(x: Tensor, mask: Tensor | None, axis: int) -> Tensor:
     return x.masked_fill(~torch.atleast_2d(mask).any(axis)[..., None], 0)
 
 
-def surely(condition: Tensor) -> bool:
-    """Whether the condition holds, where a look costs nothing: on a CPU, run eagerly. Elsewhere False.
-
-    It spares work that is only needed if the condition fails; the numbers are the same with that work done.
-    """
-    return condition.device.type == "cpu" and runs_eagerly() and bool(condition)
-
-
 def _not_pad(ids: Tensor, M: int | None, pad: int) -> Tensor:
     if not _whole(ids) or ids.ndim == 0:
         raise ValueError(
-            f"with `pad`, the numbers must be a tensor of token ids of shape (..., M), got {_kind(ids)}. "
+            f"with `pad`, the numbers must be a tensor of token ids of shape (..., M), got {kind_of(ids)}. "
             "For lengths, leave out `pad`."
         )
     if M not in (None, ids.shape[-1]):
@@ -162,10 +154,6 @@ def _not_pad(ids: Tensor, M: int | None, pad: int) -> Tensor:
 
 def _whole(x: object) -> bool:
     return isinstance(x, Tensor) and x.dtype in (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
-
-
-def _kind(x: object) -> str:
-    return f"{x.dtype} of {tuple(x.shape)}" if isinstance(x, Tensor) else f"a {type(x).__name__}"
 
 
 def _check_boolean(mask: Tensor) -> None:
