@@ -3,40 +3,16 @@
 from datetime import date
 
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from attnbook.data import english_vectors
 from attnbook.data.dates import FIRST, FORMATS, LAST, date_pairs, is_held_out, write
-from attnbook.data.text import PAD, START, STOP, Vocabulary
+from attnbook.data.grammar import FAMILIES, analogies, sentences
+from attnbook.data.phrases import ADJECTIVES, NOUNS, VERBS, VERBS_ALONE, NounPhrase, Phrase, phrase_pairs
+from attnbook.data.sentences import SENSES, references, two_senses
 
 SOME = st.dates(FIRST, LAST)
-
-
-@given(texts=st.lists(st.text("abc äß", max_size=6), min_size=1), start=st.booleans())
-def test_text_to_ids_and_back(texts, start):
-    letters = Vocabulary(["abc", " äß"])
-    ids = letters.encode(texts, start=start)
-    assert ids.shape == (len(texts), max(map(len, texts)) + 1 + start)
-    assert (ids == STOP).sum() == len(texts)
-    assert ((ids == START).sum(1) == start).all()
-    assert letters.decode(ids) == texts
-    assert ids.dtype == torch.int64
-
-
-def test_words_and_letters():
-    words = Vocabulary(["the cat sat", "the dog"], words=True)
-    assert words.tokens == ("<pad>", "<start>", "<stop>", "cat", "dog", "sat", "the")
-    assert words.encode(["dog  the"], stop=False).tolist() == [[4, 6]]
-    assert words.decode(torch.tensor([[START, 4, PAD, 6, STOP, 5]])) == ["dog the"]
-    assert len(words) == 7
-    assert Vocabulary(["ba"]).encode([]).shape == (0, 0)
-
-
-@pytest.mark.parametrize("text", ["dux", "<pad>"])
-def test_what_is_unknown_is_named(text):
-    with pytest.raises(KeyError, match=rf"'{text}' is not in this vocabulary of 1"):
-        Vocabulary(["a"], words=True).encode([text])
 
 
 @given(day=SOME)
@@ -87,3 +63,164 @@ def test_dates_are_drawn_by_seed_and_all_formats_appear():
     assert min(lengths) == 6  # 1/1/50
     assert max(lengths) == len("Wednesday, 30 September 2020")
     assert max(p.spans["year"].stop for p in date_pairs(99)) > 0
+
+
+def test_the_grammar_is_drawn_by_seed_and_as_long_as_asked():
+    assert sentences(500, seed=4) == sentences(500, seed=4) != sentences(500, seed=5)
+    words = " ".join(sentences(500)).split()
+    assert 500 <= len(words) < 510
+
+
+def test_in_the_grammar_pairs_share_their_things_and_differ_as_other_pairs_do():
+    met = {}  # with which words each word shares a sentence
+    for sentence in sentences():
+        for word in sentence.split():
+            met.setdefault(word, set()).update(sentence.split())
+    for family in FAMILIES.values():
+        pairs = [pair.split() for pair in family.pairs.split(";")]
+        assert len({frozenset((met[a] ^ met[b]) - {a, b}) for a, b, *_ in pairs}) == 1
+        assert [set(things) for _, _, *things in pairs] == [
+            (met[a] & met[b]) - set.union(*(met[other] for other, *_ in pairs if other != a)) for a, b, *_ in pairs
+        ]
+
+
+def test_every_pair_of_the_grammar_makes_questions():
+    for name, family in FAMILIES.items():
+        n = family.pairs.count(";") + 1
+        found = analogies(name)
+        assert len(set(found)) == n * (n - 1)
+        assert all(len({*question}) == 4 for question in found)
+    words = [word for family in FAMILIES.values() for pair in family.pairs.split(";") for word in pair.split()[:2]]
+    assert len(set(words)) == len(words)
+
+
+def noun(english):
+    return next(noun for noun in NOUNS if noun.one == english)
+
+
+def adjective(english):
+    return next(adjective for adjective in ADJECTIVES if adjective.english == english)
+
+
+@pytest.mark.parametrize(
+    ("determiner", "english", "several", "adjectives", "said", "dit"),
+    [
+        ("the", "cat", False, [], "the cat", "le chat"),
+        ("the", "bird", False, [], "the bird", "l' oiseau"),
+        ("the", "hotel", False, [], "the hotel", "l' hôtel"),
+        ("the", "hotel", False, ["small"], "the small hotel", "le petit hôtel"),
+        ("the", "hotel", False, ["old", "white"], "the old white hotel", "le vieil hôtel blanc"),
+        ("the", "hotel", True, ["old", "white"], "the old white hotels", "les vieux hôtels blancs"),
+        ("a", "island", False, [], "an island", "une île"),
+        ("a", "island", False, ["beautiful"], "a beautiful island", "une belle île"),
+        ("a", "cat", False, ["old"], "an old cat", "un vieux chat"),
+        ("a", "horse", True, [], "some horses", "des chevaux"),
+        ("a", "horse", True, ["new"], "some new horses", "de nouveaux chevaux"),
+        ("a", "horse", True, [None, "black"], "some black horses", "des chevaux noirs"),
+        ("this", "child", False, [], "this child", "cet enfant"),
+        ("this", "child", False, ["beautiful"], "this beautiful child", "ce bel enfant"),
+        ("this", "school", False, [], "this school", "cette école"),
+        ("this", "mouse", True, [None, "white"], "these white mice", "ces souris blanches"),
+        ("my", "sister", False, [], "my sister", "ma sœur"),
+        ("my", "school", False, [], "my school", "mon école"),
+        ("my", "school", False, ["new"], "my new school", "ma nouvelle école"),
+        ("my", "child", True, [], "my children", "mes enfants"),
+    ],
+)
+def test_nouns_easily_got_wrong(determiner, english, several, adjectives, said, dit):
+    size, colour = ([adjective(word) if word else None for word in adjectives] + [None, None])[:2]
+    phrase = NounPhrase(determiner, noun(english), several, size, colour)
+    assert (phrase.english(), phrase.french()) == (said, dit)
+
+
+def verb(english):
+    return next(verb for verb in VERBS + VERBS_ALONE if verb.one == english)
+
+
+@pytest.mark.parametrize(
+    ("several", "english", "denied", "whom", "said", "dit"),
+    [
+        (False, "sleeps", False, None, "the cat sleeps", "le chat dort"),
+        (True, "sleeps", True, None, "the cats do not sleep", "les chats ne dorment pas"),
+        (False, "arrives", True, None, "the cat does not arrive", "le chat n' arrive pas"),
+        (False, "sees", False, "him", "the cat sees him", "le chat le voit"),
+        (True, "loves", False, "her", "the cats love her", "les chats l' aiment"),
+        (False, "loves", True, "her", "the cat does not love her", "le chat ne l' aime pas"),
+        (False, "loves", False, "them", "the cat loves them", "le chat les aime"),
+        (False, "follows", True, "them", "the cat does not follow them", "le chat ne les suit pas"),
+        (False, "sees", False, ("a", "bird", False), "the cat sees a bird", "le chat voit un oiseau"),
+        (False, "sees", True, ("a", "bird", False), "the cat does not see a bird", "le chat ne voit pas d' oiseau"),
+        (False, "hears", True, ("a", "king", True), "the cat does not hear any kings", "le chat n' entend pas de rois"),
+        (
+            True,
+            "finds",
+            True,
+            ("the", "tree", False),
+            "the cats do not find the tree",
+            "les chats ne trouvent pas l' arbre",
+        ),
+    ],
+)
+def test_phrases_easily_got_wrong(several, english, denied, whom, said, dit):
+    if isinstance(whom, tuple):
+        whom = NounPhrase(whom[0], noun(whom[1]), whom[2])
+    phrase = Phrase(NounPhrase("the", noun("cat"), several), verb(english), denied, whom)
+    assert (phrase.english(), phrase.french()) == (said, dit)
+
+
+def test_what_an_english_phrase_is_in_french_has_one_answer():
+    pairs = {*phrase_pairs(20_000), *phrase_pairs(5_000, held_out=True)}
+    assert len({pair.source for pair in pairs}) == len(pairs)
+
+
+def test_joins_of_nouns_and_adjectives_that_are_held_out_are_never_met():
+    def joins(pairs):
+        """Adjective and noun, next to each other or with a colour in between."""
+        nouns = {form for noun in NOUNS for form in (noun.one, noun.several)}
+        adjectives = {adjective.english for adjective in ADJECTIVES}
+        found = set()
+        for pair in pairs:
+            words = pair.source.split()
+            for place, word in enumerate(words):
+                if word in adjectives:
+                    found.add((word, next(w for w in words[place:] if w in nouns)))
+        return found
+
+    seen, held = joins(phrase_pairs(20_000)), joins(phrase_pairs(5_000, held_out=True))
+    kept_apart = held - seen
+    assert 0.15 < len(kept_apart) / len(held | seen) < 0.25
+    for pair in phrase_pairs(500, seed=3, held_out=True):
+        assert joins([pair]) & kept_apart
+    assert {word for join in kept_apart for word in join} <= {word for join in seen for word in join} | {
+        noun.several for noun in NOUNS
+    }
+    assert phrase_pairs(50, seed=4) == phrase_pairs(50, seed=4) != phrase_pairs(50, seed=5)
+
+
+def test_the_words_of_the_sentences_have_vectors():
+    for sentence in two_senses(1000) + references(1000):
+        assert all(word in english_vectors() for word in sentence.text.split()), sentence
+
+
+def test_a_word_with_two_senses_has_each_as_often():
+    found = two_senses(4000)
+    for word, senses in SENSES.items():
+        mine = [s.sense for s in found if s.text.split()[s.place] == word]
+        assert set(mine) == set(senses)
+        assert 0.4 < mine.count(mine[0]) / len(mine) < 0.6
+        assert {s.text.split()[s.place] for s in two_senses(20, word=word)} == {word}
+    assert two_senses(50, seed=4) == two_senses(50, seed=4) != two_senses(50, seed=5)
+
+
+def test_it_stands_for_one_noun_or_the_other():
+    found = references(2000)
+    for text, place, noun in found:
+        words = text.split()
+        assert words[place] == "it"
+        assert words[noun - 1] == "the"
+    first = sum(noun == 1 for _, _, noun in found)
+    assert 0.45 < first / len(found) < 0.55
+    for start in {text[: text.index(" it was")] for text, _, _ in found}:
+        nouns = {noun for text, _, noun in found if text.startswith(start)}
+        assert len(nouns) == 2, start
+    assert references(50, seed=4) == references(50, seed=4) != references(50, seed=5)

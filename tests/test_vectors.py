@@ -8,10 +8,12 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import nn
 from torch.testing import assert_close
 
-from attnbook import ShapeError, WordVectors, read_vectors
+from attnbook import ShapeError, SkipGram, WordVectors, learn_vectors, read_vectors, skip_gram_pairs
 from attnbook.data import FOLDER, english_vectors, word_vectors
+from attnbook.data.grammar import FAMILIES, analogies, sentences
 
 # a square of two steps, royal and female, and something else
 WORDS = ["man", "woman", "king", "queen", "pear"]
@@ -162,3 +164,82 @@ def test_one_vector_a_word():
         WordVectors(["a", "b"], torch.zeros(3, 4))
     with pytest.raises(ValueError, match="'a' is there more than once"):
         WordVectors(["a", "b", "a"], torch.zeros(3, 4))
+
+
+@given(
+    lengths=st.lists(st.integers(0, 6), min_size=1, max_size=5), window=st.integers(1, 7), pad=st.sampled_from([0, 9])
+)
+def test_pairs_of_words_that_met(lengths, window, pad):
+    L = max(lengths)
+    ids = torch.tensor([[1 + (3 * row + i) % 8 if i < n else pad for i in range(L)] for row, n in enumerate(lengths)])
+    want = [
+        [row[i].item(), row[j].item()]
+        for row, n in zip(ids.view(len(lengths), L), lengths, strict=True)
+        for i in range(n)
+        for j in range(n)
+        if 0 < abs(i - j) <= window
+    ]
+    got = skip_gram_pairs(ids.view(len(lengths), L), window, pad=pad)
+    assert got.shape == (len(want), 2)
+    assert sorted(got.tolist()) == sorted(want)
+
+
+def test_skip_gram_scores_are_dot_products():
+    model = SkipGram(N=7, D=3)
+    assert not model(torch.tensor([1]), torch.tensor([[2]])).any()  # at first no word fits another
+    nn.init.normal_(model.contexts.weight)
+    words, contexts = torch.tensor([4, 1]), torch.tensor([[0, 4, 6], [2, 2, 5]])
+    got = model(words, contexts)
+    for row, word in enumerate(words):
+        for place, context in enumerate(contexts[row]):
+            assert_close(got[row, place], model.words.weight[word] @ model.contexts.weight[context])
+
+
+def test_negative_sampling_as_in_its_formula(monkeypatch):
+    """What learn_vectors hands to fit: pairs that met, negatives by count^0.75, and the loss."""
+    given_to_fit = {}
+
+    def fit(model, loss, draw, steps, **options):
+        given_to_fit.update(model=model, loss=loss, draw=draw, steps=steps, options=options)
+
+    monkeypatch.setattr("attnbook.vectors.fit", fit)
+    texts = ["a b"] * 16 + ["c d"] * 81
+    vectors = learn_vectors(texts, D=3, negatives=4, steps=7, batch=5000, lr=0.1, seed=5)
+    assert (given_to_fit["steps"], given_to_fit["options"]) == (7, {"lr": 0.1, "seed": 5})
+    assert vectors.words == ("a", "b", "c", "d")
+    model = given_to_fit["model"]
+    assert_close(vectors.vectors, model.words.weight[3:].detach())
+    assert vectors.vectors.std() > 0.1
+    words, contexts = given_to_fit["draw"](torch.Generator().manual_seed(1))
+    assert words.shape == (5000,)
+    assert contexts.shape == (5000, 5)
+    partner = {3: 4, 4: 3, 5: 6, 6: 5}
+    assert contexts[:, 0].tolist() == [partner[word] for word in words.tolist()]
+    assert abs((words <= 4).float().mean() - 16 / 97) < 0.02
+    assert abs((contexts[:, 1:] <= 4).float().mean() - 8 / 35) < 0.02  # 16 ** 0.75 = 8, 81 ** 0.75 = 27
+    nn.init.normal_(model.contexts.weight)
+    scores = model(words, contexts)
+    want = -(scores[:, 0].sigmoid().log() + (-scores[:, 1:]).sigmoid().log().sum(1)).mean()
+    assert_close(given_to_fit["loss"](model, (words, contexts)), want)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_grammar_teaches_every_analogy(seed):
+    vectors = learn_vectors(sentences(seed=seed), seed=seed)
+    for family in FAMILIES:
+        for a, b, c, d in analogies(family):
+            assert vectors.analogy(a, b, c, 1)[0][0] == d, (a, b, c)
+
+
+def test_vectors_are_learned_again_by_the_same_seed():
+    texts = ["red wine", "red apple", "old house"]
+    first, second, other = (learn_vectors(texts, D=4, steps=5, batch=8, seed=seed).vectors for seed in (1, 1, 2))
+    assert torch.equal(first, second)
+    assert not torch.equal(first, other)
+
+
+def test_nothing_to_learn_from_is_refused():
+    with pytest.raises(ValueError, match="no two words met"):
+        learn_vectors(["one", "word", "each"])
+    with pytest.raises(ValueError, match="window must be at least 1, got 0"):
+        skip_gram_pairs(torch.ones(1, 3), 0)

@@ -1,4 +1,4 @@
-"""Word vectors: which words are near, which differ by the same step; stored, loaded, read from other people's files."""
+"""Word vectors: which words are near, which differ by the same step; learned, stored, read from files."""
 
 import gzip
 import hashlib
@@ -11,9 +11,12 @@ from zipfile import BadZipFile
 import numpy as np
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
+from attnbook.device import seed_everything
 from attnbook.errors import ShapeError
+from attnbook.text import STOP, Vocabulary
+from attnbook.training import fit
 
 
 class WordVectors:
@@ -89,6 +92,80 @@ class WordVectors:
             near = " or ".join(map(repr, get_close_matches(word.lower(), self.words, 3)))
             raise KeyError(f"no vector for {word!r}" + (f"; try {near}" if near else ""))
         return self.index[word]
+
+
+class SkipGram(nn.Module):
+    """How well words fit together: word · context, from a vector for every word and another for it as context.
+
+    >>> SkipGram(N=20, D=8)(torch.tensor([3, 5]), torch.tensor([[4, 6, 7], [0, 1, 2]])).shape
+    torch.Size([2, 3])
+    """
+
+    def __init__(self, N: int, D: int):
+        super().__init__()
+        self.words, self.contexts = nn.Embedding(N, D), nn.Embedding(N, D)
+        nn.init.normal_(self.words.weight, std=1 / D)
+        nn.init.zeros_(self.contexts.weight)
+
+    def forward(self, words: Tensor, contexts: Tensor) -> Tensor:
+        """The scores (B, C) of C contexts for each of B words."""
+        return (self.words(words)[:, None] * self.contexts(contexts)).sum(-1)
+
+
+def skip_gram_pairs(ids: Tensor, window: int, *, pad: int = 0) -> Tensor:
+    """Every token of sentences (B, L) with every other one at most `window` away: pairs (word, context) in rows.
+
+    >>> skip_gram_pairs(torch.tensor([[5, 6, 7], [8, 9, 0]]), window=1).tolist()
+    [[5, 6], [6, 7], [8, 9], [6, 5], [7, 6], [9, 8]]
+    """
+    if window < 1:
+        raise ValueError(f"window must be at least 1, got {window}.")
+    apart = [torch.stack([ids[:, :-n], ids[:, n:]], -1) for n in range(1, window + 1)]
+    ahead = torch.cat([pairs[(pairs != pad).all(-1)] for pairs in apart])
+    return torch.cat([ahead, ahead.flip(1)])
+
+
+def learn_vectors(
+    sentences: Iterable[str],
+    D: int = 32,
+    *,
+    window: int = 5,
+    negatives: int = 5,
+    steps: int = 400,
+    batch: int = 2048,
+    lr: float = 0.04,
+    seed: int = 0,
+) -> WordVectors:
+    """Skip-gram with negative sampling: a word should fit what it was met with, and not what was drawn at random.
+
+    -log σ(word · context) - Σ log σ(-word · negative), where a word is drawn as negative in proportion to its
+    count^0.75. Words are what is between spaces; two within `window` of each other in a sentence have met.
+
+    >>> tiny = learn_vectors(["red wine", "red apple", "old house", "old street"], D=4, steps=100, batch=32, lr=0.1)
+    >>> tiny.neighbours("wine", 1)[0][0]
+    'apple'
+    """
+    sentences = list(sentences)
+    vocabulary = Vocabulary(sentences, words=True)
+    pairs = skip_gram_pairs(vocabulary.encode(sentences, stop=False), window)
+    if not len(pairs):
+        raise ValueError("no two words met: sentences are strings, with a space between words.")
+    counts = pairs[:, 1].bincount(minlength=len(vocabulary)).float()
+
+    def draw(generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        met = pairs[torch.randint(len(pairs), (batch,), generator=generator)]
+        drawn = torch.multinomial(counts**0.75, batch * negatives, replacement=True, generator=generator)
+        return met[:, 0], torch.cat([met[:, 1:], drawn.view(batch, negatives)], 1)
+
+    def loss(model: SkipGram, given: tuple[Tensor, Tensor]) -> Tensor:
+        scores = model(*given)
+        return -(F.logsigmoid(scores[:, 0]) + F.logsigmoid(-scores[:, 1:]).sum(1)).mean()
+
+    seed_everything(seed)
+    model = SkipGram(len(vocabulary), D)
+    fit(model, loss, draw, steps, lr=lr, seed=seed)
+    known = range(STOP + 1, len(vocabulary))
+    return WordVectors(vocabulary.tokens[STOP + 1 :], model.words.weight.detach()[known])
 
 
 def read_vectors(path: str | Path, *, limit: int | None = None, sha256: str | None = None) -> WordVectors:
