@@ -3,11 +3,12 @@
 from datetime import date
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from attnbook.data import english_vectors
-from attnbook.data.dates import FIRST, FORMATS, LAST, date_pairs, is_held_out, write
+from attnbook.data.dates import FIRST, FORMATS, LAST, date_pairs, is_held_out, share_on_spans, write
 from attnbook.data.grammar import FAMILIES, analogies, sentences
 from attnbook.data.phrases import ADJECTIVES, NOUNS, VERBS, VERBS_ALONE, NounPhrase, Phrase, phrase_pairs
 from attnbook.data.sentences import SENSES, references, two_senses
@@ -63,6 +64,21 @@ def test_dates_are_drawn_by_seed_and_all_formats_appear():
     assert min(lengths) == 6  # 1/1/50
     assert max(lengths) == len("Wednesday, 30 September 2020")
     assert max(p.spans["year"].stop for p in date_pairs(99)) > 0
+
+
+def test_share_of_attention_on_the_span():
+    pairs = date_pairs(4, seed=2)
+    longest = max(len(pair.source) for pair in pairs)
+    weights = torch.zeros(4, 11, longest + 1)
+    for row, pair in enumerate(pairs):  # all year letters look at the year, half of the month's at the month
+        weights[row, 0:4, pair.spans["year"].start] = 1
+        weights[row, 5, pair.spans["month"].stop - 1] = 1
+        weights[row, 6, pair.spans["day"].start] = 1
+        weights[row, 4, pair.spans["day"].start] = weights[row, 7, pair.spans["day"].start] = 1  # hyphens
+    assert share_on_spans(weights, pairs) == {"year": 1, "month": 0.5, "day": 0}
+    even = share_on_spans(torch.full((4, 11, longest), 1 / 20), pairs)
+    want = sum(pair.spans["month"].stop - pair.spans["month"].start for pair in pairs) / 4 / 20
+    assert abs(even["month"] - want) < 1e-6
 
 
 def test_the_grammar_is_drawn_by_seed_and_as_long_as_asked():

@@ -34,6 +34,7 @@ _PUBLIC = {
     "text": ["Vocabulary"],
     "vectors": ["SkipGram", "WordVectors", "learn_vectors", "read_vectors", "skip_gram_pairs"],
     "training": ["History", "fit"],
+    "complexity": ["Convolution", "Cost", "Recurrence", "SelfAttention"],
     "capture": ["capture_attention"],
     "device": ["pick_device", "seed_everything"],
     "errors": ["ShapeError"],

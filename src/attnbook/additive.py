@@ -49,8 +49,12 @@ class AdditiveAttention(AttentionLayer):
             check_fits(name, x, layer, name)
         check_mask(mask, queries, (*queries.shape[:-1], keys.shape[-2]))
         q, k = self.query(only_seeing(queries, mask)), self.key(only_seen(keys, mask))
+        return self.blend(q, k, only_seen(values, mask), mask)
+
+    def blend(self, q: Tensor, k: Tensor, values: Tensor, mask: Tensor | None = None) -> Tensor:
+        """The same from W_q q and W_k k, for keys that are asked again and again."""
         weights = masked_softmax(fast_additive_scores(q, k, self.score.weight[0]), mask)
-        return self._applied(weights) @ only_seen(values, mask)
+        return self._applied(weights) @ values
 
 
 def fast_additive_scores(q: Tensor, k: Tensor, w: Tensor) -> Tensor:

@@ -18,11 +18,13 @@ class Reading:
 
     hidden: Tensor
     memory: Tensor
+    keys: Tensor
     memory_mask: Tensor
 
     def select(self, rows: Tensor) -> None:
         """Keep these rows of the batch, in this order."""
-        self.hidden, self.memory, self.memory_mask = (x[rows] for x in (self.hidden, self.memory, self.memory_mask))
+        for name, x in vars(self).items():
+            setattr(self, name, x[rows])
 
 
 class Seq2Seq(nn.Module):
@@ -69,17 +71,18 @@ class Seq2Seq(nn.Module):
         packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
         memory, (_, backwards) = self.encoder(packed)
         memory, _ = pad_packed_sequence(memory, batch_first=True, total_length=source.shape[1])
-        return Reading(self.first(backwards).tanh(), memory, padding(source, pad=self.pad))
+        return Reading(self.first(backwards).tanh(), memory, self.attention.key(memory), padding(source, pad=self.pad))
 
     def step(self, target: Tensor, state: Reading) -> Tensor:
         """The scores after each of some more tokens."""
         check_ids(target, self.target.num_embeddings)
-        scores = []
+        found = []
         for token in self.dropout(self.target(target)).unbind(1):
-            context = self.attention(state.hidden[:, None], state.memory, state.memory, state.memory_mask)[:, 0]
+            query = self.attention.query(state.hidden)[:, None]
+            context = self.attention.blend(query, state.keys, state.memory, state.memory_mask)[:, 0]
             state.hidden = self.decoder(torch.cat([token, context], -1), state.hidden)
-            scores.append(self.output(torch.cat([state.hidden, context], -1)))
-        return torch.stack(scores, 1)
+            found.append(torch.cat([state.hidden, context], -1))
+        return self.output(torch.stack(found, 1))
 
     @torch.no_grad()
     def alignment(self, source: Tensor, target: Tensor) -> Tensor:

@@ -8,9 +8,12 @@ Sep 26 2041 2041-09-26
 """
 
 import random
+from collections.abc import Sequence
 from datetime import date
 from string import Formatter
 from typing import NamedTuple
+
+from torch import Tensor
 
 FORMATS = [
     "{day} {month} {year}",
@@ -74,3 +77,15 @@ def write(day: date, form: str) -> DatePair:
             spans[part] = slice(len(source), len(source) + len(text))
         source += text
     return DatePair(source, day.isoformat(), spans)
+
+
+def share_on_spans(weights: Tensor, pairs: Sequence[DatePair]) -> dict[str, float]:
+    """Of the weights (B, L, M) with which the letters of a target were written: how much lay where the source tells
+    the year while the year was written, and so on. `weights` may have a row and columns for what is not a letter.
+    """
+    written = {"year": slice(0, 4), "month": slice(5, 7), "day": slice(8, 10)}
+    return {
+        part: sum(weights[row, letters, pair.spans[part]].sum(-1).mean().item() for row, pair in enumerate(pairs))
+        / len(pairs)
+        for part, letters in written.items()
+    }

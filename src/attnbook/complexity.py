@@ -1,0 +1,152 @@
+"""What it costs that n tokens of width d learn of each other: by formula, and counted in real modules.
+
+>>> for kind in (Convolution(kernel=3), Recurrence(), SelfAttention()):
+...     assert kind.cost(n=12, d=8) == count(kind, n=12, d=8)
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from itertools import count as naturals
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.autograd.graph import saved_tensors_hooks
+from torch.utils.flop_counter import FlopCounterMode
+
+from attnbook.capture import capture_attention
+from attnbook.multihead import MultiHeadAttention
+
+
+class Cost(NamedTuple):
+    """Of one layer; only the path may need more.
+
+    operations  in floating point: a product and the addition it goes into are two
+    memory      numbers that the forward pass keeps for the backward pass, parameters apart
+    steps       products that wait for one another, however much a machine does at once
+    path        how often what the first token says is passed on until the last one has it
+    """
+
+    operations: int
+    memory: int
+    steps: int
+    path: int
+
+
+class Kind:
+    """A kind of layer: its cost by formula, and all it takes to count."""
+
+    def cost(self, n: int, d: int) -> Cost:
+        raise NotImplementedError
+
+    def layer(self, d: int, number: int = 0) -> nn.Module:
+        """The layers of a stack are numbered from 0."""
+        raise NotImplementedError
+
+    def run(self, layer: nn.Module, x: Tensor) -> Tensor:
+        """Tokens (B, n, d) to tokens (B, n, d)."""
+        return layer(x)
+
+    def pass_on(self, layer: nn.Module, x: Tensor, known: Tensor) -> Tensor:
+        """What each token knows after a look around, if this is what each knew before."""
+        return self.run(layer, known)
+
+
+@dataclass(frozen=True)
+class Convolution(Kind):
+    """Each token looks at itself and the kernel - 1 before it; dilated, each layer of a stack skips k times as many."""
+
+    kernel: int = 3
+    dilated: bool = False
+
+    def __post_init__(self):
+        if self.kernel < 2:
+            raise ValueError(f"kernel must be at least 2, or no token sees another; got {self.kernel}.")
+
+    def cost(self, n: int, d: int) -> Cost:
+        k = self.kernel
+        reached = (k**layers - 1 if self.dilated else layers * (k - 1) for layers in naturals(1))
+        path = next(layers for layers, reach in enumerate(reached, 1) if reach >= n - 1)
+        return Cost(operations=2 * k * n * d**2, memory=(n + k - 1) * d, steps=1, path=path)
+
+    def layer(self, d: int, number: int = 0) -> nn.Module:
+        return nn.Conv1d(d, d, self.kernel, dilation=self.kernel**number if self.dilated else 1)
+
+    def run(self, layer: nn.Module, x: Tensor) -> Tensor:
+        return layer(F.pad(x.mT, (layer.dilation[0] * (self.kernel - 1), 0))).mT
+
+
+@dataclass(frozen=True)
+class Recurrence(Kind):
+    """Each token looks at the one before, which must have looked itself."""
+
+    def cost(self, n: int, d: int) -> Cost:
+        return Cost(operations=4 * n * d**2, memory=(2 * n + 1) * d, steps=n, path=max(1, n - 1))
+
+    def layer(self, d: int, number: int = 0) -> nn.Module:
+        return nn.RNN(d, d, batch_first=True)
+
+    def run(self, layer: nn.Module, x: Tensor) -> Tensor:
+        return layer(x)[0]
+
+    def pass_on(self, layer: nn.Module, x: Tensor, known: Tensor) -> Tensor:
+        """All tokens at once: a batch of sequences of one, each from the state of the token before."""
+        before = F.pad(known[:, :-1], (0, 0, 1, 0))
+        return layer(x.mT.permute(2, 0, 1), before)[1]
+
+
+@dataclass(frozen=True)
+class SelfAttention(Kind):
+    """Each token looks at all. Counted where the weights are computed, not where a fused kernel hides them."""
+
+    heads: int = 1
+
+    def cost(self, n: int, d: int) -> Cost:
+        projections, scores_and_blends = 8 * n * d**2, 4 * n**2 * d
+        return Cost(projections + scores_and_blends, memory=5 * n * d + self.heads * n**2, steps=4, path=1)
+
+    def layer(self, d: int, number: int = 0) -> nn.Module:
+        return MultiHeadAttention(d, self.heads)
+
+    def run(self, layer: nn.Module, x: Tensor) -> Tensor:
+        with capture_attention(layer):
+            return layer(x)
+
+
+@torch.enable_grad()
+def count(kind: Kind, n: int, d: int) -> Cost:
+    """The same cost, not by formula but counted while layers run, on the CPU."""
+    layer, x, kept = kind.layer(d), torch.randn(1, n, d, requires_grad=True), {}
+    parameters = {parameter.untyped_storage().data_ptr() for parameter in layer.parameters()}
+
+    def keep(saved: Tensor) -> Tensor:
+        storage = saved.untyped_storage()
+        if storage.data_ptr() not in parameters:
+            kept[storage.data_ptr()] = saved, storage.nbytes() // saved.element_size()  # and alive: no other moves in
+        return saved
+
+    with FlopCounterMode(display=False) as counter, saved_tensors_hooks(keep, lambda saved: saved):
+        y = kind.run(layer, x)
+    memory = sum(numbers for _, numbers in kept.values())
+    return Cost(counter.get_total_flops(), memory, _longest_chain(y), _path(kind, n, d))
+
+
+def _longest_chain(y: Tensor) -> int:
+    """Of products, in what autograd wrote down."""
+
+    @cache
+    def below(node) -> int:
+        product = any(name in node.name() for name in ("Mm", "mm", "Convolution"))
+        return product + max((below(source) for source, _ in node.next_functions if source), default=0)
+
+    return below(y.grad_fn)
+
+
+def _path(kind: Kind, n: int, d: int) -> int:
+    """Looks around until the last token has a gradient with respect to the first."""
+    x = known = torch.randn(1, n, d, dtype=torch.float64, requires_grad=True)
+    for number in naturals():
+        known = kind.pass_on(kind.layer(d, number).double(), x, known)
+        if torch.autograd.grad(known[:, -1].sum(), x, retain_graph=True)[0][:, 0].any():
+            return number + 1
