@@ -50,10 +50,11 @@ EXPLAINED = {
 }
 
 LAYERS = ["masks", "softmax", "dot_product", "additive", "additive_tiled", "multihead", "positions", "inputs"]
-MODELS = ["transformer", "decoding", "seq2seq", "vectors"]
-MODULES = [*LAYERS, *MODELS]
+MODELS = ["transformer", "decoding", "seq2seq", "vectors", "text", "translation", "training", "complexity"]
+DATA = ["data.dates", "data.grammar", "data.phrases", "data.sentences"]
+MODULES = [*LAYERS, *MODELS, *DATA]
 ROOT = Path(__file__).parents[1]
-SUITES = [ROOT / "tests" / f"test_{name}.py" for name in (*MODULES, "capture", "peers")]
+SUITES = [ROOT / "tests" / f"test_{name}.py" for name in (*LAYERS, *MODELS, "data", "capture", "peers")]
 LEAST_SCORE = 0.95
 TIME_LIMIT = 60  # seconds
 
@@ -193,10 +194,11 @@ def live(mutant: Mutant) -> None:
         spec = importlib.util.spec_from_file_location(f"attnbook.{mutant.module}", code_of(mutant.module))
         sys.modules[spec.name] = module = importlib.util.module_from_spec(spec)
         exec(compile(mutant.source, spec.origin, "exec"), module.__dict__)
-        setattr(import_module("attnbook"), mutant.module, module)
+        package, _, name = spec.name.rpartition(".")
+        setattr(import_module(package), name, module)
         suites = [path for path in SUITES if path.exists()]
         own, *others = map(str, sorted(suites, key=lambda path: not f"test_{mutant.module}".startswith(path.stem)))
-        options = ["-x", "-q", "-p", "no:cacheprovider", "-o", "addopts="]
+        options = ["-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", "-o", "addopts="]
         failed = any(pytest.main([*options, *paths]) for paths in ([own], others))
     finally:
         os._exit(failed)
@@ -229,7 +231,7 @@ def report(verdicts: dict[Mutant, str]) -> float:
 
 
 def code_of(module: str) -> Path:
-    return ROOT / "src" / "attnbook" / f"{module}.py"
+    return ROOT / "src" / "attnbook" / f"{module.replace('.', '/')}.py"
 
 
 def main() -> int:

@@ -94,10 +94,11 @@ def test_a_wider_beam_translates_no_worse():
 @pytest.fixture(scope="module")
 def dates():
     """To train, and held out."""
-    task = Translation(date_pairs(20_000))
+    task = Translation(date_pairs(60_000))
     return task, Translation(date_pairs(1000, held_out=True), vocabulary=task.vocabulary)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kind", [Seq2Seq, Transformer])
 def test_both_models_learn_the_dates_and_look_where_they_should(kind, seed, dates):
@@ -108,8 +109,8 @@ def test_both_models_learn_the_dates_and_look_where_they_should(kind, seed, date
         fit(model, task.loss, task.batch(64), 300, lr=3e-2, seed=seed)
         weights = model.alignment(held_out.source, held_out.target[:, :-1])
     else:
-        model = Transformer(len(task.vocabulary), 32, 4, 128, 1, 0.0, norm="pre", positions="rotary")
-        fit(model, task.loss, task.batch(64), 800, lr=1e-2, seed=seed)
+        model = Transformer(len(task.vocabulary), 32, 4, 128, 1, 0.0, norm="pre")
+        fit(model, task.loss, task.batch(64), 1200, lr=1e-2, seed=seed)
         with torch.no_grad(), capture_attention(model) as maps:
             model(held_out.source, held_out.target[:, :-1])
         weights = maps["decoder.0.cross_attention"].mean(1)
@@ -117,5 +118,4 @@ def test_both_models_learn_the_dates_and_look_where_they_should(kind, seed, date
     real = (held_out.source != PAD).float()
     evenly = share_on_spans((real / real.sum(1, keepdim=True))[:, None].expand_as(weights), held_out.pairs)
     found = share_on_spans(weights, held_out.pairs)
-    print(kind.__name__, seed, held_out.exact(model), found, evenly)
-    assert all(found[part] > 1.5 * evenly[part] for part in found)
+    assert all(found[part] > 2 * evenly[part] for part in found)

@@ -1,4 +1,9 @@
-"""The Transformer: attention and feed-forward networks in blocks, blocks in stacks, stacks that read and write text."""
+"""The Transformer: attention and feed-forward networks in blocks, blocks in stacks, stacks that read and write text.
+
+`TextEncoder`, `LanguageModel` and `Transformer` take the same options: `norm` and `activation` of their blocks, and
+`positions`, which are "sinusoidal" or "learned" (of the first 1,024) and added to the embeddings, "rotary" or "alibi"
+and told to self-attention, or "none".
+"""
 
 from collections.abc import Callable
 
