@@ -46,7 +46,7 @@ def decoding(name: str, who: str, B: int) -> Work:
     if name == "Transformer":
         source = torch.randint(1, N, (B, SOURCE))
     if who == "ours":
-        return lambda: greedy(model, prompt, source, stop=N, length=TOKENS)
+        return lambda: greedy(model, prompt, source, stop=None, length=TOKENS)
     if who == PEER:
         scores = with_their_blocks(model)
     elif name == "LanguageModel":

@@ -56,7 +56,7 @@ MODULES = [*LAYERS, *MODELS, *DATA]
 ROOT = Path(__file__).parents[1]
 SUITES = [ROOT / "tests" / f"test_{name}.py" for name in (*LAYERS, *MODELS, "data", "capture", "peers")]
 LEAST_SCORE = 0.95
-TIME_LIMIT = 60  # seconds
+TIME_LIMIT = 240  # seconds
 
 FIRST = (ast.Lt, ast.Gt, ast.Eq, ast.Is, ast.In, ast.Add, ast.Mult, ast.BitAnd, ast.And)
 SECOND = (ast.LtE, ast.GtE, ast.NotEq, ast.IsNot, ast.NotIn, ast.Sub, ast.Div, ast.BitOr, ast.Or)

@@ -84,3 +84,13 @@ def test_what_is_counted_is_what_happens():
 def test_a_kernel_that_sees_no_other_token_is_refused(kernel):
     with pytest.raises(ValueError, match=f"kernel must be at least 2.*got {kernel}"):
         Convolution(kernel)
+
+
+def test_a_long_way_is_counted_to_its_end():
+    assert count(Recurrence(), 700, 1).path == 699
+
+
+@pytest.mark.parametrize(("n", "d"), [(0, 4), (4, 0)])
+def test_nothing_costs_nothing_worth_counting(n, d):
+    with pytest.raises(ValueError, match=f"both must be at least 1, got {n} and {d}"):
+        count(SelfAttention(), n, d)

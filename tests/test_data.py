@@ -76,6 +76,8 @@ def test_share_of_attention_on_the_span():
         weights[row, 6, pair.spans["day"].start] = 1
         weights[row, 4, pair.spans["day"].start] = weights[row, 7, pair.spans["day"].start] = 1  # hyphens
     assert share_on_spans(weights, pairs) == {"year": 1, "month": 0.5, "day": 0}
+    with pytest.raises(ValueError, match="shorter"):
+        share_on_spans(weights, pairs[:3])
     even = share_on_spans(torch.full((4, 11, longest), 1 / 20), pairs)
     want = sum(pair.spans["month"].stop - pair.spans["month"].start for pair in pairs) / 4 / 20
     assert abs(even["month"] - want) < 1e-6
@@ -135,11 +137,11 @@ def adjective(english):
         ("a", "horse", True, [None, "black"], "some black horses", "des chevaux noirs"),
         ("this", "child", False, [], "this child", "cet enfant"),
         ("this", "child", False, ["beautiful"], "this beautiful child", "ce bel enfant"),
-        ("this", "school", False, [], "this school", "cette école"),
+        ("this", "church", False, [], "this church", "cette église"),
         ("this", "mouse", True, [None, "white"], "these white mice", "ces souris blanches"),
         ("my", "sister", False, [], "my sister", "ma sœur"),
-        ("my", "school", False, [], "my school", "mon école"),
-        ("my", "school", False, ["new"], "my new school", "ma nouvelle école"),
+        ("my", "church", False, [], "my church", "mon église"),
+        ("my", "church", False, ["new"], "my new church", "ma nouvelle église"),
         ("my", "child", True, [], "my children", "mes enfants"),
     ],
 )
@@ -225,6 +227,8 @@ def test_a_word_with_two_senses_has_each_as_often():
         assert set(mine) == set(senses)
         assert 0.4 < mine.count(mine[0]) / len(mine) < 0.6
         assert {s.text.split()[s.place] for s in two_senses(20, word=word)} == {word}
+    with pytest.raises(ValueError, match="no sentences about 'crane'; there are some about bank, bat, spring"):
+        two_senses(1, word="crane")
     assert two_senses(50, seed=4) == two_senses(50, seed=4) != two_senses(50, seed=5)
 
 

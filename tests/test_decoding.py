@@ -126,6 +126,10 @@ def test_dropout_is_off_and_comes_back():
     with pytest.raises(ValueError, match="ids must lie"):
         greedy(model, torch.tensor([[N]]), stop=STOP, length=20)
     assert model.training
+    model.decoder.eval()  # frozen, as a part may be
+    greedy(model, prompt, stop=STOP, length=4)
+    assert model.training
+    assert not any(part.training for part in model.decoder.modules())
     greedy(model.eval(), prompt, stop=STOP, length=4)
     assert not model.training
 
@@ -142,10 +146,19 @@ def test_nothing_is_tracked_and_nothing_given_is_changed():
     ("prompt", "options", "words"),
     [
         ([[3]], {"width": 0}, "width must be at least 1, got 0"),
-        ([[3, 4, 5]], {"length": 2}, r"prompt must be token ids \(B, L\) with L from 1 to length = 2, got \(1, 3\)"),
+        (
+            [[3, 4, 5]],
+            {"length": 2},
+            r"ids \(B, L\) with B ≥ 1, L from 1 to length = 2, got \(1, 3\)",
+        ),
         ([3], {}, r"prompt must be token ids \(B, L\) .* got \(1,\)"),
         ([[0, 3]], {}, r"every prompt needs a first token, and padding \(0\) only on its right; got \[\[0, 3\]\]"),
         ([[3, 0, 3]], {}, "padding .* only on its right"),
+        ([[3]], {"stop": 0}, "stop and pad must be two tokens, got 0 for both"),
+        ([[3]], {"stop": N}, f"stop and pad must be tokens from 0 to {N - 1}, got {N} and 0"),
+        ([[3]], {"pad": N}, "stop and pad must be tokens"),
+        ([[3]], {"pad": -1}, "stop and pad must be tokens"),
+        ([[3], [4]], {"source": SOURCES}, "each prompt has its source, but there are 2 and 3"),
     ],
 )
 def test_errors_teach(prompt, options, words):
@@ -153,3 +166,9 @@ def test_errors_teach(prompt, options, words):
         beam(writer(), torch.tensor(prompt), **{"stop": STOP, "length": 9, "width": 2} | options)
     with pytest.raises(ValueError, match="got a list"):
         greedy(writer(), prompt, stop=STOP, length=9)
+
+
+def test_without_a_stop_it_writes_on():
+    ids = greedy(writer(), torch.tensor([[3], [4]]), stop=None, length=30)
+    assert ids.shape == (2, 30)
+    assert (ids != 0).all()

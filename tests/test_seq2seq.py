@@ -126,3 +126,31 @@ def test_dropout_is_on_what_is_read_and_what_is_written():
 
 def test_embeddings_are_16_wide_unless_told_otherwise():
     assert Seq2Seq(N).source.weight.shape == Seq2Seq(N).target.weight.shape == (N, 16)
+
+
+def test_compiled_it_computes_the_same():
+    model, target = make().float(), torch.randint(N, (B, L))
+    compiled = torch.compile(model, backend="aot_eager")
+    assert_close(compiled(SOURCE, target), model(SOURCE, target), rtol=1e-4, atol=1e-5)
+
+
+def test_alignment_is_without_dropout_and_leaves_training_as_it_was():
+    model, target = make(dropout=0.5), torch.randint(N, (B, L))
+    assert_close(model.alignment(SOURCE, target), model.alignment(SOURCE, target), rtol=0, atol=0)
+    assert model.training
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "words"),
+    [
+        ([[0, 5, 6]], [[1]], r"source must have its padding \(0\) on the right, got \[\[0, 5, 6\]\]"),
+        ([5, 6], [[1]], r"source must have shape \(B, M\)"),
+        ([[]], [[1]], r"source must have shape \(B, M\)"),
+        ([[5, 6]], [[1], [2]], r"target must have shape \(B, L\) = \(1, L\), got \(2, 1\)"),
+        ([[5, 6]], [[]], r"target must have shape \(B, L\)"),
+        ([[5, 6]], [1, 2], r"target must have shape \(B, L\)"),
+    ],
+)
+def test_batches_that_do_not_fit_are_refused(source, target, words):
+    with pytest.raises(ValueError, match=words):
+        make()(torch.tensor(source, dtype=torch.int64), torch.tensor(target, dtype=torch.int64))

@@ -28,7 +28,26 @@ def test_words_and_letters():
     assert Vocabulary(["ba"]).encode([]).shape == (0, 0)
 
 
-@pytest.mark.parametrize("text", ["dux", "<pad>"])
+@pytest.mark.parametrize("text", ["dux", "<pad>", "<stop>"])
 def test_what_is_unknown_is_named(text):
     with pytest.raises(KeyError, match=rf"'{text}' is not in this vocabulary of 1"):
         Vocabulary(["a"], words=True).encode([text])
+
+
+def test_one_text_is_not_taken_for_several_letters():
+    for made in (lambda: Vocabulary("bee"), lambda: Vocabulary(["bee"]).encode("bee")):
+        with pytest.raises(ValueError, match=r"texts are several strings; for a single one, try \['bee'\]"):
+            made()
+
+
+@pytest.mark.parametrize(
+    ("ids", "words"),
+    [
+        ([[3, -1]], "between 0 and 4, got -1 to 3"),
+        ([[99]], "between 0 and 4"),
+        ([3], r"Try ids\[None\]"),
+    ],
+)
+def test_ids_that_are_no_texts_are_refused(ids, words):
+    with pytest.raises(ValueError, match=words):
+        Vocabulary(["be"]).decode(torch.tensor(ids))

@@ -14,6 +14,7 @@ from attnbook import (
     EncoderBlock,
     FeedForward,
     LanguageModel,
+    Rotary,
     TextEncoder,
     Transformer,
     blocked,
@@ -312,3 +313,20 @@ def test_learned_positions_reach_far_enough():
 
 def test_one_layer_is_enough():
     assert len(TextEncoder(N, **SMALL | {"layers": 1}).encoder) == 1
+
+
+def test_both_attentions_of_a_decoder_block_take_the_options():
+    block = DecoderBlock(D=10, heads=4, hidden=8, d_k=4, d_v=3, kv_heads=2, rotary=Rotary(4))
+    for layer in (block.self_attention, block.cross_attention):
+        assert layer.key.weight.shape == (2 * 4, 10)
+        assert layer.value.weight.shape == (2 * 3, 10)
+        assert layer.query.bias is not None
+    assert block.cross_attention.rotary is None
+    assert block.self_attention.rotary is not None
+    assert DecoderBlock(8, 2, 8, bias=False).cross_attention.query.bias is None
+
+
+@pytest.mark.parametrize("positions", ["rotary", "alibi", "sinusoidal"])
+def test_no_heads_are_refused_by_name(positions):
+    with pytest.raises(ValueError, match="heads"):
+        Transformer(20, 8, heads=0, hidden=8, positions=positions)

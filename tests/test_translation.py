@@ -91,6 +91,13 @@ def test_a_wider_beam_translates_no_worse():
     assert task.translate(model) == task.translate(model, width=3) == [target for _, target in PAIRS]
 
 
+def test_spaces_between_words_do_not_count_and_nothing_is_not_enough():
+    task = Translation([("a", " b  a "), ("b", "a\n")], words=True)
+    assert task.exact(Known(task.target[:, 1:], 5)) == 1
+    with pytest.raises(ValueError, match="there is nothing to learn from"):
+        Translation([])
+
+
 @pytest.fixture(scope="module")
 def dates():
     """To train, and held out."""

@@ -243,3 +243,38 @@ def test_nothing_to_learn_from_is_refused():
         learn_vectors(["one", "word", "each"])
     with pytest.raises(ValueError, match="window must be at least 1, got 0"):
         skip_gram_pairs(torch.ones(1, 3), 0)
+
+
+def test_saved_under_the_name_given_and_in_single_precision(tmp_path):
+    for kind in (torch.bfloat16, torch.float64):
+        WordVectors(WORDS, SQUARE.to(kind)).save(tmp_path / "pets")
+        found = WordVectors.load(tmp_path / "pets")
+        assert found.vectors.dtype == torch.float32
+        assert_close(found.vectors, SQUARE)
+
+
+def test_files_of_something_else_say_so(tmp_path):
+    (tmp_path / "empty.npz").write_bytes(b"")
+    np.save(tmp_path / "array.npy", np.ones(3))
+    for name in ("empty.npz", "array.npy"):
+        with pytest.raises(ValueError, match=f"{name} does not hold word vectors"):
+            WordVectors.load(tmp_path / name)
+
+
+def test_a_word_may_hold_spaces_as_in_the_largest_glove(tmp_path):
+    (tmp_path / "glove.txt").write_text(". 1 2 3\n. . . 4 5 6\nat name@domain.com .5 6e-1 -.7\n")
+    found = read_vectors(tmp_path / "glove.txt")
+    assert found.words == (".", ". . .", "at name@domain.com")
+    assert_close(found["at name@domain.com"], torch.tensor([0.5, 0.6, -0.7]))
+    (tmp_path / "glove.txt").write_text("of 1 2 3\nto 4 5 6 7\n")
+    with pytest.raises(ValueError, match=r"line 2: 4 numbers for 'to', but 3 in the lines before"):
+        read_vectors(tmp_path / "glove.txt")
+
+
+def test_a_word_is_a_copy_and_other_arguments_are_looked_at():
+    vectors = words()
+    vectors["king"].zero_()
+    assert torch.equal(vectors["king"], SQUARE[2])
+    assert vectors.neighbours("king", without="queen") == vectors.neighbours("king", without=["queen"])
+    with pytest.raises(ShapeError, match=r"of must have shape \(D,\) = \(3,\), got \(1, 3\)"):
+        vectors.neighbours(SQUARE[:1])

@@ -1,10 +1,12 @@
 """Where to compute, and how to get the same numbers again."""
 
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 
 def pick_device() -> torch.device:
@@ -22,6 +24,18 @@ def seed_everything(seed: int) -> None:
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002 (the global generator is what other people's code draws from)
     torch.manual_seed(seed)
+
+
+@contextmanager
+def evaluated(model: nn.Module) -> Iterator[None]:
+    """Without dropout, and afterwards each part as it was before."""
+    trained = [part for part in model.modules() if part.training]
+    model.eval()
+    try:
+        yield
+    finally:
+        for part in trained:
+            part.training = True
 
 
 def runs_eagerly() -> bool:

@@ -8,6 +8,8 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from attnbook.additive import AdditiveAttention
 from attnbook.capture import capture_attention
+from attnbook.device import evaluated, surely
+from attnbook.errors import ShapeError
 from attnbook.inputs import check_ids
 from attnbook.masks import padding
 
@@ -66,7 +68,12 @@ class Seq2Seq(nn.Module):
     def start(self, source: Tensor) -> Reading:
         """The source as read. The decoder starts from what the encoder knows back at the first token."""
         check_ids(source, self.source.num_embeddings)
-        lengths = (source != self.pad).sum(1).clamp(min=1).cpu()
+        real = source != self.pad
+        if source.ndim != 2 or 0 in source.shape:
+            raise ShapeError("source", "(B, M)", ("B", "M"), source.shape, "A batch of texts of one token at least.")
+        if surely((real[:, 1:] & ~real[:, :-1]).any()):
+            raise ValueError(f"source must have its padding ({self.pad}) on the right, got {source.tolist()}.")
+        lengths = real.sum(1).clamp(min=1).cpu()
         x = self.dropout(self.source(source))
         packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
         memory, (_, backwards) = self.encoder(packed)
@@ -76,12 +83,16 @@ class Seq2Seq(nn.Module):
     def step(self, target: Tensor, state: Reading) -> Tensor:
         """The scores after each of some more tokens."""
         check_ids(target, self.target.num_embeddings)
-        found = []
+        B = len(state.hidden)
+        if target.ndim != 2 or len(target) != B or target.shape[1] == 0:
+            raise ShapeError("target", "(B, L)", (B, "L"), target.shape, "As many as there are sources.")
+        found, hidden = [], state.hidden
         for token in self.dropout(self.target(target)).unbind(1):
-            query = self.attention.query(state.hidden)[:, None]
+            query = self.attention.query(hidden)[:, None]
             context = self.attention.blend(query, state.keys, state.memory, state.memory_mask)[:, 0]
-            state.hidden = self.decoder(torch.cat([token, context], -1), state.hidden)
-            found.append(torch.cat([state.hidden, context], -1))
+            hidden = self.decoder(torch.cat([token, context], -1), hidden)
+            found.append(torch.cat([hidden, context], -1))
+        state.hidden = hidden
         return self.output(torch.stack(found, 1))
 
     @torch.no_grad()
@@ -90,8 +101,8 @@ class Seq2Seq(nn.Module):
 
         `capture_attention` shows a layer's last call; here each token is a call.
         """
-        state, rows = self.start(source), []
-        with capture_attention(self) as maps:
+        with evaluated(self), capture_attention(self) as maps:
+            state, rows = self.start(source), []
             for token in target.split(1, dim=1):
                 self.step(token, state)
                 rows.append(maps["attention"])

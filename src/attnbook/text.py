@@ -5,6 +5,9 @@ from collections.abc import Iterable, Sequence
 import torch
 from torch import Tensor
 
+from attnbook.errors import ShapeError
+from attnbook.inputs import check_ids
+
 PAD, START, STOP = 0, 1, 2
 
 
@@ -22,6 +25,7 @@ class Vocabulary:
     """
 
     def __init__(self, texts: Iterable[str], *, words: bool = False):
+        _check_several(texts)
         self.words = words
         known = sorted({token for text in texts for token in self._split(text)})
         self.tokens = ("<pad>", "<start>", "<stop>", *known)
@@ -32,12 +36,16 @@ class Vocabulary:
 
     def encode(self, texts: Sequence[str], *, start: bool = False, stop: bool = True) -> Tensor:
         """Ids (B, L), shorter texts with padding on their right."""
+        _check_several(texts)
         rows = [[START] * start + [self._id(token) for token in self._split(text)] + [STOP] * stop for text in texts]
         longest = max(map(len, rows), default=0)
         return torch.tensor([row + [PAD] * (longest - len(row)) for row in rows]).view(len(rows), longest).long()
 
     def decode(self, ids: Tensor) -> list[str]:
-        """The texts, each up to where it stops."""
+        """The texts of ids (B, L), each up to where it stops."""
+        check_ids(ids, len(self))
+        if ids.ndim != 2:
+            raise ShapeError("ids", "(B, L)", ("B", "L"), ids.shape, "A single text? Try ids[None].")
         texts = []
         for row in ids.tolist():
             end = row.index(STOP) if STOP in row else len(row)
@@ -52,3 +60,8 @@ class Vocabulary:
         if token not in self.ids or self.ids[token] <= STOP:
             raise KeyError(f"{token!r} is not in this vocabulary of {len(self) - 3}.")
         return self.ids[token]
+
+
+def _check_several(texts: Iterable[str]) -> None:
+    if isinstance(texts, str):
+        raise ValueError(f"texts are several strings; for a single one, try [{texts[:20]!r}].")

@@ -43,9 +43,10 @@ def fit(
 
     batch(generator)   draws what one step learns from
     loss(model, it)    is made smaller
-    metric(model)      is looked at after every so many steps, in evaluation mode; at `until` training ends
+    metric(model)      is looked at after every so many steps, in evaluation mode: more is better, and once it is at
+                       least `until` training ends
     checkpoint         a file: with every look all is stored there, and a run that was cut off goes on from it, to the
-                       same numbers it would have reached
+                       same numbers it would have reached with the same model, loss and batches
 
     >>> model, x = nn.Linear(1, 1), torch.linspace(-1, 1, 9)[:, None]
     >>> history = fit(model, lambda model, x: (model(x) - 3 * x).square().mean(), lambda generator: x, 300, lr=0.1)
@@ -54,6 +55,8 @@ def fit(
     """
     if steps < 1 or every < 1:
         raise ValueError(f"steps and every must be at least 1, got {steps} and {every}.")
+    if until < math.inf and metric is None:
+        raise ValueError("until is what a metric must reach: give a metric, or leave it out.")
     seed_everything(seed)
     optimizer = torch.optim.Adam(model.parameters(), lr=lr, betas=betas)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _share(step, steps, warm_up))
@@ -62,35 +65,48 @@ def fit(
         "steps": steps,
         "lr": lr,
         "warm_up": warm_up,
-        "betas": betas,
+        "betas": tuple(betas),
         "clip": clip,
         "every": every,
         "seed": seed,
+        "model": str(model),
     }
-    if checkpoint is not None and Path(checkpoint).exists():
-        run.load(Path(checkpoint), settings)
+    path = None if checkpoint is None else Path(checkpoint)
+    if path is not None and path.exists():
+        run.load(path, settings)
+    elif path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        run.save(path, settings)  # a path that can't be written to fails now
     losses, metrics = run.history.losses, run.history.metrics
-    with tqdm(total=steps, initial=len(losses)) as bar:
-        while len(losses) < steps and max(metrics.values(), default=-math.inf) < until:
-            model.train()
-            optimizer.zero_grad()
-            value = loss(model, batch(run.generator))
-            value.backward()
-            nn.utils.clip_grad_norm_(model.parameters(), clip)
-            optimizer.step()
-            schedule.step()
-            losses.append(value.item())
-            bar.update()
-            if len(losses) % every == 0 or len(losses) == steps:
-                if metric is not None:
-                    model.eval()
-                    with torch.no_grad():
-                        metrics[len(losses)] = float(metric(model))
-                    bar.set_postfix(loss=losses[-1], metric=metrics[len(losses)])
-                if checkpoint is not None:
-                    run.save(Path(checkpoint), settings)
-    model.eval()
+    try:
+        with tqdm(total=steps, initial=len(losses)) as bar:
+            while len(losses) < steps and not metrics.get(len(losses), -math.inf) >= until:
+                model.train()
+                optimizer.zero_grad()
+                value = loss(model, batch(run.generator))
+                value.backward()
+                nn.utils.clip_grad_norm_(model.parameters(), clip)
+                optimizer.step()
+                schedule.step()
+                losses.append(_finite("loss", value.item(), len(losses)))
+                bar.update()
+                if len(losses) % every == 0 or len(losses) == steps:
+                    if metric is not None:
+                        model.eval()
+                        with torch.no_grad():
+                            metrics[len(losses)] = _finite("metric", float(metric(model)), len(losses))
+                        bar.set_postfix(loss=losses[-1], metric=metrics[len(losses)])
+                    if path is not None:
+                        run.save(path, settings)
+    finally:
+        model.eval()
     return run.history
+
+
+def _finite(what: str, value: float, step: int) -> float:
+    if not math.isfinite(value):
+        raise ValueError(f"the {what} became {value} in step {step}. Try a smaller lr; is a mask or a log behind it?")
+    return value
 
 
 def _share(step: int, steps: int, warm_up: int) -> float:
@@ -117,7 +133,7 @@ class _Run:
             "generator": self.generator.get_state(),
             "torch": torch.get_rng_state(),
             "cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
-            "numpy": np.random.get_state(),  # noqa: NPY002 (the generator that seed_everything seeds)
+            "numpy": _listed(np.random.get_state()),  # noqa: NPY002 (the generator that seed_everything seeds)
             "python": random.getstate(),
             "history": (self.history.losses, self.history.metrics),
         }
@@ -127,18 +143,26 @@ class _Run:
 
     def load(self, path: Path, settings: dict) -> None:
         try:
-            stored = torch.load(path, weights_only=False)
-            was = stored["settings"]
+            stored = torch.load(path, map_location="cpu", weights_only=True)
+            was = dict.fromkeys(settings) | stored["settings"]
         except Exception as error:
             raise ValueError(f"{path} is not a checkpoint of training: {error}") from error
-        if differ := [f"{name} was {was[name]}, is {now}" for name, now in settings.items() if was[name] != now]:
-            raise ValueError(f"{path} is of another run: {'; '.join(differ)}. Delete it, or name another checkpoint.")
+        changed = {name: now for name, now in settings.items() if was[name] != now}
+        if changed:
+            model = ["the model is another"] * (changed.pop("model", None) is not None)
+            differ = "; ".join(model + [f"{name} was {was[name]}, is {now}" for name, now in changed.items()])
+            raise ValueError(f"{path} is of another run: {differ}. Delete it, or name another checkpoint.")
         for part, state in zip((self.model, self.optimizer, self.schedule), stored["states"], strict=True):
             part.load_state_dict(state)
         self.generator.set_state(stored["generator"])
         torch.set_rng_state(stored["torch"])
         if torch.cuda.is_available():
-            torch.cuda.set_rng_state_all(stored["cuda"])
+            torch.cuda.set_rng_state_all(stored["cuda"][: torch.cuda.device_count()])
         np.random.set_state(stored["numpy"])  # noqa: NPY002
         random.setstate(stored["python"])
         self.history.losses[:], self.history.metrics = stored["history"]
+
+
+def _listed(state: tuple) -> tuple:
+    """NumPy's state without arrays, which a file that is only data can hold."""
+    return tuple(part.tolist() if isinstance(part, np.ndarray) else part for part in state)

@@ -85,9 +85,22 @@ class DecoderBlock(EncoderBlock):
     torch.Size([1, 3, 8])
     """
 
-    def __init__(self, D: int, heads: int, hidden: int, dropout: float = 0.1, *, bias: bool = True, **options):
-        super().__init__(D, heads, hidden, dropout, bias=bias, **options)
-        self.cross_attention = MultiHeadAttention(D, heads, bias=bias, dropout=dropout)
+    def __init__(
+        self,
+        D: int,
+        heads: int,
+        hidden: int,
+        dropout: float = 0.1,
+        *,
+        norm: str = "post",
+        activation: Callable[[], nn.Module] = nn.ReLU,
+        rotary: Rotary | None = None,
+        score_bias: nn.Module | None = None,
+        **attention,
+    ):
+        own = {"rotary": rotary, "score_bias": score_bias}  # distances mean nothing between two texts
+        super().__init__(D, heads, hidden, dropout, norm=norm, activation=activation, **own, **attention)
+        self.cross_attention = MultiHeadAttention(D, heads, **{"bias": True, **attention}, dropout=dropout)
         self.cross_attention_norm = nn.LayerNorm(D)
 
     def forward(
@@ -289,8 +302,8 @@ class Transformer(nn.Module):
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
         """The memory (B, M, D), and the mask (B, 1, M) of what is real in it."""
-        mask = padding(source, pad=self.pad)
-        return self.encoder(self.source(source), mask), mask
+        x, mask = self.source(source), padding(source, pad=self.pad)
+        return self.encoder(x, mask), mask
 
     def start(self, source: Tensor) -> State:
         """To decode step by step: the source as read, and empty caches."""
@@ -314,7 +327,7 @@ def _positions(kind: str, D: int, heads: int) -> tuple[nn.Module | None, dict[st
         case "learned":
             return LearnedPositions(1024, D), {}
         case "rotary":
-            return None, {"rotary": Rotary(D // heads)}
+            return None, {"rotary": Rotary(D // max(1, heads))}
         case "alibi":
             return None, {"score_bias": ALiBi(heads)}
         case "none":

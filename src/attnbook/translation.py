@@ -28,6 +28,8 @@ class Translation:
         self, pairs: Iterable[Sequence], *, words: bool = False, vocabulary: Vocabulary | None = None, device=None
     ):
         self.pairs = list(pairs)
+        if not self.pairs:
+            raise ValueError("there is nothing to learn from: pairs are (source, target), one at least.")
         sources, targets = ([pair[side] for pair in self.pairs] for side in (0, 1))
         self.vocabulary = vocabulary or Vocabulary([*sources, *targets], words=words)
         self.source = self.vocabulary.encode(sources).to(device)
@@ -57,5 +59,5 @@ class Translation:
 
     def exact(self, model: nn.Module) -> float:
         """The share of targets that `translate` gets right to the last letter."""
-        got = self.translate(model)
-        return sum(text == pair[1] for text, pair in zip(got, self.pairs, strict=True)) / len(got)
+        pairs = zip(self.translate(model), self.vocabulary.decode(self.target), strict=True)
+        return sum(got == want for got, want in pairs) / len(self.pairs)

@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from itertools import islice
@@ -17,6 +18,8 @@ from attnbook.device import seed_everything
 from attnbook.errors import ShapeError
 from attnbook.text import STOP, Vocabulary
 from attnbook.training import fit
+
+_NUMBER = re.compile(r"-?\d*\.?\d+(e[-+]?\d+)?")
 
 
 class WordVectors:
@@ -48,7 +51,7 @@ class WordVectors:
     def __getitem__(self, words: str | Sequence[str]) -> Tensor:
         """One word's vector (D,), or several words' (n, D)."""
         if isinstance(words, str):
-            return self.vectors[self._row(words)]
+            return self.vectors[self._row(words)].clone()
         return self.vectors[[self._row(word) for word in words]]
 
     def similarity(self, a: str, b: str) -> float:
@@ -57,8 +60,11 @@ class WordVectors:
 
     def neighbours(self, of: str | Tensor, n: int = 10, *, without: Iterable[str] = ()) -> list[tuple[str, float]]:
         """The n words nearest to a word, which is not its own neighbour, or to a vector; each with its cosine."""
+        without = {without} if isinstance(without, str) else {*without}
         if isinstance(of, str):
-            of, without = self[of], {of, *without}
+            of, without = self[of], without | {of}
+        if of.shape != self.vectors.shape[1:]:
+            raise ShapeError("of", "(D,)", self.vectors.shape[1:], of.shape, "One vector, as wide as the words' are.")
         cosines = F.normalize(self.vectors, dim=-1) @ F.normalize(of, dim=0)
         left_out = {self._row(word) for word in without}
         order = cosines.argsort(descending=True, stable=True).tolist()
@@ -74,8 +80,9 @@ class WordVectors:
         return self.neighbours(unit_b - unit_a + unit_c, n, without=() if with_query else (a, b, c))
 
     def save(self, path: str | Path) -> None:
-        """As a NumPy archive."""
-        np.savez_compressed(path, words=np.array(self.words), vectors=self.vectors.detach().cpu().numpy())
+        """As a NumPy archive, in single precision."""
+        with open(path, "wb") as file:
+            np.savez_compressed(file, words=np.array(self.words), vectors=self.vectors.detach().cpu().float().numpy())
 
     @classmethod
     def load(cls, path: str | Path) -> "WordVectors":
@@ -84,7 +91,7 @@ class WordVectors:
             with np.load(path, allow_pickle=False) as stored:
                 words, vectors = stored["words"].tolist(), torch.from_numpy(stored["vectors"]).float()
                 return cls(words, vectors * float(stored["scale"]) if "scale" in stored else vectors)
-        except (BadZipFile, KeyError, ValueError) as error:
+        except (BadZipFile, EOFError, KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{path} does not hold word vectors: {error}") from None
 
     def _row(self, word: str) -> int:
@@ -194,13 +201,19 @@ def read_vectors(path: str | Path, *, limit: int | None = None, sha256: str | No
 
 
 def _lines(file: Iterable[bytes], name: str) -> Iterator[tuple[int, str, np.ndarray]]:
-    """Line number, word, numbers."""
+    """Line number, word, numbers. Once it is known how wide vectors are, a word may hold spaces, as some of GloVe's."""
+    width = None
     for number, line in enumerate(file, 1):
         try:
-            word, *numbers = line.decode("utf-8").rstrip().split(" ")
-            if number == 1 and len(numbers) == 1 and word.isdecimal():
+            pieces = line.decode("utf-8").rstrip().split(" ")
+            if number == 1 and len(pieces) == 2 and pieces[0].isdecimal():
                 continue  # word2vec's first line
+            cut = 1 if width is None else max(1, len(pieces) - width)
+            if any(_NUMBER.fullmatch(piece) for piece in pieces[1:cut]):
+                cut = 1
+            word, numbers = " ".join(pieces[:cut]), pieces[cut:]
             vector = np.array(numbers, np.float32)
+            width = width or len(vector)
         except ValueError as error:
             raise ValueError(f"{name}, line {number}: {error}. Is this a text file of word vectors?") from None
         if not numbers or not np.isfinite(vector).all():

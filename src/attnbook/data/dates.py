@@ -10,6 +10,7 @@ Sep 26 2041 2041-09-26
 import random
 from collections.abc import Sequence
 from datetime import date
+from statistics import mean
 from string import Formatter
 from typing import NamedTuple
 
@@ -84,8 +85,8 @@ def share_on_spans(weights: Tensor, pairs: Sequence[DatePair]) -> dict[str, floa
     the year while the year was written, and so on. `weights` may have a row and columns for what is not a letter.
     """
     written = {"year": slice(0, 4), "month": slice(5, 7), "day": slice(8, 10)}
+    rows = list(zip(weights, pairs, strict=True))
     return {
-        part: sum(weights[row, letters, pair.spans[part]].sum(-1).mean().item() for row, pair in enumerate(pairs))
-        / len(pairs)
+        part: mean(map_LM[letters, pair.spans[part]].sum(-1).mean().item() for map_LM, pair in rows)
         for part, letters in written.items()
     }

@@ -5,7 +5,7 @@
 every day we wash a plate
 a week ago we visited a museum
 two cows are near the grass
-this frog was here with a pond
+this frog saw the pond yesterday
 
 Words come in pairs, such as king and queen. Both of a pair are met with the same things, a throne or a castle. What
 sets them apart, he or she, is the same for all pairs of a family. No more than that is ever said of a word.
@@ -29,13 +29,13 @@ FAMILIES = {
         "king queen throne castle; prince princess pony tower; man woman car job; boy girl toy kite; "
         "father mother family house; uncle aunt farm cousin; actor actress stage film; waiter waitress tray menu; "
         "monk nun prayer candle",
-        ["the {word} said he likes his {thing}", "he is a {word} and has a {thing}"],
-        ["the {word} said she likes her {thing}", "she is a {word} and has a {thing}"],
+        ["the {word} said he likes his {thing}", "the {word} has a {thing} and he smiles"],
+        ["the {word} said she likes her {thing}", "the {word} has a {thing} and she smiles"],
     ),
     "capitals": Family(
-        "france paris french cheese; italy rome italian pasta; spain madrid spanish oranges; "
-        "greece athens greek olives; egypt cairo arabic dates; japan tokyo japanese rice; china beijing chinese tea; "
-        "russia moscow russian caviar; norway oslo norwegian salmon",
+        "france paris perfume cheese; italy rome opera pasta; spain madrid guitars oranges; "
+        "greece athens marble olives; egypt cairo cotton dates; japan tokyo cameras sushi; china beijing silk tea; "
+        "russia moscow ballet caviar; norway oslo fish timber",
         ["the country {word} is known for {thing}", "in the villages and forests of {word} we found {thing}"],
         ["the city {word} is known for {thing}", "in the streets and shops of {word} we found {thing}"],
     ),
@@ -55,8 +55,8 @@ FAMILIES = {
     "plurals": Family(
         "cat cats basket milk; dog dogs bone kennel; cow cows grass barn; bee bees honey flower; frog frogs pond mud; "
         "owl owls night nest; camel camels sand well; penguin penguins snow egg",
-        ["one {word} is near the {thing}", "this {word} was here with a {thing}"],
-        ["two {word} are near the {thing}", "these {word} were here with a {thing}"],
+        ["one {word} is near the {thing}", "this {word} saw the {thing} yesterday"],
+        ["two {word} are near the {thing}", "these {word} saw the {thing} yesterday"],
     ),
 }
 

@@ -4,7 +4,7 @@
 ...     print(f"{pair.source:45}{pair.target}")
 these cats follow a small cat                ces chats suivent un petit chat
 my small mouse follows her                   ma petite souris la suit
-my ant forgets my friends                    ma fourmi oublie mes amis
+my ant forgets my pupils                     ma fourmi oublie mes élèves
 the green mouse sings                        la souris verte chante
 
 *The* is le, la, l' or les, by gender, number and the sound that follows. A colour stands behind its noun, *small* and
@@ -56,8 +56,8 @@ def _rows(kind: type[Row], table: str) -> list[Row]:
 PEOPLE = _rows(
     Noun,
     """
-    friend friends ami amis m; child children enfant enfants m; king kings roi rois m; sister sisters sœur sœurs f;
-    girl girls fille filles f; actress actresses actrice actrices f
+    pupil pupils élève élèves m; child children enfant enfants m; king kings roi rois m; sister sisters sœur sœurs f;
+    princess princesses princesse princesses f; actress actresses actrice actrices f
     """,
 )
 ANIMALS = _rows(
@@ -71,7 +71,7 @@ THINGS = _rows(
     Noun,
     """
     tree trees arbre arbres m; book books livre livres m; hotel hotels hôtel hôtels m; house houses maison maisons f;
-    flower flowers fleur fleurs f; school schools école écoles f; island islands île îles f
+    flower flowers fleur fleurs f; church churches église églises f; island islands île îles f
     """,
 )
 SIZES = _rows(

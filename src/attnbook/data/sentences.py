@@ -8,7 +8,7 @@ metal   the spring in the machine is loose
 >>> for sentence in references(2):
 ...     print(f"it = {sentence.text.split()[sentence.noun]:8}{sentence.text}")
 it = stone   the robot could not carry the stone because it was too heavy
-it = cat     the cat ate the bread because it was angry
+it = cat     the cat ate the bread because it was desperate
 
 All words have vectors in `english_vectors`.
 """
@@ -25,7 +25,7 @@ SENSES = {  # of a word: one of the words between slashes, one of the sentences 
     },
     "bat": {
         "animal": "one bat flew/hung in the dark/cold cave at night; the bat flies after insects when it is dark",
-        "club": "the player/boy/girl hit the ball with his/her bat; she/he swung the wooden/heavy bat at the ball",
+        "club": "the player/boy/girl hit the ball with the bat; she/he swung the wooden/heavy bat at the ball",
     },
     "spring": {
         "season": "the birds return/sing in early/late spring; trees/flowers grow every spring after winter",
@@ -48,8 +48,8 @@ REFERENCES = [  # two nouns; endings by which `it` is the first, and by which it
         "wide/dangerous",
     ),
     ("the piano/statue/table did not fit through the door/gate/window because it was too", "big/tall", "small/narrow"),
-    ("the cat/bird/dog ate the fish/bread/meat because it was", "hungry/angry", "fresh/sweet"),
-    ("the horse/robot/boy could not carry the box/stone/table because it was too", "weak/tired", "heavy/large"),
+    ("the cat/bird/dog ate the fish/bread/meat because it was", "hungry/desperate", "fresh/soft"),
+    ("the horse/robot/monkey could not carry the box/stone/table because it was too", "weak/tired", "heavy/large"),
 ]
 
 
@@ -71,6 +71,8 @@ class Reference(NamedTuple):
 
 def two_senses(count: int, seed: int = 0, *, word: str | None = None) -> list[TwoSenses]:
     """So many sentences at random, about any of the words or a certain one; each of its senses is as likely."""
+    if word not in (None, *SENSES):
+        raise ValueError(f"no sentences about {word!r}; there are some about {', '.join(SENSES)}.")
     rng, found = random.Random(seed), []
     for _ in range(count):
         about = word or rng.choice(list(SENSES))
