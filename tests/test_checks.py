@@ -1,5 +1,7 @@
 """A check that can't fail teaches nothing: each one accepts right answers, and says what is wrong with wrong ones."""
 
+import re
+
 import pytest
 import torch
 
@@ -31,6 +33,23 @@ def thorough_test(function):
 
 RIGHT = [(check.attention, attention), (check.attention, loops), (check.softmax_jacobian, jacobian)]
 RIGHT += [(check.attention_test, thorough_test), (check.attention_test, lambda f: torch.tensor(thorough_test(f)))]
+
+
+def pairs(words, window):
+    found = []
+    for i, word in enumerate(words):
+        found += [(word, other) for other in words[max(0, i - window) : i] + words[i + 1 : i + 1 + window]]
+    return found
+
+
+def analogy(vectors, a, b, c):
+    rows = [row / sum(x * x for x in row) ** 0.5 for row in vectors.double()]
+    aim = rows[b] - rows[a] + rows[c]
+    return max(set(range(len(rows))) - {a, b, c}, key=lambda i: (rows[i] @ aim).item())
+
+
+RIGHT += [(check.skip_gram_pairs, pairs), (check.skip_gram_pairs, lambda w, n: [[*p] for p in reversed(pairs(w, n))])]
+RIGHT += [(check.analogy, analogy), (check.analogy, lambda *asked: torch.tensor(analogy(*asked)))]
 
 
 @pytest.mark.parametrize(("judge", "answer"), RIGHT)
@@ -155,3 +174,52 @@ def test_checks_leave_the_random_generator_alone():
 def test_only_a_mistake_that_explains_everything_is_named():
     for answer in (hard_coded_scale, half_the_output):
         assert "your function" not in check.attention(answer).message
+
+
+@pytest.mark.parametrize("name", check.WRONG_ANALOGY)
+def test_every_wrong_analogy_is_found_and_named(name):
+    verdict = check.analogy(check.WRONG_ANALOGY[name])
+    assert not verdict
+    assert f"(your function {name})" in verdict.message
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (
+            lambda words, n: [p for p in pairs(words, n) if p[0] < p[1]],
+            r"\('b', 'a'\) is missing \(each",
+        ),
+        (lambda words, n: [(a, b) for a in words for b in words], r"\('a', 'a'\) is there but must not be"),
+        (lambda words, n: 2 * pairs(words, n), r"\('a', 'b'\) is there too often"),
+        (lambda words, n: pairs(words, n + 1), r"'a b c', window 1: \('a', 'c'\) is there but must not be"),
+        (lambda words, n: pairs(words, 1), r"'a b c d e', window 2: \('a', 'c'\) is missing$"),
+        (lambda words, n: set(pairs(words, n)), r"'a b a c a', window 2: .* is missing"),
+        (
+            lambda words, n: [p for p in pairs(words, n) if p[0] != p[1]],
+            r"\('a', 'a'\) is missing",
+        ),
+        (lambda words, n: 7, r"return a list of pairs \(word, context\), got int"),
+        (lambda words, n: ["abc"], "return a list of pairs"),
+    ],
+)
+def test_wrong_pairs(answer, words):
+    verdict = check.skip_gram_pairs(answer)
+    assert not verdict
+    assert re.search(words, verdict.message), verdict.message
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (lambda *asked: "queen", "a square: return a row of vectors_ND, a whole number from 0 to 4; got 'queen'"),
+        (lambda *asked: 1.5, "return a row"),
+        (lambda *asked: 30, "got 30"),
+        (lambda vectors, *asked: vectors[0], "return a row"),
+        (lambda *asked: 4, r"a square: expected row 3, got 4$"),
+    ],
+)
+def test_wrong_rows(answer, words):
+    verdict = check.analogy(answer)
+    assert not verdict
+    assert re.search(words, verdict.message), verdict.message

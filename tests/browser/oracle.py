@@ -1,13 +1,15 @@
 """What each widget shows on the page, beside what PyTorch says it must show."""
 
 import re
+from functools import cache
 
+import numpy as np
 import torch
 import torch.nn.functional as F
-from playwright.sync_api import Locator
+from playwright.sync_api import Locator, expect
 from torch import Tensor
 
-from attnbook.data import word_vectors
+from attnbook.data import FOLDER, english_vectors, word_vectors
 from attnbook.widgets.base import BookWidget
 from attnbook.widgets.random import normals
 
@@ -26,6 +28,41 @@ READ = {
             nothing: all(".ab-row .ab-hint", (note) => String(Number(!note.hidden))),
         };
     }""",
+    "word_map": """(node) => {
+        const parts = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
+        const texts = (selector) => parts(selector).map((part) => part.textContent);
+        const chosen = node.querySelector(".ab-marks").getAttribute("d");
+        return {
+            view: node.querySelector("svg").getAttribute("viewBox").split(" "),
+            cosines: texts("li .ab-number"),
+            kept: texts(".ab-kept"),
+            chosen: chosen ? chosen.slice(1).split("h")[0].split(" ") : [],
+        };
+    }""",
+    "analogy_bench": """(node) => {
+        const shown = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
+        return {
+            cosines: shown("tbody .ab-number").map((part) => part.textContent),
+            bars: shown(".ab-bar i").map((bar) => bar.style.getPropertyValue("--w")),
+            asked: shown("tbody tr").map((row) => String(Number(row.classList.contains("ab-asked")))),
+            figures: shown("dd").map((part) => part.textContent),
+            ways: shown("svg").flatMap((svg) => { // in the picture, two sides and the dashed line, over the first side
+                const pairs = (path) => path.getAttribute("d").match(/[-\\d.e]+ [-\\d.e]+/g);
+                const ends = (path) => pairs(path).map((pair) => pair.split(" ").map(Number));
+                const [a, b, corner, c] = ends(svg.querySelector(".ab-shape"));
+                const [, answer] = ends(svg.querySelector(".ab-error"));
+                const far = (p, q) => Math.hypot(p[0] - q[0], p[1] - q[1]);
+                const ways = far(a, b) ? [far(a, c), far(b, corner), far(corner, answer)] : [];
+                return ways.map((way) => String(way / far(a, b)));
+            }),
+        };
+    }""",
+    "length_slider": """(node) => ({
+        numbers: [...node.querySelectorAll("td.ab-number")].map((cell) => cell.textContent),
+        nearer: [...node.querySelectorAll(".ab-nearer")]
+            .map((cell) => String(["both", "a", "b"].indexOf(cell.textContent))),
+        arrows: [...node.querySelectorAll(".ab-shaft")].map((shaft) => shaft.getAttribute("d").slice(5).split(" ")),
+    })""",
     "scale_lab": """(node) => {
         const panels = [...node.querySelectorAll("section")];
         const heights = (place) => panels.map((panel) =>
@@ -89,11 +126,73 @@ def scale_lab(widget) -> dict[str, Tensor]:
     return {"numbers": torch.stack(numbers), "histogram": torch.stack(histograms), "weights": torch.stack(weights)}
 
 
-ORACLE = {"attention_heatmap": attention_heatmap, "scale_lab": scale_lab}
+def word_map(widget) -> dict[str, Tensor]:
+    x, y, zoom = widget.x, widget.y, widget.zoom
+    view = torch.tensor([x - 1 / zoom, y - 0.8 / zoom, 2 / zoom, 1.6 / zoom], dtype=torch.float64)
+    nothing = torch.tensor([])
+    if not widget.word:
+        return {"view": view, "cosines": nothing, "kept": nothing, "chosen": nothing}
+    row, vectors, places = english_vectors().index[widget.word], doubles(), widget.places()
+    cosines = F.cosine_similarity(vectors[row], vectors, dim=-1)
+    cosines[row] = -2
+    best = cosines.topk(10)
+    on_map = (places - places[row]).square().sum(-1).topk(11, largest=False).indices
+    kept = torch.isin(best.indices, on_map).sum()
+    return {"view": view, "cosines": best.values, "kept": kept, "chosen": places[row]}
+
+
+def analogy_bench(widget) -> dict[str, Tensor]:
+    if not widget.asked:
+        return dict.fromkeys(["cosines", "bars", "asked", "figures", "ways"], torch.tensor([]))
+    rows = torch.tensor([english_vectors().index[word] for word in (widget.a, widget.b, widget.c)])
+    units = F.normalize(doubles(), dim=-1)
+    a, b, c = units[rows]
+    corner = b - a + c
+    cosines = F.cosine_similarity(corner, units, dim=-1)
+    if widget.queries == "out":
+        cosines[rows] = -2
+    best = cosines.topk(8)
+    gap = units[best.indices[0]] - corner
+    plane = torch.stack([b - a, c - a], -1)
+    flat = plane @ torch.linalg.lstsq(plane, gap[:, None], driver="gelsd").solution[:, 0]  # its shadow on the plane
+    first, second, shadow = (b - a).norm(), (c - a).norm(), flat.norm()
+    return {
+        "cosines": best.values,
+        "bars": best.values.clamp(min=0),
+        "asked": torch.isin(best.indices, rows),
+        "figures": torch.stack([first, second, gap.norm(), (gap - flat).norm()]),
+        "ways": torch.stack([second, second, shadow]) / first if first else torch.tensor([]),
+    }
+
+
+def length_slider(widget) -> dict[str, Tensor]:
+    angles = torch.deg2rad(torch.tensor([0.0, widget.angle_a, widget.angle_b], dtype=torch.float64))
+    lengths = torch.tensor([1.0, widget.length_a, widget.length_b], dtype=torch.float64)
+    arrows = torch.stack([lengths * angles.cos(), lengths * angles.sin()], -1)
+    both = torch.stack([arrows[1:] @ arrows[0], F.cosine_similarity(arrows[1:], arrows[:1])])
+    same = (both[:, 0] - both[:, 1]).abs() < 1e-9
+    nearer = torch.where(same, 0, 1 + both.argmax(-1))
+    return {"numbers": both, "nearer": nearer, "arrows": arrows * torch.tensor([40, -40])}
+
+
+@cache
+def doubles() -> Tensor:
+    with np.load(FOLDER / "vectors.npz") as stored:
+        return torch.from_numpy(stored["vectors"]).double() * stored["scale"].item()
+
+
+ORACLE = {
+    "attention_heatmap": attention_heatmap,
+    "scale_lab": scale_lab,
+    "word_map": word_map,
+    "analogy_bench": analogy_bench,
+    "length_slider": length_slider,
+}
 
 
 def shown(node: Locator) -> dict[str, list]:
-    """Every number that a widget shows, as text, after the frame that follows the last input."""
+    """Every number that a widget shows, as text, after the frame that follows the last input and what it fetched."""
+    expect(node.locator("[aria-busy]")).to_have_count(0)
     node.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     return node.evaluate(READ[node.get_attribute("data-afm")])
 

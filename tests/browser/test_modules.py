@@ -49,7 +49,13 @@ HARNESS = """async ({ address, text, state, assets }) => {
     const cleanup = await watch(() => widget.render({ model, el: document.getElementById("here") }));
     window.run = { model, cleanup: () => watch(cleanup), listeners: () => listeners.length + outside };
 }"""
-CHANGE = {"attention_heatmap": {"temperature": 0.2, "stage": "scaled"}, "scale_lab": {"width": 8, "size": 2.0}}
+CHANGE = {
+    "attention_heatmap": {"temperature": 0.2, "stage": "scaled"},
+    "scale_lab": {"width": 8, "size": 2.0},
+    "word_map": {"word": "river", "zoom": 3.0},
+    "analogy_bench": {"asked": True, "c": "prince", "queries": "in"},
+    "length_slider": {"angle_a": 45, "length_b": 2.0},
+}
 
 each_widget = pytest.mark.parametrize("kind", all_widgets(), ids=lambda kind: kind.__name__)
 

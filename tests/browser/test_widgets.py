@@ -5,10 +5,11 @@ import torch
 import torch.nn.functional as F
 from playwright.sync_api import expect
 
-from attnbook.widgets import AttentionHeatmap, ScaleLab, all_widgets
+from attnbook.data import english_vectors
+from attnbook.widgets import AnalogyBench, AttentionHeatmap, LengthSlider, ScaleLab, WordMap, all_widgets
 from attnbook.widgets.base import Asset
 
-from .hands import HANDS, Finger, Mouse, bring
+from .hands import HANDS, Finger, Mouse, bring, stops
 from .oracle import agrees, differences, shown
 from .pages import PHONE, SITE, bare, widgets_on_the_site
 
@@ -77,6 +78,23 @@ def paint(cells, **traits):
     return [(f"painted {cells}", act, {"query": cells[-1][0], **traits})]
 
 
+def press(name, changes):
+    return [(f"{name!r} pressed", lambda hand, node: hand.press(node.get_by_role("button", name=name)), changes)]
+
+
+def fill(label, written, changes):
+    def act(hand, node):
+        hand.write(node.get_by_role("combobox", name=label), f" {written.upper()} ")
+
+    return [(f"{written!r} written", act, changes)]
+
+
+def there(word):
+    """The map goes where the word is."""
+    x, y = WordMap.place(word)
+    return {"word": word, "x": x, "y": y, "zoom": lambda twin: max(twin.zoom, 6.0)}
+
+
 ROW = [[2, j] for j in range(6)]
 STEPS = {
     "attention_heatmap": [
@@ -92,6 +110,26 @@ STEPS = {
         *paint(ROW, blocked=ROW),  # nothing left to attend to
         *paint([[2, 4]], blocked=[cell for cell in ROW if cell != [2, 4]]),
         *choose("mask", "none"),
+    ],
+    "word_map": [
+        *fill("Find a word", "river", there("river")),
+        *press("Go to rivers", there("rivers")),
+        *slide("Zoom", "zoom", last=24.0, first=1.0),
+        *fill("Find a word", "monday", there("monday")),
+    ],
+    "analogy_bench": [
+        *press("Find the fourth word", {"asked": True}),
+        *choose("queries", "in", "out"),
+        *fill("This word", "uncle", {"a": "uncle"}),
+        *fill("is to this one", "aunt", {"b": "aunt"}),
+        *fill("as this one", "brother", {"c": "brother"}),
+        *press("france paris japan", {"a": "france", "b": "paris", "c": "japan"}),
+    ],
+    "length_slider": [
+        *slide("Angle of a", "angle_a", last=180, first=-180),
+        *slide("Length of a", "length_a", last=4.0, first=0.1),
+        *slide("Angle of b", "angle_b", last=180, first=-180),
+        *slide("Length of b", "length_b", last=4.0, first=0.1),
     ],
     "scale_lab": [
         *slide("Width", "width", last=1024, first=1),
@@ -172,6 +210,15 @@ STATES = {
     "its own numbers": AttentionHeatmap("a b c", **NUMBERS, mask="causal", stage="masked", query=1),
     "its own numbers, sharp": AttentionHeatmap("a b c", **NUMBERS, scale="none", temperature=0.01),
     "a query beyond the words": AttentionHeatmap("the river", query=5),
+    "a word and where it is": WordMap("bank"),
+    "a word that is out of sight": WordMap("bank", x=-0.9, y=0.9, zoom=24.0),
+    "the edge of the map": WordMap(x=1.0, y=-1.0, zoom=2.0),
+    "an analogy": AnalogyBench("big", "bigger", "cold", asked=True),
+    "an analogy of one word": AnalogyBench("river", "river", "river", asked=True, queries="in"),
+    "an analogy with itself": AnalogyBench("king", "queen", "king", asked=True, queries="in"),
+    "at a right angle": LengthSlider(angle_a=90, angle_b=-90),
+    "opposite": LengthSlider(angle_a=180, length_a=4.0, angle_b=-180),
+    "an angle between the stops": LengthSlider(angle_a=33, length_b=1.234),
     "the narrowest": ScaleLab(width=1, size=0.25),
     "the widest": ScaleLab(width=1024, size=4.0, seed=12345),
     "a width between the stops": ScaleLab(width=100, seed=2**31 - 1),
@@ -233,6 +280,8 @@ DRAGS = {
     "mask": (AttentionHeatmap("the river bank", mask="paint"), paint([[0, 1], [1, 1]], blocked=[[0, 1], [1, 1]])),
     "width": (ScaleLab(), slide("Width", "width", first=1)),
     "size": (ScaleLab(), slide("Typical size", "size", last=4.0)),
+    "zoom": (WordMap("river"), slide("Zoom", "zoom", last=24.0)),
+    "angle": (LengthSlider(), slide("Angle of a", "angle_a", last=180)),
 }
 
 
@@ -292,7 +341,7 @@ STOP = """() => {
     };
     return {
         inside: Boolean(node.closest("[data-afm]")),
-        what: node.closest("fieldset, .ab-control, [role=grid], button")?.innerText,
+        what: (node.closest("fieldset, .ab-control, [role=grid], button") ?? node).innerText,
         outlined: outlined(node) || (node.type === "radio" && outlined(node.nextElementSibling)),
     };
 }"""
@@ -309,7 +358,7 @@ def test_the_keyboard_reaches_everything_and_shows_where_it_is(visit, kind):
         if not stops[-1]["inside"]:
             break
     stops = [stop for stop in stops if stop["inside"]]
-    controls = "input:not([type=radio]), button, fieldset, [role=grid]"
+    controls = "input:not([type=radio]), button, fieldset, [role=grid], svg[tabindex]"
     assert len(stops) == node.locator(controls).filter(visible=True).count(), [stop["what"] for stop in stops]
     assert all(stop["outlined"] for stop in stops), f"no outline: {[s['what'] for s in stops if not s['outlined']]}"
 
@@ -349,13 +398,23 @@ def test_nothing_moves_by_itself_for_those_who_ask(visit, kind):
 
 @each_widget
 def test_assets_come_once_from_the_site_itself(visit, kind):
-    visit("bare.html", served={"bare.html": bare(kind())}).wait_for_load_state("networkidle")
+    """Some at the start, some when they are first needed: by the first step at the latest."""
+    page = visit("bare.html", served={"bare.html": bare(kind())})
+    node, twin = live(page), kind()
+    walk(page, Mouse, node, twin, STEPS[kind.name][:2])
+    page.wait_for_load_state("networkidle")
     for asset in [trait for trait in kind.inputs().values() if isinstance(trait, Asset)]:
         address = f"{visit.home}_static/widgets/{asset.page_name}"
         assert visit.requests.count(address) == 1, (
             f"{asset.page_name} was fetched {visit.requests.count(address)} times"
         )
         assert (SITE / "_static/widgets" / asset.page_name).read_bytes() == asset.default()
+
+
+@pytest.mark.parametrize("kind", [WordMap, AnalogyBench])
+def test_a_large_asset_waits_until_it_is_needed(visit, kind):
+    visit("bare.html", served={"bare.html": bare(kind())}).wait_for_load_state("networkidle")
+    assert not [address for address in visit.requests if "vectors." in address]
 
 
 def test_numbers_of_its_own_need_no_vocabulary(visit):
@@ -375,6 +434,93 @@ def test_a_widget_that_fails_leaves_its_table_and_is_heard(visit, kind, fault):
     page.wait_for_load_state("networkidle")
     assert f"The widget {kind.name} did not start" in visit.complaints.pop()
     visit.complaints = [said for said in visit.complaints if "404" not in said]
+
+
+# ---- the word map, the analogy bench, the arrows ----
+
+
+def test_the_word_map_names_the_nearest(visit):
+    page = visit("bare.html", served={"bare.html": bare(WordMap("bank"))})
+    expect(live(page).locator("li button")).to_have_text([word for word, _ in WordMap("bank").neighbours()])
+    expect(page.locator(".ab-view .ab-chosen")).to_have_text("bank")
+
+
+@pytest.mark.parametrize("hand", [Mouse, Finger])
+def test_a_dot_that_is_pressed_is_chosen_and_the_map_stays(visit, hand):
+    twin = WordMap(x=0.3, y=0.1, zoom=4.0)
+    page = visit("bare.html", touch=hand is Finger, served={"bare.html": bare(twin)})
+    hand(page).press(live(page).locator("svg"))
+    nearest = (WordMap.places() - torch.tensor([0.3, 0.1])).square().sum(-1).argmin()
+    agree(live(page), WordMap(english_vectors().words[nearest], x=0.3, y=0.1, zoom=4.0), "a press in the middle")
+
+
+@pytest.mark.parametrize("hand", [Mouse, Finger])
+def test_the_map_is_dragged(visit, hand):
+    page = visit("bare.html", touch=hand is Finger, served={"bare.html": bare(WordMap(zoom=4.0))})
+    node = live(page)
+    x, y = bring(node.locator("svg"))
+    box = node.locator(".ab-view").bounding_box()
+    node.evaluate(COUNT_ELEMENTS)
+    hand(page).drag([(x, y), *stops((x, y), (x + 40, y - 20))])
+    left, top, *_ = (float(number) for number in shown(node)["view"])
+    width = box["width"]
+    assert abs(left - (-0.25 - 2 * 40 / width / 4)) < 0.01
+    assert abs(top - (-0.2 + 2 * 20 / width / 4)) < 0.01
+    assert page.evaluate("created") == 0
+    expect(node.locator("li button").filter(visible=True)).to_have_count(0)  # a drag chooses nothing
+
+
+def test_the_map_obeys_the_keyboard(visit):
+    page = visit("bare.html", served={"bare.html": bare(WordMap())})
+    node, twin = live(page), WordMap()
+    node.locator("svg").focus()
+    for key, changes in {
+        "+": {"zoom": 1.5},
+        "=": {"zoom": 2.0},
+        "ArrowRight": {"x": 0.125},
+        "ArrowDown": {"y": 0.125},
+        "ArrowLeft": {"x": 0.0},
+        "ArrowUp": {"y": 0.0},
+        "-": {"zoom": 1.5},
+    }.items():
+        page.keyboard.press(key)
+        for name, value in changes.items():
+            setattr(twin, name, value)
+        agree(node, twin, key)
+
+
+def test_words_are_offered_while_one_types(visit):
+    page = visit("bare.html", served={"bare.html": bare(WordMap())})
+    field = live(page).get_by_role("combobox", name="Find a word")
+    field.press_sequentially("Riv")
+    offers = page.locator("datalist option").evaluate_all("(all) => all.map((offer) => offer.value).filter(Boolean)")
+    assert offers == [word for word in english_vectors().words if word.startswith("riv")][:8]
+    field.fill("zyzzyva")
+    field.press("Enter")
+    expect(page.get_by_text("“zyzzyva” is not among the 8,000 words.")).to_be_visible()
+    expect(field).to_have_value("")
+
+
+@pytest.mark.parametrize("queries", ["out", "in"])
+def test_the_analogy_bench_names_what_the_book_computes(visit, queries):
+    twin = AnalogyBench("man", "woman", "king", queries=queries, asked=True)
+    page = visit("bare.html", served={"bare.html": bare(twin)})
+    expect(live(page).locator("tbody th")).to_have_text([word for word, _ in twin.ranking()])
+    expect(page.locator("svg text")).to_have_text(["man", "woman", "king", twin.ranking()[0][0]])
+
+
+@pytest.mark.parametrize("hand", [Mouse, Finger])
+def test_an_arrow_is_dragged_by_its_tip(visit, hand):
+    page = visit("bare.html", touch=hand is Finger, served={"bare.html": bare(LengthSlider())})
+    node = live(page)
+    node.evaluate(COUNT_ELEMENTS)
+    start = bring(node.locator(".ab-tip").first)
+    box = node.locator("svg").bounding_box()
+    unit = box["width"] / 8.6
+    end = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2 - 3 * unit  # three units straight up
+    hand(page).drag([start, *stops(start, end)])
+    agree(node, LengthSlider(angle_a=90, length_a=3.0), "a dragged upwards")
+    assert page.evaluate("created") == 0
 
 
 def test_a_slider_tells_the_value_in_use_also_between_its_stops(visit):

@@ -12,8 +12,9 @@ sets them apart, he or she, is the same for all pairs of a family. No more than 
 """
 
 import random
-from itertools import permutations
 from typing import NamedTuple
+
+from attnbook.data.analogies import questions
 
 
 class Family(NamedTuple):
@@ -80,5 +81,5 @@ def analogies(family: str) -> list[tuple[str, str, str, str]]:
     >>> len(analogies("gender")), analogies("gender")[0]
     (72, ('king', 'queen', 'prince', 'princess'))
     """
-    pairs = [tuple(pair.split()[:2]) for pair in FAMILIES[family].pairs.split(";")]
-    return [(*one, *other) for one, other in permutations(pairs, 2)]
+    pairs = [" ".join(pair.split()[:2]) for pair in FAMILIES[family].pairs.split(";")]
+    return questions(";".join(pairs))

@@ -1,29 +1,36 @@
-"""Make words.bin, the small vocabulary of the attention heat map, from the table of 8,000 real word vectors.
+"""Make words.bin and vectors.bin, real word vectors for the widgets, from vectors.npz.
 
-    python src/attnbook/data/make_words.py vectors.npz
+    python src/attnbook/data/make_words.py
 
-The most frequent 4,000 words; of each vector the first 16 principal components, stretched to length √16 (so that its
-numbers have typical size 1, as random ones would), in steps of 1/32. NOTICE says where the vectors come from.
+words.bin: the most frequent 4,000 words; of each vector the first 16 principal components, stretched to length √16 (so
+that its numbers have typical size 1, as random ones would), in steps of 1/32. vectors.bin: all of vectors.npz as it is.
+Each is a line of JSON, then a signed byte for each number of each vector. NOTICE says where the vectors come from.
 """
 
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
 
+HERE = Path(__file__).parent
 WORDS, WIDTH, UNIT = 4000, 16, 1 / 32
 
 
-def make(table: Path) -> bytes:
-    """A line of JSON, then a signed byte for each number of each vector."""
-    with np.load(table) as source:
-        words, vectors = source["words"][:WORDS], source["vectors"][:WORDS, :WIDTH].astype(float)
-    vectors *= WIDTH**0.5 / np.linalg.norm(vectors, axis=1, keepdims=True)
-    steps = (vectors / UNIT).round().clip(-127, 127).astype(np.int8)
-    header = json.dumps({"width": WIDTH, "unit": UNIT, "words": " ".join(words)})
+def make() -> dict[str, bytes]:
+    """Each file's name and content."""
+    with np.load(HERE / "vectors.npz") as source:
+        words, steps, scale = source["words"], source["vectors"], source["scale"].item()
+    few = steps[:WORDS, :WIDTH].astype(float)
+    few *= WIDTH**0.5 / np.linalg.norm(few, axis=1, keepdims=True)
+    few = (few / UNIT).round().clip(-127, 127).astype(np.int8)
+    return {"words.bin": packed(words[:WORDS], few, UNIT), "vectors.bin": packed(words, steps, scale)}
+
+
+def packed(words: np.ndarray, steps: np.ndarray, unit: float) -> bytes:
+    header = json.dumps({"width": steps.shape[1], "unit": unit, "words": " ".join(words)})
     return header.encode() + b"\n" + steps.tobytes()
 
 
 if __name__ == "__main__":
-    Path(__file__).with_name("words.bin").write_bytes(make(Path(sys.argv[1])))
+    for name, content in make().items():
+        (HERE / name).write_bytes(content)

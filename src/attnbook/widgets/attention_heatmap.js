@@ -1,4 +1,4 @@
-import { asset, body, choice, dot, element, follower, grid, number, put, SCALES, slider, softmax, words } from "./core.js";
+import { asset, body, choice, dot, element, follower, grid, number, put, SCALES, slider, softmax, words, wordVectors } from "./core.js";
 
 const TEXT = {
   en: {
@@ -28,14 +28,11 @@ const TEXT = {
 const MOST = 10;
 const TEMPERATURES = [0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10];
 
-// words.bin: a line of JSON, then one signed byte for each number of each word's vector, in steps of `unit`
+// An unknown word has the zero vector.
 function vocabulary(bytes) {
-  const end = new Uint8Array(bytes).indexOf(10);
-  const { words: list, width, unit } = JSON.parse(new TextDecoder().decode(bytes.slice(0, end)));
-  const steps = new Int8Array(bytes, end + 1);
-  const vectors = new Map(list.split(" ").map((word, i) => [word, Array.from(steps.subarray(i * width, (i + 1) * width), (x) => x * unit)]));
-  const nothing = new Array(width).fill(0);
-  return { has: (word) => vectors.has(word.toLowerCase()), vector: (word) => vectors.get(word.toLowerCase()) ?? nothing };
+  const { row, width, vector } = wordVectors(bytes);
+  const has = (word) => row(word) !== undefined;
+  return { has, vector: (word) => (has(word) ? Array.from(vector(row(word))) : new Array(width).fill(0)) };
 }
 
 function compute(model, known) {
