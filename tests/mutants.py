@@ -42,6 +42,16 @@ EXPLAINED = {
         "/ 2 - 1",
         "/ 2 - 0",
     ): "the margin keeps clear of subnormal numbers, which cost a few more bits only",
+    ("complexity", "def layer(self, d: int, number: int=0)", "def layer(self, d: int, number: int=1)"): (
+        "the base class's, or that of a layer which is the same at every place"
+    ),
+    ("data.phrases", "return ''", "return None"): "either is left out of the words",
+    (
+        "data.phrases",
+        "TypeVar('Row', Noun, Adjective",
+        "TypeVar('Row', Adjective, Noun",
+    ): "only a type checker reads it",
+    ("data.phrases", "rng.random() < 0", "rng.random() <= 0"): "a chance of one in 2^53",
     (
         "inputs",
         "mask.shape[-2:], shape[-2:]",

@@ -94,3 +94,9 @@ def test_a_long_way_is_counted_to_its_end():
 def test_nothing_costs_nothing_worth_counting(n, d):
     with pytest.raises(ValueError, match=f"both must be at least 1, got {n} and {d}"):
         count(SelfAttention(), n, d)
+
+
+def test_kinds_can_be_kept_in_a_table():
+    assert {Convolution(3): 1, Recurrence(): 2, SelfAttention(): 3}[Convolution(3)] == 1
+    assert Convolution() == Convolution(3, dilated=False)
+    assert SelfAttention() == SelfAttention(heads=1)

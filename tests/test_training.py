@@ -192,3 +192,14 @@ def test_a_checkpoint_gets_a_folder_before_the_first_step(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         fit(make(), loss, no_batch, checkpoint=tmp_path / "new" / "run.pt", **OPTIONS)
     assert (tmp_path / "new" / "run.pt").exists()
+
+
+def test_what_it_does_unless_told_otherwise():
+    """seed 0, lr 0.001, 50 steps of warming up, Adam's (0.9, 0.98), gradients clipped at 1, a look every 100 steps."""
+    told = {"lr": 1e-3, "warm_up": 50, "betas": (0.9, 0.98), "clip": 1.0, "every": 100, "seed": 0, "until": math.inf}
+    (one, other), histories = (make(), make()), []
+    for model, options in ((one, {}), (other, told)):
+        histories.append(fit(model, loss, batch, 101, metric=metric, **options))
+    assert_close(one.state_dict(), other.state_dict(), rtol=0, atol=0)
+    assert histories[0] == histories[1]
+    assert list(histories[0].metrics) == [100, 101]
