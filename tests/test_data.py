@@ -1,13 +1,16 @@
 """Round trips, what is held out, and the dates that are easily got wrong."""
 
+import json
 from datetime import date
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnbook.data import english_vectors
+from attnbook.data import FOLDER, english_vectors, make_word_map, make_words
+from attnbook.data.analogies import ENGLISH, questions
 from attnbook.data.dates import FIRST, FORMATS, LAST, date_pairs, is_held_out, share_on_spans, write
 from attnbook.data.grammar import FAMILIES, analogies, sentences
 from attnbook.data.phrases import ADJECTIVES, NOUNS, VERBS, VERBS_ALONE, NounPhrase, Phrase, phrase_pairs
@@ -252,3 +255,22 @@ def test_without_a_seed_the_data_are_those_of_seed_0():
     for draw in (date_pairs, phrase_pairs, sentences, two_senses, references):
         assert draw(20) == draw(20, seed=0)
     assert len(" ".join(sentences()).split()) >= 200_000
+
+
+def test_the_files_of_the_widgets_are_as_their_script_makes_them():
+    for name, content in make_words.make().items():
+        assert (FOLDER / name).read_bytes() == content
+    with np.load(FOLDER / "vectors.npz") as stored:
+        words = stored["words"]
+    header, _, places = (FOLDER / "word_map.bin").read_bytes().partition(b"\n")
+    assert json.loads(header)["words"].split() == words.tolist()
+    assert len(places) == 4 * len(words)
+    assert make_word_map.packed(words, np.frombuffer(places, "<i2").reshape(-1, 2)) == header + b"\n" + places
+
+
+def test_questions_of_real_words_can_be_asked():
+    for pairs in ENGLISH.values():
+        for question in questions(pairs):
+            assert len({*question}) == 4
+            assert all(word in english_vectors() for word in question)
+    assert questions("a b; c d; e f")[:3] == [("a", "b", "c", "d"), ("a", "b", "e", "f"), ("c", "d", "a", "b")]

@@ -12,9 +12,10 @@ from traitlets import TraitError
 
 import attnbook.widgets
 from attnbook import attention, causal
-from attnbook.data import word_vectors
-from attnbook.widgets import AttentionHeatmap, ScaleLab, all_widgets
+from attnbook.data import english_vectors, word_vectors
+from attnbook.widgets import AnalogyBench, AttentionHeatmap, LengthSlider, ScaleLab, WordMap, all_widgets
 from attnbook.widgets.base import DATA, HERE, Asset, BookWidget, one_module, page_files
+from attnbook.widgets.word_map import EXAMPLES
 
 each_widget = pytest.mark.parametrize("kind", all_widgets(), ids=lambda kind: kind.__name__)
 NUMBERS = {"q_LK": [[1, 0], [0, 2]], "k_LK": [[1, 0], [1, 1]], "v_LV": [[10, 0, 3], [0, 10, 3]]}
@@ -66,6 +67,12 @@ def test_every_script_has_a_class():
         (lambda: ScaleLab(width=0), r"'width' trait .* not be less than 1"),
         (lambda: ScaleLab(width=1025), r"'width' trait .* not be greater than 1024"),
         (lambda: ScaleLab(seed="one"), r"'seed' trait .* expected an int"),
+        (lambda: WordMap("rivver"), r"no vector for 'rivver'; try 'river'"),
+        (lambda: WordMap(zoom=0.5), r"'zoom' trait .* not be less than 1"),
+        (lambda: AnalogyBench("man", "woman", "zyzzyva"), r"no vector for 'zyzzyva'"),
+        (lambda: AnalogyBench("man", "", "king"), r"no vector for ''"),
+        (lambda: LengthSlider(length_a=0), r"'length_a' trait .* not be less than 0.1"),
+        (lambda: LengthSlider(angle_b=181), r"'angle_b' trait .* not be greater than 180"),
     ],
 )
 def test_errors_teach(make, words):
@@ -122,6 +129,44 @@ def test_scale_lab_table_is_its_summary_and_shows_why_sqrt():
     )
     assert 14 < widget.summary()["none"]["spread of scores"] < 18  # √256
     assert 0.9 < widget.summary()["√d"]["spread of scores"] < 1.1
+
+
+def test_tables_of_words():
+    assert [head.text for head in parsed(WordMap()).select("th[scope=row]")] == EXAMPLES
+    near = [cell.text for cell in parsed(WordMap("river")).select("table td")[1:]]
+    assert near == [word for word, _ in english_vectors().neighbours("river", 5)]
+    for queries, best in (("out", "queen"), ("in", "king")):
+        page = parsed(AnalogyBench(queries=queries))
+        assert page.select_one("th[scope=row]").text == best
+        assert page.select_one("caption").text == "man is to woman as king is to …"
+    want = english_vectors().analogy("man", "woman", "king", 8)
+    assert_close(numbers(AnalogyBench())[:, 0], torch.tensor([x for _, x in want]), rtol=0, atol=0.0005)
+
+
+def test_table_of_arrows():
+    widget = LengthSlider(angle_a=60, length_a=3.0, angle_b=180, length_b=0.5)
+    assert_close(numbers(widget), torch.tensor([[1.5, 0.5], [-0.5, -1.0]]))
+
+
+def test_a_map_that_is_given_a_word_goes_there():
+    x, y = WordMap.place("river")
+    widget = WordMap("river")
+    assert abs(widget.x - x) + abs(widget.y - y) < 1e-3
+    assert widget.zoom == 6
+    assert (WordMap("river", x=0.5).x, WordMap("river", x=0.5).zoom) == (0.5, 1)
+
+
+def test_the_map_keeps_neighbours_together():
+    """Of the ten nearest words, four on average are among the ten nearest on the map; by chance, 0.01 would be."""
+    places, units = WordMap.places(), torch.nn.functional.normalize(english_vectors().vectors, dim=-1)
+    some = torch.arange(0, 8000, 20)
+    cosines = units[some] @ units.T
+    far = torch.cdist(places[some], places)
+    for measure, least in ((cosines, -2), (far, 9)):
+        measure[torch.arange(len(some)), some] = least
+    near, on_map = cosines.topk(10).indices, far.topk(10, largest=False).indices
+    assert (near[:, :, None] == on_map[:, None]).any(-1).sum(-1).double().mean() > 4
+    assert places.abs().max() == 1
 
 
 # ---- on a page, in a notebook ----

@@ -211,6 +211,8 @@ STATES = {
     "its own numbers, sharp": AttentionHeatmap("a b c", **NUMBERS, scale="none", temperature=0.01),
     "a query beyond the words": AttentionHeatmap("the river", query=5),
     "a word and where it is": WordMap("bank"),
+    "its tenth on the map is a neighbour": WordMap("blue"),
+    "the one after its tenth is": WordMap("king"),
     "a word that is out of sight": WordMap("bank", x=-0.9, y=0.9, zoom=24.0),
     "the edge of the map": WordMap(x=1.0, y=-1.0, zoom=2.0),
     "an analogy": AnalogyBench("big", "bigger", "cold", asked=True),
