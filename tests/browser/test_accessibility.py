@@ -5,7 +5,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 from attnbook.widgets import AttentionHeatmap
 
-from .pages import PAGES, PHONE, bare, settle, soup
+from .pages import DESKTOP, PAGES, PHONE, bare, settle, soup
 
 each_page = pytest.mark.parametrize("path", PAGES)
 each_theme = pytest.mark.parametrize("theme", ["light", "dark"])
@@ -33,6 +33,19 @@ def test_page_is_quiet_complete_and_accessible(visit, path, theme):
 def test_no_page_scrolls_sideways_on_a_phone(visit, path):
     width, culprits = settle(visit(path, viewport=PHONE)).evaluate(WIDTH)
     assert width <= PHONE["width"], f"{width} px wide on a phone of {PHONE['width']}: look at {culprits}"
+
+
+COVERED = """() => [...document.querySelectorAll("div.math:has(.eqno)")].filter((node) => {
+    const [number, formula] = [".eqno", "mjx-math"].map((part) => node.querySelector(part).getBoundingClientRect());
+    return number.left < formula.right && formula.left < number.right
+        && number.top < formula.bottom && formula.top < number.bottom;
+}).map((node) => node.id)"""
+
+
+@each_page
+@pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_no_number_covers_its_formula(visit, path, viewport):
+    assert settle(visit(path, viewport=viewport)).evaluate(COVERED) == []
 
 
 @each_page
