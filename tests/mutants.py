@@ -42,6 +42,7 @@ EXPLAINED = {
         "/ 2 - 1",
         "/ 2 - 0",
     ): "the margin keeps clear of subnormal numbers, which cost a few more bits only",
+    ("vectors", "counts = pairs[:, 1]", "counts = pairs[:, 0]"): "every pair is there in both orders",
     ("complexity", "def layer(self, d: int, number: int=0)", "def layer(self, d: int, number: int=1)"): (
         "the base class's, or that of a layer which is the same at every place"
     ),

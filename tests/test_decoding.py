@@ -4,6 +4,7 @@ from itertools import product
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import nn
 from torch.testing import assert_close
 
@@ -77,7 +78,7 @@ def test_prompts_of_different_lengths_are_as_each_alone(seed, width):
         assert torch.equal(got[b][: (row != PAD).sum()], row[row != PAD])
 
 
-@pytest.mark.parametrize("penalty", [0.0, 1.0])
+@pytest.mark.parametrize("penalty", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("seed", range(6))
 def test_a_beam_wide_enough_finds_the_best_of_all(seed, penalty):
     torch.manual_seed(seed)
@@ -166,6 +167,29 @@ def test_errors_teach(prompt, options, words):
         beam(writer(), torch.tensor(prompt), **{"stop": STOP, "length": 9, "width": 2} | options)
     with pytest.raises(ValueError, match="got a list"):
         greedy(writer(), prompt, stop=STOP, length=9)
+
+
+class Always(nn.Module):
+    """Writes one token, again and again."""
+
+    def __init__(self, token):
+        super().__init__()
+        self.scores = F.one_hot(torch.tensor(token), N).float()
+
+    def start(self, source):
+        return self
+
+    def select(self, rows): ...
+
+    def step(self, ids, state):
+        return self.scores.expand(*ids.shape, N)
+
+
+@pytest.mark.parametrize("token", range(1, N))
+def test_without_a_stop_any_token_is_written_on(token):
+    prompt = torch.tensor([[3], [4]])
+    ids = greedy(Always(token), prompt, stop=None, length=6)
+    assert torch.equal(ids, torch.cat([prompt, torch.full((2, 5), token)], 1))
 
 
 def test_without_a_stop_it_writes_on():

@@ -324,6 +324,8 @@ def test_both_attentions_of_a_decoder_block_take_the_options():
     assert block.cross_attention.rotary is None
     assert block.self_attention.rotary is not None
     assert DecoderBlock(8, 2, 8, bias=False).cross_attention.query.bias is None
+    x, memory = torch.randn(1, 3, 10), torch.randn(1, 5, 10)
+    assert_close(block.eval()(x, memory), block(x, memory, blocked(torch.zeros(3, 3).bool())))
 
 
 @pytest.mark.parametrize("positions", ["rotary", "alibi", "sinusoidal"])
