@@ -98,9 +98,8 @@ def analogy(answer: Callable[[Tensor, int, int, int], int]) -> None:
             got = answers[case] = got.item()
         if not isinstance(got, int) or not 0 <= got < N:
             raise _Wrong(f"{case}: return a row of vectors_ND, a whole number from 0 to {N - 1}; got {got!r}")
-    for case, got in answers.items():
-        want = _analogy()(_ANALOGY_CASES[case][0], *_ANALOGY_CASES[case][1])
-        if got != want:
+    for case, want in _answers(_analogy()).items():
+        if (got := answers[case]) != want:
             does = [name for name, wrong in WRONG_ANALOGY.items() if answers == _answers(wrong)]
             raise _Wrong(f"{case}: expected row {want}, got {got}" + (f" (your function {does[0]})" if does else ""))
 

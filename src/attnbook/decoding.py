@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from attnbook.device import evaluated
+from attnbook.inputs import out_of_place
 
 
 def greedy(
@@ -85,7 +86,7 @@ def _check(prompt: Tensor, source: Tensor | None, stop: int | None, pad: int, le
     if stop == pad:
         raise ValueError(f"stop and pad must be two tokens, got {stop} for both: padding is never written.")
     real = prompt != pad
-    if not real[:, 0].all() or (real[:, 1:] & ~real[:, :-1]).any():
+    if not real[:, 0].all() or out_of_place(real):
         raise ValueError(
             f"every prompt needs a first token, and padding ({pad}) only on its right; got {prompt.tolist()}."
         )

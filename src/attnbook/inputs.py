@@ -89,6 +89,11 @@ def check_ids(ids: Tensor, N: int) -> None:
         raise ValueError(f"token ids must lie between 0 and {N - 1}, got {ids.min()} to {ids.max()}.")
 
 
+def out_of_place(real: Tensor) -> Tensor:
+    """Whether anything real (B, L) stands behind padding, which belongs on the right."""
+    return (real[:, 1:] & ~real[:, :-1]).any()
+
+
 def check_lengths(L: int, M: int) -> None:
     """L queries and M keys of one sequence."""
     if L < 0 or M < L:

@@ -10,7 +10,7 @@ from attnbook.additive import AdditiveAttention
 from attnbook.capture import capture_attention
 from attnbook.device import evaluated, surely
 from attnbook.errors import ShapeError
-from attnbook.inputs import check_ids
+from attnbook.inputs import check_ids, out_of_place
 from attnbook.masks import padding
 
 
@@ -71,7 +71,7 @@ class Seq2Seq(nn.Module):
         real = source != self.pad
         if source.ndim != 2 or 0 in source.shape:
             raise ShapeError("source", "(B, M)", ("B", "M"), source.shape, "A batch of texts of one token at least.")
-        if surely((real[:, 1:] & ~real[:, :-1]).any()):
+        if surely(out_of_place(real)):
             raise ValueError(f"source must have its padding ({self.pad}) on the right, got {source.tolist()}.")
         lengths = real.sum(1).clamp(min=1).cpu()
         x = self.dropout(self.source(source))

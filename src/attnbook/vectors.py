@@ -171,8 +171,7 @@ def learn_vectors(
     seed_everything(seed)
     model = SkipGram(len(vocabulary), D)
     fit(model, loss, draw, steps, lr=lr, seed=seed)
-    known = range(STOP + 1, len(vocabulary))
-    return WordVectors(vocabulary.tokens[STOP + 1 :], model.words.weight.detach()[known])
+    return WordVectors(vocabulary.tokens[STOP + 1 :], model.words.weight.detach()[STOP + 1 :])
 
 
 def read_vectors(path: str | Path, *, limit: int | None = None, sha256: str | None = None) -> WordVectors:
