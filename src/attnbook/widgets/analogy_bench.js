@@ -1,4 +1,4 @@
-import { asset, body, button, choice, dot, element, follower, length, lexicon, nearest, number, packed, put, wordField, words, wordVectors } from "./core.js";
+import { asset, body, button, choice, dot, element, follower, length, lexicon, nearest, number, packed, put, whenNeeded, wordField, words, wordVectors } from "./core.js";
 
 const TEXT = {
   en: {
@@ -72,21 +72,16 @@ async function render({ model, el }) {
     element("div", { class: "ab-controls" }, ...fields, element("span", { class: "ab-end" }, say.end), solve),
     element("div", { class: "ab-controls ab-tries" }, element("span", { class: "ab-hint" }, say.tries), ...tries), status, results);
 
-  let vectors = null;
-  let fetching = null;
+  const fetched = whenNeeded(model, "vectors", wordVectors);
+  results.hidden = true;
   async function draw() {
     const asked = model.get("asked");
     solve.hidden = asked;
-    results.hidden = !asked || !vectors;
-    if (!asked) return;
-    if (!vectors) {
-      root.setAttribute("aria-busy", "true");
-      status.textContent = say.fetching;
-      fetching ??= asset(model, "vectors").then((bytes) => { vectors = wordVectors(bytes); });
-      await fetching;
-      status.textContent = "";
-      root.removeAttribute("aria-busy");
+    if (!asked) {
+      results.hidden = true;
+      return;
     }
+    const vectors = await fetched(root, status, say.fetching);
     results.hidden = false;
 
     const names = ["a", "b", "c"].map((trait) => model.get(trait));

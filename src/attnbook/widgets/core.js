@@ -54,6 +54,23 @@ export async function asset(model, name) {
   return answer.arrayBuffer();
 }
 
+// An asset that is large, and fetched once, when it is first needed; until it is there the widget says so.
+export function whenNeeded(model, name, read) {
+  let found = null;
+  let fetching = null;
+  return async (root, status, text) => {
+    if (!found) {
+      root.setAttribute("aria-busy", "true");
+      status.textContent = text;
+      fetching ??= asset(model, name).then((bytes) => { found = read(bytes); });
+      await fetching;
+      status.textContent = "";
+      root.removeAttribute("aria-busy");
+    }
+    return found;
+  };
+}
+
 // ---- controls ----
 
 // `values` may be a function of the model, which then also follows the traits named in `with`.

@@ -1,4 +1,4 @@
-import { asset, body, element, follower, lexicon, nearest, number, packed, put, slider, wordField, words, wordVectors } from "./core.js";
+import { asset, body, element, follower, lexicon, nearest, number, packed, put, slider, whenNeeded, wordField, words, wordVectors } from "./core.js";
 
 const TEXT = {
   en: {
@@ -130,19 +130,12 @@ async function render({ model, el }) {
     labels.forEach((label, i) => { label.hidden = i >= used; });
   }
 
-  let vectors = null;
-  let fetching = null;
+  const fetched = whenNeeded(model, "vectors", wordVectors);
   async function drawWord() {
     const word = model.get("word");
     const row = map.row(word);
-    if (row !== undefined && !vectors) {
-      root.setAttribute("aria-busy", "true");
-      status.textContent = say.fetching;
-      fetching ??= asset(model, "vectors").then((bytes) => { vectors = wordVectors(bytes); });
-      await fetching;
-      root.removeAttribute("aria-busy");
-      if (word !== model.get("word")) return; // another was chosen meanwhile, and is drawn
-    }
+    const vectors = row === undefined ? null : await fetched(root, status, say.fetching);
+    if (word !== model.get("word")) return; // another was chosen meanwhile, and is drawn
     status.textContent = row === undefined ? say.ask : "";
     for (const part of [title, list, note]) part.hidden = row === undefined;
     const found = row === undefined ? [] : nearest(vectors, vectors.vector(row), NEAR, [row]);
