@@ -52,6 +52,33 @@ RIGHT += [(check.skip_gram_pairs, pairs), (check.skip_gram_pairs, lambda w, n: [
 RIGHT += [(check.analogy, analogy), (check.analogy, lambda *asked: torch.tensor(analogy(*asked)))]
 
 
+def causal_in_loops(L, M):
+    return torch.tensor([[j <= i + M - L for j in range(M)] for i in range(L)])
+
+
+def softmax_in_loops(scores, mask):
+    rows = []
+    for row, sees in zip(scores, mask, strict=True):
+        powers = [(x - row[sees].max()).exp() if see else 0 * x for x, see in zip(row, sees, strict=True)]
+        rows.append(torch.stack(powers) / (sum(powers) if sees.any() else 1))
+    return torch.stack(rows)
+
+
+def patched(scores, mask):
+    """Right, by luck: the gradient of the fill throws the NaN away."""
+    return scores.masked_fill(~mask, -torch.inf).softmax(-1).nan_to_num(0)
+
+
+def packed(documents):
+    n = range(len(documents))
+    return torch.tensor([[bool(documents[i] == documents[j]) and j <= i for j in n] for i in n])
+
+
+RIGHT += [(check.causal, causal), (check.causal, causal_in_loops), (check.packed, packed)]
+RIGHT += [(check.masked_softmax, masked_softmax), (check.masked_softmax, softmax_in_loops)]
+RIGHT += [(check.masked_softmax, patched)]
+
+
 @pytest.mark.parametrize(("judge", "answer"), RIGHT)
 def test_right_answers_are_correct(judge, answer):
     verdict = judge(answer)
@@ -223,3 +250,77 @@ def test_wrong_rows(answer, words):
     verdict = check.analogy(answer)
     assert not verdict
     assert re.search(words, verdict.message), verdict.message
+
+
+@pytest.mark.parametrize("name", check.WRONG_CAUSAL)
+def test_every_wrong_causal_mask_is_found_and_named(name):
+    verdict = check.causal(check.WRONG_CAUSAL[name])
+    assert not verdict
+    assert "first wrong cell (query, key) = " in verdict.message
+    assert f"(your mask {name})" in verdict.message
+
+
+@pytest.mark.parametrize("name", check.WRONG_SOFTMAX)
+def test_every_wrong_softmax_is_found_and_named(name):
+    verdict = check.masked_softmax(check.WRONG_SOFTMAX[name])
+    assert not verdict
+    assert f"(your function {name})" in verdict.message
+
+
+def added(scores, mask):
+    return (scores + torch.zeros_like(scores).masked_fill(~mask, -torch.inf)).softmax(-1).nan_to_num(0)
+
+
+def in_place(scores, mask):
+    return scores.masked_fill_(~mask, torch.finfo(scores.dtype).min).softmax(-1) * mask
+
+
+def in_place_after(scores, mask):
+    weights = masked_softmax(scores, mask)
+    weights *= mask
+    return weights.softmax(-1).mul_(0) + weights
+
+
+@pytest.mark.parametrize(
+    ("judge", "answer", "words"),
+    [
+        (check.causal, no_function, "not written yet"),
+        (check.causal, lambda L, M: torch.ones(L, M).tril(M - L + 1).bool(), "(0, 1): expected False, got True (your"),
+        (check.causal, lambda L, M: causal(L), "L=2, M=5: expected shape (2, 5), got (2, 2)"),
+        (
+            check.causal,
+            lambda L, M: causal(L, M).float(),
+            "L=1, M=1: a mask is boolean, got torch.float32; try .bool()",
+        ),
+        (check.causal, lambda L, M: [[True]], "L=1, M=1: expected a tensor, got list"),
+        (
+            check.causal,
+            lambda L, M: causal(L, M) & (torch.arange(M) != 2),
+            "L=4, M=4: first wrong cell (query, key) = (2, 2): expected True, got False",
+        ),
+        (check.packed, lambda d: d[:, None] == d, "(your mask looks ahead)"),
+        (check.packed, lambda d: causal(len(d)), "(your mask looks into other documents)"),
+        (check.packed, lambda d: packed(d) & ~torch.eye(len(d)).bool(), "(your mask looks only back, not at itself)"),
+        (
+            check.packed,
+            lambda d: packed(d.sort()[0]),
+            "documents [0, 1, 0]: first wrong cell (token, token) = (1, 0): expected False, got True",
+        ),
+        (check.packed, lambda d: (d.diff(prepend=d[:1]) != 0).cumsum(0), "a mask is boolean, got torch.int64"),
+        (check.masked_softmax, added, "gradient, where a row has nothing to attend to: first wrong cell"),
+        (check.masked_softmax, in_place, "your function changed its argument 1; work on a copy"),
+        (check.masked_softmax, in_place_after, "gradient: PyTorch refuses: one of the variables needed"),
+        (check.masked_softmax, lambda s, m: masked_softmax(s, m).detach(), "gradient: none reaches the scores"),
+        (check.masked_softmax, lambda s, m: masked_softmax(s.float(), m), "float16: expected torch.float16"),
+        (
+            check.masked_softmax,
+            lambda s, m: s.masked_fill(~m, -1e9).softmax(-1) * m,
+            "raised RuntimeError: value cannot be converted to type",
+        ),
+        (check.masked_softmax, lambda s, m: 0.99 * masked_softmax(s, m), "expected 1.0000, got 0.9900"),
+    ],
+)
+def test_wrong_masks_are_told_what_broke(judge, answer, words):
+    verdict = judge(answer)
+    assert not verdict
+    assert words in verdict.message, verdict.message

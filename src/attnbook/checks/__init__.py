@@ -1,0 +1,27 @@
+"""Checks for the practice exercises: they say what broke, call a stub "not written yet", and never raise.
+
+>>> from attnbook import check
+>>> def my_softmax_jacobian(weights_M):
+...     return None  # your code
+>>> check.softmax_jacobian(my_softmax_jacobian)
+not written yet: your function returned nothing
+"""
+
+from attnbook.checks.dot_product import WRONG_ATTENTION, attention, attention_test, softmax_jacobian
+from attnbook.checks.masks import WRONG_CAUSAL, WRONG_SOFTMAX, causal, masked_softmax, packed
+from attnbook.checks.word_vectors import WRONG_ANALOGY, analogy, skip_gram_pairs
+
+__all__ = [
+    "WRONG_ANALOGY",
+    "WRONG_ATTENTION",
+    "WRONG_CAUSAL",
+    "WRONG_SOFTMAX",
+    "analogy",
+    "attention",
+    "attention_test",
+    "causal",
+    "masked_softmax",
+    "packed",
+    "skip_gram_pairs",
+    "softmax_jacobian",
+]

@@ -1,0 +1,128 @@
+"""Chapter 5: attention, the derivative of softmax, a test of attention."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from attnbook.checks.judging import Wrong, call, close, compare, describe, exercise, shape_of
+from attnbook.dot_product import attention as book_attention
+from attnbook.masks import causal
+from attnbook.softmax import masked_softmax
+
+Attention = Callable[..., tuple[Tensor, Tensor]]
+
+
+@exercise
+def attention(answer: Attention) -> None:
+    """`answer(q_LK, k_MK, v_MV, mask_LM=None)` returns what `attnbook.attention` returns."""
+    answers = {case: call(answer, *inputs) for case, inputs in _ATTENTION_CASES.items()}
+    for case, got in answers.items():
+        if not isinstance(got, tuple) or len(got) != 2:
+            raise Wrong(f"{case}: return two tensors, output and weights; got {describe(got)}")
+    for case, got in answers.items():
+        output, weights = book_attention(*_ATTENTION_CASES[case])
+        if [shape_of(x) for x in got] == [weights.shape, output.shape] != [output.shape, weights.shape]:
+            raise Wrong(f"{case}: return the output first, then the weights")
+        compare(f"{case}: weights", got[1], weights, ("query", "key"), lambda got=got: _mistake(answers, got[1]))
+        compare(f"{case}: output", got[0], output, ("query", "v"), lambda: "the weights are right; mix the values")
+
+
+@exercise
+def softmax_jacobian(answer: Callable[[Tensor], Tensor]) -> None:
+    """`answer(weights)` is the matrix of ∂ weight i / ∂ score j, for weights of shape (M,)."""
+    for scores in ([0.0, 0.0], [2.0, 1.0, 0.0], [3.0, -1.0, 0.5, 0.0, 1.0]):
+        scores = torch.tensor(scores)
+        want = torch.autograd.functional.jacobian(lambda x: x.softmax(-1), scores)
+        got = call(answer, scores.softmax(-1))
+        compare(f"M={len(scores)}", got, want, ("weight", "score"), lambda got=got, want=want: _diagonal(got, want))
+
+
+@exercise
+def attention_test(answer: Callable[[Attention], bool]) -> None:
+    """`answer(function)` is True for `attnbook.attention` and False for each of `WRONG_ATTENTION`."""
+    if not _accepts(answer, book_attention):
+        raise Wrong("your test rejects the right function: it must return True for attnbook.attention")
+    fooled = [name for name, wrong in WRONG_ATTENTION.items() if _notices_nothing(answer, wrong)]
+    if fooled:
+        caught = f"{len(WRONG_ATTENTION) - len(fooled)} of {len(WRONG_ATTENTION)} wrong functions"
+        raise Wrong(f"your test catches {caught}; it is fooled by one that {fooled[0]}")
+
+
+def _attention_from(weights: Callable[..., Tensor], sense: Callable = lambda mask: mask) -> Attention:
+    def wrong(q, k, v, mask=None):
+        scores = q @ k.mT
+        mask = torch.ones_like(scores, dtype=torch.bool) if mask is None else sense(mask).expand_as(scores)
+        p = weights(scores, q.shape[-1], mask)
+        return p @ v, p
+
+    return wrong
+
+
+# What real code has got wrong, each as a function with the signature of `attention`.
+WRONG_ATTENTION: dict[str, Attention] = {
+    "divides by d": _attention_from(lambda s, d, m: masked_softmax(s / d, m)),
+    "does not scale": _attention_from(lambda s, d, m: masked_softmax(s, m)),
+    "divides by √M, the number of keys": _attention_from(lambda s, d, m: masked_softmax(s / s.shape[-1] ** 0.5, m)),
+    "takes the softmax over the queries": _attention_from(lambda s, d, m: masked_softmax((s / d**0.5).mT, m.mT).mT),
+    "has the mask the wrong way round": _attention_from(
+        lambda s, d, m: masked_softmax(s / d**0.5, m), torch.logical_not
+    ),
+    "ignores the mask": _attention_from(lambda s, d, m: (s / d**0.5).softmax(-1)),
+    "masks after the softmax and does not normalise again": _attention_from(
+        lambda s, d, m: (s / d**0.5).softmax(-1) * m
+    ),
+    "fills masked scores with 0": _attention_from(lambda s, d, m: (s * m / d**0.5).softmax(-1)),
+    "spreads its weights evenly where a query has nothing to attend to": _attention_from(
+        lambda s, d, m: (s / d**0.5).masked_fill(~m, -1e9).softmax(-1)
+    ),
+    "gives NaN where a query has nothing to attend to": _attention_from(
+        lambda s, d, m: (s / d**0.5).masked_fill(~m, -torch.inf).softmax(-1)
+    ),
+}
+
+
+def _attention_cases() -> dict[str, tuple]:
+    draw = torch.Generator().manual_seed(5)
+    q, k, v = (torch.randn(*shape, generator=draw) for shape in ((3, 4), (5, 4), (5, 2)))
+    empty_row = causal(3, 5) & torch.tensor([[True], [False], [True]])
+    return {
+        "one query, two keys": (torch.tensor([[2.0, 0.0, 1.0]]), torch.eye(2, 3), torch.tensor([[10.0], [20.0]])),
+        "L=3, M=5": (q, k, v),
+        "with a causal mask": (q, k, v, causal(3, 5)),
+        "a query with nothing to attend to": (q, k, v, empty_row),
+    }
+
+
+_ATTENTION_CASES = _attention_cases()
+
+
+def _accepts(test: Callable[[Attention], bool], function: Attention) -> bool:
+    return bool(call(test, function))
+
+
+def _notices_nothing(test: Callable[[Attention], bool], function: Attention) -> bool:
+    try:
+        return _accepts(test, function)
+    except Wrong:  # a test that raises has noticed
+        return False
+
+
+def _mistake(answers: dict[str, tuple], weights: Tensor) -> str:
+    """Which known mistake gives just these weights in every case, or else a row that doesn't add up."""
+    for name, wrong in WRONG_ATTENTION.items():
+        theirs = {case: wrong(*inputs)[1] for case, inputs in _ATTENTION_CASES.items()}
+        if all(
+            shape_of(got[1]) == theirs[case].shape and close(got[1], theirs[case]).all()
+            for case, got in answers.items()
+        ):
+            return f"your function {name}"
+    total = weights.sum(-1)
+    row = int((total - 1).abs().argmax())
+    return f"row {row} of your weights adds up to {total[row]:.2f}" if abs(total[row] - 1) > 1e-3 else ""
+
+
+def _diagonal(got: Tensor, want: Tensor) -> str:
+    if close(got.diagonal(), want.diagonal()).all():
+        return "the diagonal is right"
+    return "the sign is wrong" if close(-got, want).all() else ""
