@@ -1,14 +1,15 @@
 """What each widget shows on the page, beside what PyTorch says it must show."""
 
 import re
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from playwright.sync_api import Locator, expect
-from torch import Tensor
+from torch import Tensor, nn
 
+from attnbook import attention, causal, peers
 from attnbook.data import FOLDER, english_vectors, word_vectors
 from attnbook.widgets.base import BookWidget
 from attnbook.widgets.random import normals
@@ -63,6 +64,42 @@ READ = {
             .map((cell) => String(["both", "a", "b"].indexOf(cell.textContent))),
         arrows: [...node.querySelectorAll(".ab-shaft")].map((shaft) => shaft.getAttribute("d").slice(5).split(" ")),
     })""",
+    "paint_mask": """(node) => {
+        const [scores, exps, weights] = node.querySelectorAll(".ab-steps table");
+        const cells = (table) => [...table.querySelectorAll("tbody tr")]
+            .map((row) => [...row.querySelectorAll("td")].map((cell) => cell.textContent));
+        return {
+            scores: cells(scores),
+            exps: cells(exps),
+            weights: cells(weights),
+            hatched: [...scores.querySelectorAll("tbody td")].map((c) => String(Number(c.matches(".ab-blocked")))),
+            colours: [...weights.querySelectorAll(".ab-weight")].map((cell) => cell.style.getPropertyValue("--w")),
+            off: [...weights.querySelectorAll(".ab-sum[class]:is(td)")]
+                .map((cell) => String(Number(cell.matches(".ab-off")))),
+            answers: [...node.querySelectorAll(".ab-answers")].filter((table) => table.checkVisibility()).map(cells),
+        };
+    }""",
+    "fill_value": """(node) => {
+        const panels = [...node.querySelectorAll("section")].map((panel) =>
+            [...panel.querySelectorAll("td")].map((cell) => cell.textContent));
+        return {
+            errors: panels.map((texts) => String(Number(texts.includes("–")))),
+            numbers: panels.filter((texts) => !texts.includes("–")),
+            good: [...node.querySelectorAll(".ab-verdict")].map((said) => String(Number(said.matches(".ab-good")))),
+        };
+    }""",
+    "polarity": """(node) => {
+        const cells = [...node.querySelectorAll("[role=gridcell]")];
+        const is = (name) => cells.map((cell) => String(Number(cell.matches(name))));
+        const [listing] = node.querySelector("pre").textContent.split("\\n\\n");
+        const numbers = { True: "1", False: "0", "-inf": "−∞" };
+        return {
+            mask: listing.includes("tensor") ? listing.match(/True|False|-inf|\\d/g).map((x) => numbers[x] ?? x) : [],
+            sees: is(".ab-sees"),
+            wrong: is(".ab-wrong"),
+            score: node.querySelector(".ab-score").textContent.match(/\\d+/g) ?? [],
+        };
+    }""",
     "scale_lab": """(node) => {
         const panels = [...node.querySelectorAll("section")];
         const heights = (place) => panels.map((panel) =>
@@ -175,6 +212,111 @@ def length_slider(widget) -> dict[str, Tensor]:
     return {"numbers": both, "nearer": nearer, "arrows": arrows * torch.tensor([40, -40])}
 
 
+def paint_mask(widget) -> dict[str, Tensor]:
+    scores = torch.tensor(widget.scores_LM, dtype=torch.float64)
+    M = len(scores)
+    mask = torch.ones(M, M, dtype=torch.bool)
+    for i, j in widget.blocked:
+        mask[i, j] = False
+    shown = (
+        scores.masked_fill(~mask, {"before": -torch.inf, "zero": 0}[widget.hide]) if widget.hide != "after" else scores
+    )
+    exps = (shown / widget.temperature).exp()
+    weights = exps / exps.sum(-1, keepdim=True)
+    weights = weights.nan_to_num(0) * (mask if widget.hide == "after" else 1)
+    sums = weights.sum(-1, keepdim=True)
+    return {
+        "scores": shown,
+        "exps": torch.cat([exps, exps.sum(-1, keepdim=True)], -1),
+        "weights": torch.cat([weights, sums], -1),
+        "hatched": (~mask).flatten(),
+        "colours": weights,
+        "off": (sums - 1).abs().flatten() > 1e-9,
+        "answers": torch.tensor([]) if mask.any(-1).all() else answers_for_an_empty_row(M),
+    }
+
+
+@cache
+def answers_for_an_empty_row(M: int) -> Tensor:
+    """What each code gives, asked here and now; values are the identity matrix, so that outputs are weights."""
+    none, eye, d2l = torch.zeros(M, M, dtype=torch.bool), torch.eye(M), peers.d2l()
+    mha = nn.MultiheadAttention(M, 1, bias=False, batch_first=True)
+    with torch.no_grad():
+        mha.in_proj_weight.copy_(eye.repeat(3, 1))
+        mha.out_proj.weight.copy_(eye)
+        _, weights = mha(eye, eye, eye, attn_mask=~none)
+        unasked, _ = mha(eye, eye, eye, attn_mask=~none, need_weights=False)
+    nothing = torch.zeros(1, M).long()
+    rows = [
+        attention(eye, eye, eye, none)[1],
+        torch.full((M, M), -torch.inf).softmax(-1),
+        F.scaled_dot_product_attention(eye, eye, eye, none),
+        weights,
+        unasked,
+        d2l.masked_softmax(torch.eye(M)[None], nothing)[0],
+        d2l.masked_softmax(torch.eye(M)[None].half(), nothing)[0].float(),
+    ]
+    return torch.stack([row[0] for row in rows])
+
+
+def fill_value(widget) -> dict[str, Tensor]:
+    errors, numbers, good = [], [], []
+    for dtype in (torch.float32, torch.bfloat16, torch.float16):
+        scores = torch.tensor([2.0, 1, 0, 3, 1], dtype=dtype) + widget.shift
+        hidden = torch.tensor([widget.hidden == "all"] * 3 + [True] * 2)
+        fill = {"lowest": torch.finfo(dtype).min}.get(widget.fill) or float(widget.fill.replace("lowest", "nan"))
+        try:
+            masked = scores + hidden.to(dtype) * fill if widget.how == "add" else scores.masked_fill(hidden, fill)
+        except RuntimeError:
+            errors, good = [*errors, True], [*good, False]
+            continue
+        weights = masked.softmax(-1)
+        leak = weights[hidden].double().sum()
+        apart = scores[:3].unique().numel() == 3
+        errors, good = [*errors, False], [*good, bool(leak == 0 and widget.hidden == "two" and apart)]
+        numbers += [torch.stack([scores, masked, weights], -1).double().flatten(), leak[None]]
+    return {"errors": torch.tensor(errors), "numbers": torch.cat(numbers), "good": torch.tensor(good)}
+
+
+def polarity(widget) -> dict[str, Tensor]:
+    asked = max(len(widget.given) - widget.revealed, 0)
+    sees = who_sees_whom(*widget.question(widget.seed, asked))
+    marked = cells(widget.seen)
+    answers = [cells(given) for given in widget.given]
+    right = [bool((a == who_sees_whom(*widget.question(widget.seed, n))).all()) for n, a in enumerate(answers)]
+    mask = widget.question(widget.seed, asked)[1]
+    return {
+        "mask": torch.tensor([]) if mask is None else mask,
+        "sees": sees if widget.revealed else marked,
+        "wrong": (sees != marked) & widget.revealed,
+        "score": torch.tensor([sum(right), len(right)] if right else []),
+    }
+
+
+def cells(marked: list) -> Tensor:
+    return torch.tensor([[[i, j] in marked for j in range(4)] for i in range(3)])
+
+
+def who_sees_whom(call: str, mask: Tensor | None) -> Tensor:
+    """Asked of the code itself: whose weight is not 0?"""
+    draw = torch.Generator().manual_seed(2)
+    q, k, v = torch.randn(3, 4, generator=draw), torch.randn(4, 4, generator=draw), torch.eye(4)
+    sdpa = partial(F.scaled_dot_product_attention, q, k, v)
+    mha = nn.MultiheadAttention(4, 1, batch_first=True)
+    asked = {
+        "book": lambda: attention(q, k, v, mask)[1],
+        "sdpa": lambda: sdpa(mask),
+        "sdpaAdded": lambda: sdpa(mask),
+        "mha": lambda: mha(q, k, v, attn_mask=mask)[1],
+        "mhaPadding": lambda: mha(q, k, v, key_padding_mask=mask)[1],
+        "fill": lambda: (q @ k.T).masked_fill(mask, -torch.inf).softmax(-1),
+        "d2l": lambda: peers.d2l().masked_softmax((q @ k.T)[None], mask[None])[0],
+        "causal": lambda: attention(q, k, v, causal(3, 4))[1],
+        "isCausal": lambda: sdpa(is_causal=True),
+    }
+    return asked[call]().detach() > 0
+
+
 @cache
 def doubles() -> Tensor:
     with np.load(FOLDER / "vectors.npz") as stored:
@@ -187,6 +329,9 @@ ORACLE = {
     "word_map": word_map,
     "analogy_bench": analogy_bench,
     "length_slider": length_slider,
+    "paint_mask": paint_mask,
+    "fill_value": fill_value,
+    "polarity": polarity,
 }
 
 
@@ -219,9 +364,11 @@ def agrees(text: str, x: float) -> bool:
     """
     >>> agrees("−0.33", -1 / 3), agrees("0.34", 1 / 3), agrees("−∞", -torch.inf), agrees("1", 0.9)
     (True, False, True, False)
+    >>> agrees("NaN", torch.nan), agrees("NaN", 0.0), agrees("0.00", torch.nan)
+    (True, False, False)
     """
-    if text == "−∞":
-        return x == -torch.inf
+    if text in ("−∞", "NaN"):
+        return x == -torch.inf if text == "−∞" else x != x
     number = re.fullmatch(r"-?\d+(?:\.(\d+))?(?:e(-?\d+))?", text.replace("−", "-"))
     if not number:
         return False

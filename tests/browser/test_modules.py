@@ -55,6 +55,9 @@ CHANGE = {
     "word_map": {"word": "river", "zoom": 3.0},
     "analogy_bench": {"asked": True, "c": "prince", "queries": "in"},
     "length_slider": {"angle_a": 45, "length_b": 2.0},
+    "paint_mask": {"blocked": [[0, 1], [2, 2]], "hide": "zero", "temperature": 0.3},
+    "fill_value": {"shift": -9995, "hidden": "all", "how": "add"},
+    "polarity": {"seen": [[0, 0]], "given": [[[0, 0]]], "revealed": True},
 }
 
 each_widget = pytest.mark.parametrize("kind", all_widgets(), ids=lambda kind: kind.__name__)

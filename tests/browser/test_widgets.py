@@ -6,7 +6,17 @@ import torch.nn.functional as F
 from playwright.sync_api import expect
 
 from attnbook.data import english_vectors
-from attnbook.widgets import AnalogyBench, AttentionHeatmap, LengthSlider, ScaleLab, WordMap, all_widgets
+from attnbook.widgets import (
+    AnalogyBench,
+    AttentionHeatmap,
+    FillValue,
+    LengthSlider,
+    PaintMask,
+    Polarity,
+    ScaleLab,
+    WordMap,
+    all_widgets,
+)
 from attnbook.widgets.base import Asset
 
 from .hands import HANDS, Finger, Mouse, bring, stops
@@ -79,7 +89,23 @@ def paint(cells, **traits):
 
 
 def press(name, changes):
-    return [(f"{name!r} pressed", lambda hand, node: hand.press(node.get_by_role("button", name=name)), changes)]
+    def act(hand, node):
+        hand.press(node.get_by_role("button", name=name, exact=True))
+
+    return [(f"{name!r} pressed", act, changes)]
+
+
+def stroke(cells, trait):
+    """Over several cells: what it does to the first, it does to all."""
+    (_, act, _), *_ = paint(cells)
+
+    def after(twin):
+        there = getattr(twin, trait)
+        if cells[0] in there:
+            return [cell for cell in there if cell not in cells]
+        return there + [cell for cell in cells if cell not in there]
+
+    return [(f"stroke over {cells}", act, {trait: after})]
 
 
 def fill(label, written, changes):
@@ -96,6 +122,7 @@ def there(word):
 
 
 ROW = [[2, j] for j in range(6)]
+CAUSAL = [[i, j] for i in range(4) for j in range(4) if j > i]
 STEPS = {
     "attention_heatmap": [
         *write("the Cat by that river bank"),
@@ -130,6 +157,33 @@ STEPS = {
         *slide("Length of a", "length_a", last=4.0, first=0.1),
         *slide("Angle of b", "angle_b", last=180, first=-180),
         *slide("Length of b", "length_b", last=4.0, first=0.1),
+    ],
+    "paint_mask": [
+        *press("what comes later", {"blocked": CAUSAL}),
+        *choose("hide", "zero", "after"),
+        *press("padding", {"blocked": [[i, 3] for i in range(4)]}),
+        *choose("hide", "before"),
+        *slide("Temperature", "temperature", last=10.0, first=0.1),
+        *press("both", {"blocked": sorted([*CAUSAL, [3, 3]])}),
+        *press("a whole row", {"blocked": [[1, j] for j in range(4)]}),
+        *press("nothing", {"blocked": []}),
+        *stroke([[0, 0], [0, 1], [0, 2]], "blocked"),
+        *stroke([[0, 1]], "blocked"),
+    ],
+    "fill_value": [
+        *choose("fill", "0", "-10", "-1e9", "lowest", "-inf", "-1e4"),
+        *slide("Add to every score", "shift", first=-20_000),
+        *choose("how", "add", "write"),
+        *choose("hidden", "all"),
+    ],
+    "polarity": [
+        *stroke([[0, 0], [0, 1]], "seen"),
+        *stroke([[1, 1]], "seen"),
+        *press("Reveal", {"given": lambda twin: [*twin.given, twin.seen], "revealed": True}),
+        *press("Next question", {"seen": [], "revealed": False}),
+        *stroke([[2, 0], [2, 1], [2, 2]], "seen"),
+        *press("Reveal", {"given": lambda twin: [*twin.given, twin.seen], "revealed": True}),
+        *press("Start again", {"seed": 2, "seen": [], "given": [], "revealed": False}),
     ],
     "scale_lab": [
         *slide("Width", "width", last=1024, first=1),
@@ -221,6 +275,19 @@ STATES = {
     "at a right angle": LengthSlider(angle_a=90, angle_b=-90),
     "opposite": LengthSlider(angle_a=180, length_a=4.0, angle_b=-180),
     "an angle between the stops": LengthSlider(angle_a=33, length_b=1.234),
+    "nothing but padding": PaintMask(["(pad)"], [[0.0]], pads=[0], blocked=[[0, 0]]),
+    "padding on the left, and causal": PaintMask(
+        ["(pad)", "a", "b"],
+        [[0, 0, 0], [0, 2, 1], [0, 1, 2]],
+        pads=[0],
+        blocked=[[0, 0], [0, 1], [0, 2], [1, 0], [1, 2]],
+    ),
+    "large scores": PaintMask(["a", "b"], [[20.0, -20.0], [7.0, 6.0]], temperature=0.3),
+    "all hidden by zeros": PaintMask(blocked=[[0, j] for j in range(4)], hide="zero"),
+    "all hidden afterwards": PaintMask(blocked=[[0, j] for j in range(4)], hide="after"),
+    **{f"the call of question {n}": Polarity(seed=3, given=[[]] * n, seen=[[0, 0]]) for n in range(9)},
+    "nothing answered, revealed": Polarity(revealed=True),
+    "the last question, revealed": Polarity(seed=3, given=[[]] * 9, revealed=True),
     "the narrowest": ScaleLab(width=1, size=0.25),
     "the widest": ScaleLab(width=1024, size=4.0, seed=12345),
     "a width between the stops": ScaleLab(width=100, seed=2**31 - 1),
@@ -284,6 +351,9 @@ DRAGS = {
     "size": (ScaleLab(), slide("Typical size", "size", last=4.0)),
     "zoom": (WordMap("river"), slide("Zoom", "zoom", last=24.0)),
     "angle": (LengthSlider(), slide("Angle of a", "angle_a", last=180)),
+    "hidden scores": (PaintMask(), stroke([[1, 0], [1, 1], [1, 2], [1, 3]], "blocked")),
+    "shift": (FillValue(), slide("Add to every score", "shift", first=-20_000)),
+    "who sees": (Polarity(), stroke([[0, 0], [0, 1]], "seen")),
 }
 
 
@@ -360,7 +430,7 @@ def test_the_keyboard_reaches_everything_and_shows_where_it_is(visit, kind):
         if not stops[-1]["inside"]:
             break
     stops = [stop for stop in stops if stop["inside"]]
-    controls = "input:not([type=radio]), button, fieldset, [role=grid], svg[tabindex]"
+    controls = "input:not([type=radio]), button, fieldset, [role=grid], svg[tabindex], pre[tabindex]"
     assert len(stops) == node.locator(controls).filter(visible=True).count(), [stop["what"] for stop in stops]
     assert all(stop["outlined"] for stop in stops), f"no outline: {[s['what'] for s in stops if not s['outlined']]}"
 
@@ -436,6 +506,59 @@ def test_a_widget_that_fails_leaves_its_table_and_is_heard(visit, kind, fault):
     page.wait_for_load_state("networkidle")
     assert f"The widget {kind.name} did not start" in visit.complaints.pop()
     visit.complaints = [said for said in visit.complaints if "404" not in said]
+
+
+# ---- the fill value: every state there is, and the arithmetic of short numbers ----
+
+FILLS = [
+    FillValue(fill=fill, shift=shift, hidden=hidden, how=how)
+    for fill in FillValue.inputs()["fill"].values
+    for shift in (0, -10, -50, -9995, -20_000)
+    for hidden in ("two", "all")
+    for how in ("write", "add")
+]
+
+
+def test_every_fill_gives_the_weights_of_torch(visit):
+    """The half types within one unit of the last binary place (float32 within two, as it sums in an order of its own);
+    zero and NaN exactly; an error where PyTorch raises one."""
+    page = visit("bare.html", served={"bare.html": bare()})
+    script = """async (all) => {
+        const { attempt } = await import(new URL("_static/widgets/fill_value.js", location));
+        return all.map(([dtype, inputs]) => attempt(dtype, inputs).weights?.map(String));
+    }"""
+    dtypes = (torch.float32, torch.bfloat16, torch.float16)
+    cases = [(widget, dtype) for widget in FILLS for dtype in dtypes]
+    names = [(str(d).removeprefix("torch."), {n: getattr(w, n) for n in w.inputs()}) for w, d in cases]
+    for (widget, dtype), (_, inputs), texts in zip(cases, names, page.evaluate(script, names), strict=True):
+        want = widget.weights(dtype)
+        assert (texts is None) == (want is None), f"{dtype}, {inputs}"
+        if want is None:
+            continue
+        got = torch.tensor([float(text) for text in texts], dtype=torch.float64)
+        about = torch.finfo(dtype)
+        unit = (about.eps * 2 ** want.double().log2().floor()).clamp(min=about.smallest_normal * about.eps)
+        close = (got - want.double()).abs() <= (2 if dtype == torch.float32 else 1) * unit
+        same = torch.where((want == 0) | want.isnan(), (got == want) | (got.isnan() & want.isnan()), close)
+        assert same.all(), f"{dtype}, {inputs}: the page has {got.tolist()}, torch {want.tolist()}"
+
+
+def test_numbers_are_rounded_as_torch_rounds_them(visit):
+    draw = torch.Generator().manual_seed(1)
+    numbers = torch.randn(400, generator=draw) * torch.logspace(-9, 9, 400)
+    edges = [65504.0, 65519.0, 65520.0, -65520.0, 6e-8, 2.9e-8, 1.0009765625, 2049.0, 2051.0, 257.0, 0.0]
+    numbers = torch.cat([numbers, torch.tensor(edges)]).double()
+    page = visit("bare.html", served={"bare.html": bare()})
+    script = """async ([all, format]) => {
+        const { rounded } = await import(new URL("_static/widgets/fill_value.js", location));
+        return all.map((x) => String(rounded(x, format)));
+    }"""
+    formats = {torch.float16: (10, -14, 65504), torch.bfloat16: (7, -126, torch.finfo(torch.bfloat16).max)}
+    for dtype, (digits, least, most) in formats.items():
+        format = {"digits": digits, "least": least, "most": most}
+        texts = page.evaluate(script, [numbers.tolist(), format])
+        got = torch.tensor([float(text.replace("Infinity", "inf")) for text in texts], dtype=torch.float64)
+        assert torch.equal(got, numbers.float().to(dtype).double())
 
 
 # ---- the word map, the analogy bench, the arrows ----

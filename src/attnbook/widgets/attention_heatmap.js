@@ -1,4 +1,4 @@
-import { asset, body, choice, dot, element, follower, grid, number, put, SCALES, slider, softmax, words, wordVectors } from "./core.js";
+import { asset, body, choice, dot, element, follower, grid, number, painter, put, SCALES, slider, softmax, words, wordVectors } from "./core.js";
 
 const TEXT = {
   en: {
@@ -96,16 +96,8 @@ async function render({ model, el }) {
       slider(model, life, { trait: "temperature", label: say.temperature, values: TEMPERATURES })),
     row);
 
+  const paint = painter(model, "blocked");
   let table, answers, asker, numbers, note;
-
-  let blocks = true; // whether this stroke blocks or unblocks: its first cell decides
-  function paint(i, j, first) {
-    const blocked = model.get("blocked");
-    const isBlocked = blocked.some(([a, b]) => a === i && b === j);
-    if (first) blocks = !isBlocked;
-    if (isBlocked === blocks) return;
-    put(model, { blocked: blocks ? [...blocked, [i, j]] : blocked.filter(([a, b]) => a !== i || b !== j) });
-  }
 
   function build() {
     const tokens = model.get("tokens");

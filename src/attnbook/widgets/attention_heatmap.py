@@ -9,7 +9,7 @@ from torch import Tensor
 from attnbook.data import word_vectors
 from attnbook.dot_product import attention
 from attnbook.masks import causal, padding
-from attnbook.widgets.base import Asset, BookWidget, html_table
+from attnbook.widgets.base import Asset, BookWidget, html_table, painted
 
 MOST_TOKENS = 10
 
@@ -65,9 +65,7 @@ class AttentionHeatmap(BookWidget):
         elif self.mask == "padding":
             mask &= padding(torch.tensor([min(self.length, L)]), L)[0]
         elif self.mask == "paint":
-            for i, j in self.blocked:
-                if i < L and j < L:
-                    mask[i, j] = False
+            mask = ~painted(self.blocked, L, L)
         return mask
 
     def table(self) -> str:

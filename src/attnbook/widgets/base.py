@@ -12,7 +12,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import anywidget
+import torch
 import traitlets
+from torch import Tensor
 
 from attnbook.data import FOLDER as DATA
 
@@ -121,6 +123,19 @@ def one_module(path: Path) -> str:
 
     body = inline(path)
     return "".join(parts.values()) + body
+
+
+def painted(cells: Iterable[Sequence[int]], L: int, M: int) -> Tensor:
+    """True in each of the cells (row, column) that lie within L × M.
+
+    >>> painted([[0, 1], [7, 7]], 2, 2).tolist()
+    [[False, True], [False, False]]
+    """
+    mask = torch.zeros(L, M, dtype=torch.bool)
+    for i, j in cells:
+        if i < L and j < M:
+            mask[i, j] = True
+    return mask
 
 
 def html_table(caption: str, columns: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]]) -> str:

@@ -163,6 +163,17 @@ export function grid({ label, rows, columns, at, move, press }) {
   return { node, cells, heads };
 }
 
+// What a press on a grid does to a trait that lists cells: put it in or take it out. A stroke does to all what it does to its first.
+export function painter(model, trait) {
+  let adds = true;
+  return (i, j, first) => {
+    const cells = model.get(trait);
+    const isIn = cells.some(([a, b]) => a === i && b === j);
+    if (first) adds = !isIn;
+    if (isIn !== adds) put(model, { [trait]: adds ? [...cells, [i, j]] : cells.filter(([a, b]) => a !== i || b !== j) });
+  };
+}
+
 // ---- words and their vectors, from files made by data/make_words.py ----
 
 // A line of JSON, and where the numbers after it begin.
@@ -239,6 +250,9 @@ export function number(x, digits = 2) {
   if (x === -Infinity) return "−∞";
   return x.toFixed(digits).replace(/^-0\.?0*$/, (0).toFixed(digits)).replace("-", "−");
 }
+
+// As a power of ten: 4.2e−5.
+export const scientific = (x) => x.toExponential(1).replace("e+", "e").replaceAll("-", "−");
 
 // n draws from the standard normal distribution, the same for a seed in every browser and in widgets/random.py.
 export function normals(seed, n) {
