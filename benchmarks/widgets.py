@@ -6,7 +6,7 @@ from functools import partial
 
 from playwright.sync_api import sync_playwright
 
-from attnbook.widgets import AttentionHeatmap, LengthSlider, ScaleLab, WordMap
+from attnbook.widgets import AttentionHeatmap, FillValue, LengthSlider, PaintMask, ScaleLab, WordMap
 from attnbook.widgets.base import page_files
 from benchmarks.tables import progress, table
 from tests.browser.conftest import FLAGS, NAMES
@@ -33,6 +33,8 @@ def widget_rows() -> list[list[str]]:
         "ScaleLab, d = 512 and 1024": ScaleLab(width=1024),
         "WordMap, zoom 1 and 1.5": WordMap("river"),
         "LengthSlider": LengthSlider(),
+        "PaintMask": PaintMask(),
+        "FillValue": FillValue(),
     }
     with sync_playwright() as driver:
         program = next(filter(None, map(shutil.which, NAMES)), driver.chromium.executable_path)

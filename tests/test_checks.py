@@ -257,7 +257,14 @@ def test_every_wrong_causal_mask_is_found_and_named(name):
     verdict = check.causal(check.WRONG_CAUSAL[name])
     assert not verdict
     assert "first wrong cell (query, key) = " in verdict.message
-    assert f"(your mask {name})" in verdict.message
+    assert f"(your function {name})" in verdict.message
+
+
+@pytest.mark.parametrize("name", check.WRONG_PACKED)
+def test_every_wrong_packed_mask_is_found_and_named(name):
+    verdict = check.packed(check.WRONG_PACKED[name])
+    assert not verdict
+    assert f"(your function {name})" in verdict.message
 
 
 @pytest.mark.parametrize("name", check.WRONG_SOFTMAX)
@@ -273,6 +280,14 @@ def added(scores, mask):
 
 def in_place(scores, mask):
     return scores.masked_fill_(~mask, torch.finfo(scores.dtype).min).softmax(-1) * mask
+
+
+def through_numpy(scores, mask):
+    return masked_softmax(torch.from_numpy(scores.numpy()), mask)
+
+
+def later_not_a_tensor(scores, mask):
+    return masked_softmax(scores, mask) if len(scores) == 1 else [0]
 
 
 def in_place_after(scores, mask):
@@ -298,9 +313,13 @@ def in_place_after(scores, mask):
             lambda L, M: causal(L, M) & (torch.arange(M) != 2),
             "L=4, M=4: first wrong cell (query, key) = (2, 2): expected True, got False",
         ),
-        (check.packed, lambda d: d[:, None] == d, "(your mask looks ahead)"),
-        (check.packed, lambda d: causal(len(d)), "(your mask looks into other documents)"),
-        (check.packed, lambda d: packed(d) & ~torch.eye(len(d)).bool(), "(your mask looks only back, not at itself)"),
+        (check.packed, lambda d: d[:, None] == d, "(your function looks ahead)"),
+        (check.packed, lambda d: causal(len(d)), "(your function looks into other documents)"),
+        (
+            check.packed,
+            lambda d: packed(d) & ~torch.eye(len(d)).bool(),
+            "(your function looks only back, not at itself)",
+        ),
         (
             check.packed,
             lambda d: packed(d.sort()[0]),
@@ -312,6 +331,9 @@ def in_place_after(scores, mask):
         (check.masked_softmax, in_place_after, "gradient: PyTorch refuses: one of the variables needed"),
         (check.masked_softmax, lambda s, m: masked_softmax(s, m).detach(), "gradient: none reaches the scores"),
         (check.masked_softmax, lambda s, m: masked_softmax(s.float(), m), "float16: expected torch.float16"),
+        (check.masked_softmax, through_numpy, "gradient: PyTorch refuses: Can't call numpy() on Tensor that requires"),
+        (check.masked_softmax, later_not_a_tensor, "everything may be seen: expected a tensor, got list"),
+        (check.packed, lambda d: torch.zeros(len(d), len(d)).bool(), "documents [0]: first wrong cell"),
         (
             check.masked_softmax,
             lambda s, m: s.masked_fill(~m, -1e9).softmax(-1) * m,

@@ -13,8 +13,19 @@ from traitlets import TraitError
 import attnbook.widgets
 from attnbook import attention, causal
 from attnbook.data import english_vectors, word_vectors
-from attnbook.widgets import AnalogyBench, AttentionHeatmap, LengthSlider, ScaleLab, WordMap, all_widgets
+from attnbook.widgets import (
+    AnalogyBench,
+    AttentionHeatmap,
+    FillValue,
+    LengthSlider,
+    PaintMask,
+    Polarity,
+    ScaleLab,
+    WordMap,
+    all_widgets,
+)
 from attnbook.widgets.base import DATA, HERE, Asset, BookWidget, one_module, page_files
+from attnbook.widgets.polarity import CALLS
 from attnbook.widgets.word_map import EXAMPLES
 
 each_widget = pytest.mark.parametrize("kind", all_widgets(), ids=lambda kind: kind.__name__)
@@ -73,6 +84,13 @@ def test_every_script_has_a_class():
         (lambda: AnalogyBench("man", "", "king"), r"no vector for ''"),
         (lambda: LengthSlider(length_a=0), r"'length_a' trait .* not be less than 0.1"),
         (lambda: LengthSlider(angle_b=181), r"'angle_b' trait .* not be greater than 180"),
+        (lambda: PaintMask(["a", "b"], [[1.0, 2.0]]), r"2 tokens need 2 rows of 2 scores; got rows of \[2\]"),
+        (lambda: PaintMask(["a", "b"], [[1.0], [2.0]]), r"2 tokens need 2 rows of 2 scores; got rows of \[1, 1\]"),
+        (lambda: PaintMask(list("abcdefg"), [[0] * 7] * 7), r"'tokens' trait .* length 1 <= L <= 6"),
+        (lambda: PaintMask(hide="never"), r"'hide' trait .* any of \['before', 'zero', 'after'\]"),
+        (lambda: FillValue(fill="-5"), r"'fill' trait .* any of \['0', '-10', "),
+        (lambda: FillValue(shift=1), r"'shift' trait .* not be greater than 0"),
+        (lambda: Polarity(seed=-1), r"'seed' trait .* not be less than 0"),
     ],
 )
 def test_errors_teach(make, words):
@@ -146,6 +164,41 @@ def test_tables_of_words():
 def test_table_of_arrows():
     widget = LengthSlider(angle_a=60, length_a=3.0, angle_b=180, length_b=0.5)
     assert_close(numbers(widget), torch.tensor([[1.5, 0.5], [-0.5, -1.0]]))
+
+
+@pytest.mark.parametrize("hide", ["before", "zero", "after"])
+def test_table_of_a_painted_mask(hide):
+    blocked = [[0, 0], [1, 0], [1, 1], [5, 5]]
+    widget = PaintMask(["a", "b"], [[2.0, 1.0], [0.0, 3.0]], pads=[], blocked=blocked, hide=hide, temperature=2.0)
+    e = torch.tensor(0.5).exp().item()
+    want = {
+        "before": [[0, 1], [0, 0]],
+        "zero": [[1 / (1 + e), e / (1 + e)], [0.5, 0.5]],
+        "after": [[0, 1 / (1 + e)], [0, 0]],
+    }
+    assert_close(numbers(widget), torch.tensor(want[hide], dtype=torch.float32), rtol=0, atol=0.00501)
+
+
+def test_table_of_fills():
+    assert parsed(FillValue(fill="-1e9")).select("tr")[3].text == "float16" + 5 * "error"
+    weights = numbers(FillValue(fill="-10"))
+    assert ((weights[:, 3:] > 0) & (weights[:, 3:] < 1e-5)).all()
+    assert_close(numbers(FillValue(fill="-1e4", shift=-20_000))[:, 3:], torch.full((3, 2), 0.5))
+    assert numbers(FillValue(fill="-inf", hidden="all")).isnan().all()
+
+
+def test_questions_about_polarity():
+    """Every call comes once before any comes again, in an order of its seed; no row of a mask says all or nothing."""
+    asked = [[Polarity.question(seed, n) for n in range(18)] for seed in (1, 2)]
+    for questions in asked:
+        names = [name for name, _ in questions]
+        assert set(names[:9]) == set(names[9:]) == CALLS.keys()
+        for name, mask in questions:
+            if name in ("book", "sdpa", "mha", "fill", "mhaPadding"):
+                assert mask.any(-1).all()
+                assert not mask.all(-1).any()
+    assert [name for name, _ in asked[0]] != [name for name, _ in asked[1]]
+    assert [head.text for head in parsed(Polarity()).select("th[scope=row]")] == [call for call, _ in CALLS.values()]
 
 
 def test_a_map_that_is_given_a_word_goes_there():

@@ -77,6 +77,8 @@ class Finger(Hand):
         send("touchStart", points[0])
         for point in points[1:]:
             send("touchMove", point)
+        self.page.wait_for_timeout(100)  # the finger rests before it lifts: after a fling, Chromium ignores a tap
+        send("touchMove", points[-1])
         send("touchEnd")
 
 

@@ -8,13 +8,14 @@ not written yet: your function returned nothing
 """
 
 from attnbook.checks.dot_product import WRONG_ATTENTION, attention, attention_test, softmax_jacobian
-from attnbook.checks.masks import WRONG_CAUSAL, WRONG_SOFTMAX, causal, masked_softmax, packed
+from attnbook.checks.masks import WRONG_CAUSAL, WRONG_PACKED, WRONG_SOFTMAX, causal, masked_softmax, packed
 from attnbook.checks.word_vectors import WRONG_ANALOGY, analogy, skip_gram_pairs
 
 __all__ = [
     "WRONG_ANALOGY",
     "WRONG_ATTENTION",
     "WRONG_CAUSAL",
+    "WRONG_PACKED",
     "WRONG_SOFTMAX",
     "analogy",
     "attention",

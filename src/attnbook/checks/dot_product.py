@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from attnbook.checks.judging import Wrong, call, close, compare, describe, exercise, shape_of
+from attnbook.checks.judging import Wrong, call, close, compare, describe, exercise, explained, shape_of
 from attnbook.dot_product import attention as book_attention
 from attnbook.masks import causal
 from attnbook.softmax import masked_softmax
@@ -110,13 +110,9 @@ def _notices_nothing(test: Callable[[Attention], bool], function: Attention) -> 
 
 def _mistake(answers: dict[str, tuple], weights: Tensor) -> str:
     """Which known mistake gives just these weights in every case, or else a row that doesn't add up."""
-    for name, wrong in WRONG_ATTENTION.items():
-        theirs = {case: wrong(*inputs)[1] for case, inputs in _ATTENTION_CASES.items()}
-        if all(
-            shape_of(got[1]) == theirs[case].shape and close(got[1], theirs[case]).all()
-            for case, got in answers.items()
-        ):
-            return f"your function {name}"
+    wrong = {name: lambda *inputs, f=f: f(*inputs)[1] for name, f in WRONG_ATTENTION.items()}
+    if why := explained({case: got[1] for case, got in answers.items()}, wrong, _ATTENTION_CASES):
+        return why
     total = weights.sum(-1)
     row = int((total - 1).abs().argmax())
     return f"row {row} of your weights adds up to {total[row]:.2f}" if abs(total[row] - 1) > 1e-3 else ""

@@ -5,38 +5,35 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from attnbook.checks.judging import Wrong, call, close, compare, exercise
+from attnbook.checks.judging import Wrong, call, compare, exercise, explained
 from attnbook.masks import causal as book_causal
 from attnbook.softmax import masked_softmax as book_masked_softmax
 
+Mask = Callable[..., Tensor]
 Softmax = Callable[[Tensor, Tensor], Tensor]
 
 
 @exercise
 def causal(answer: Callable[[int, int], Tensor]) -> None:
     """`answer(L, M)` is True where query i may see key j; the queries are the last L of M positions."""
-    answers = {sizes: call(answer, *sizes) for sizes in _SIZES}
-    for sizes, got in answers.items():
-        where = f"L={sizes[0]}, M={sizes[1]}"
-        compare(where, _as_mask(where, got), book_causal(*sizes), ("query", "key"), lambda: _known(answers))
+    _check_mask(answer, book_causal, _SIZES, WRONG_CAUSAL, ("query", "key"))
 
 
 @exercise
 def packed(answer: Callable[[Tensor], Tensor]) -> None:
     """`answer(documents_M)` is True where token i may see token j: of the same document, and not ahead."""
-    for documents in ([0], [0, 0], [0, 0, 1, 1, 1], [0, 1, 1, 2], [2, 2, 0, 0], [0, 1, 0]):
-        where, documents = f"documents {documents}", torch.tensor(documents)
-        same, past = documents[:, None] == documents, book_causal(len(documents))
-        wrong = {
-            "looks ahead": same,
-            "looks into other documents": past,
-            "looks only back, not at itself": same & past.tril(-1),
-        }
-        got = _as_mask(where, call(answer, documents))
-        why = [
-            f"your mask {name}" for name, mask in wrong.items() if isinstance(got, Tensor) and torch.equal(got, mask)
-        ]
-        compare(where, got, same & past, ("token", "token"), lambda why=why: "".join(why[:1]))
+    _check_mask(answer, _packed, _DOCUMENTS, WRONG_PACKED, ("token", "token"))
+
+
+def _check_mask(
+    answer: Mask, right: Mask, cases: dict[str, tuple], wrong: dict[str, Mask], axes: tuple[str, str]
+) -> None:
+    answers = {case: call(answer, *inputs) for case, inputs in cases.items()}
+    for case, inputs in cases.items():
+        got, want = answers[case], right(*inputs)
+        if isinstance(got, Tensor) and got.dtype != torch.bool:
+            raise Wrong(f"{case}: a mask is boolean, got {got.dtype}; try .bool()")
+        compare(case, got, want, axes, lambda: explained(answers, wrong, cases))
 
 
 @exercise
@@ -45,40 +42,32 @@ def masked_softmax(answer: Softmax) -> None:
     answers = {case: call(answer, *inputs) for case, inputs in _SOFTMAX_CASES.items()}
     for case, got in answers.items():
         want = book_masked_softmax(*_SOFTMAX_CASES[case])
-        compare(case, got, want, ("query", "key"), lambda: _mistake(answers))
+        compare(case, got, want, ("query", "key"), lambda: explained(answers, WRONG_SOFTMAX, _SOFTMAX_CASES))
         if got.dtype != want.dtype:
             raise Wrong(f"{case}: expected {want.dtype}, got {got.dtype}")
     scores, mask = _SOFTMAX_CASES["a row with nothing to attend to"]
-    pull = torch.arange(scores.numel()).view_as(scores).float()
-    (got, want) = (_gradient(f, scores, mask, pull) for f in (answer, book_masked_softmax))
+    got, want = (_gradient(softmax, scores, mask) for softmax in (answer, book_masked_softmax))
     compare("gradient, where a row has nothing to attend to", got, want, ("query", "key"), lambda: "")
 
 
-def _gradient(softmax: Softmax, scores: Tensor, mask: Tensor, pull: Tensor) -> Tensor:
+def _gradient(softmax: Softmax, scores: Tensor, mask: Tensor) -> Tensor:
     scores = scores.clone().requires_grad_()
-    output = softmax(scores, mask)
-    if not output.requires_grad:
-        raise Wrong("gradient: none reaches the scores; leave out detach, no_grad and numpy")
+    pull = torch.arange(scores.numel()).view_as(scores)
     try:
+        output = softmax(scores, mask)
+        if not output.requires_grad:
+            raise Wrong("gradient: none reaches the scores; leave out detach and no_grad")
         (output * pull).sum().backward()
     except RuntimeError as error:
         raise Wrong(f"gradient: PyTorch refuses: {str(error).splitlines()[0]}") from error
     return scores.grad
 
 
-def _as_mask(where: str, got: object) -> object:
-    if isinstance(got, Tensor) and got.dtype != torch.bool:
-        raise Wrong(f"{where}: a mask is boolean, got {got.dtype}; try .bool()")
-    return got
-
-
-_SIZES = ((1, 1), (2, 2), (4, 4), (2, 5), (1, 3))
-# What goes wrong with causal masks, each as a function with the signature of the exercise.
-WRONG_CAUSAL: dict[str, Callable[[int, int], Tensor]] = {
-    "has rows and columns the wrong way round: it sees only what comes": lambda L, M: (
-        book_causal(L, M).logical_not() | _now(L, M)
-    ),
-    "is upside down: True must mean `may attend`": lambda L, M: ~book_causal(L, M),
+_SIZES = {f"L={L}, M={M}": (L, M) for L, M in ((1, 1), (2, 2), (4, 4), (2, 5), (1, 3))}
+# What goes wrong with masks, each as a function with the signature of the exercise.
+WRONG_CAUSAL: dict[str, Mask] = {
+    "sees only what comes: rows and columns are the wrong way round": lambda L, M: ~book_causal(L, M) | _now(L, M),
+    "hides what may be seen: True must mean `may attend`": lambda L, M: ~book_causal(L, M),
     "hides a query from itself": lambda L, M: book_causal(L, M) & ~_now(L, M),
     "counts from the first key, but the queries are the LAST of M positions": lambda L, M: (
         torch.ones(L, M).tril().bool()
@@ -92,11 +81,20 @@ def _now(L: int, M: int) -> Tensor:
     return torch.ones(L, M).tril(M - L).triu(M - L).bool()
 
 
-def _known(answers: dict[tuple[int, int], Tensor]) -> str:
-    for name, wrong in WRONG_CAUSAL.items():
-        if all(got.shape == sizes and torch.equal(got, wrong(*sizes)) for sizes, got in answers.items()):
-            return f"your mask {name}"
-    return ""
+def _packed(documents: Tensor) -> Tensor:
+    return (documents[:, None] == documents) & book_causal(len(documents))
+
+
+_DOCUMENTS = {
+    f"documents {ids}": (torch.tensor(ids),)
+    for ids in ([0], [0, 0], [0, 0, 1, 1, 1], [0, 1, 1, 2], [2, 2, 0, 0], [0, 1, 0])
+}
+WRONG_PACKED: dict[str, Mask] = {
+    "looks ahead": lambda ids: ids[:, None] == ids,
+    "looks into other documents": lambda ids: book_causal(len(ids)),
+    "looks only back, not at itself": lambda ids: _packed(ids).tril(-1),
+    "hides what may be seen: True must mean `may attend`": lambda ids: ~_packed(ids),
+}
 
 
 # What goes wrong with a masked softmax, each as a function with the signature of the exercise.
@@ -138,12 +136,3 @@ def _softmax_cases() -> dict[str, tuple[Tensor, Tensor]]:
 
 
 _SOFTMAX_CASES = _softmax_cases()
-
-
-def _mistake(answers: dict[str, Tensor]) -> str:
-    """Which known mistake gives just these weights in every case."""
-    for name, wrong in WRONG_SOFTMAX.items():
-        theirs = {case: wrong(*inputs) for case, inputs in _SOFTMAX_CASES.items()}
-        if all(got.shape == theirs[case].shape and close(got, theirs[case]).all() for case, got in answers.items()):
-            return f"your function {name}"
-    return ""
