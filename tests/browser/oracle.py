@@ -80,7 +80,7 @@ READ = {
         };
     }""",
     "fill_value": """(node) => {
-        const panels = [...node.querySelectorAll("section")].map((panel) =>
+        const panels = [...node.querySelectorAll(".ab-panel")].map((panel) =>
             [...panel.querySelectorAll("td")].map((cell) => cell.textContent));
         return {
             errors: panels.map((texts) => String(Number(texts.includes("–")))),
@@ -101,7 +101,7 @@ READ = {
         };
     }""",
     "scale_lab": """(node) => {
-        const panels = [...node.querySelectorAll("section")];
+        const panels = [...node.querySelectorAll(".ab-panel")];
         const heights = (place) => panels.map((panel) =>
             [...panel.querySelectorAll("svg")[place].children].map((bar) => bar.getAttribute("height")));
         return {
@@ -217,7 +217,7 @@ def paint_mask(widget) -> dict[str, Tensor]:
     M = len(scores)
     mask = torch.ones(M, M, dtype=torch.bool)
     for i, j in widget.blocked:
-        mask[i, j] = False
+        mask[i : i + 1, j : j + 1] = False  # a slice: a cell need not be there
     shown = (
         scores.masked_fill(~mask, {"before": -torch.inf, "zero": 0}[widget.hide]) if widget.hide != "after" else scores
     )
@@ -264,7 +264,7 @@ def fill_value(widget) -> dict[str, Tensor]:
     for dtype in (torch.float32, torch.bfloat16, torch.float16):
         scores = torch.tensor([2.0, 1, 0, 3, 1], dtype=dtype) + widget.shift
         hidden = torch.tensor([widget.hidden == "all"] * 3 + [True] * 2)
-        fill = {"lowest": torch.finfo(dtype).min}.get(widget.fill) or float(widget.fill.replace("lowest", "nan"))
+        fill = torch.finfo(dtype).min if widget.fill == "lowest" else float(widget.fill)
         try:
             masked = scores + hidden.to(dtype) * fill if widget.how == "add" else scores.masked_fill(hidden, fill)
         except RuntimeError:
@@ -281,7 +281,7 @@ def fill_value(widget) -> dict[str, Tensor]:
 def polarity(widget) -> dict[str, Tensor]:
     asked = max(len(widget.given) - widget.revealed, 0)
     sees = who_sees_whom(*widget.question(widget.seed, asked))
-    marked = cells(widget.seen)
+    marked = cells(widget.given[-1] if widget.revealed and widget.given else [] if widget.revealed else widget.seen)
     answers = [cells(given) for given in widget.given]
     right = [bool((a == who_sees_whom(*widget.question(widget.seed, n))).all()) for n, a in enumerate(answers)]
     mask = widget.question(widget.seed, asked)[1]

@@ -6,12 +6,14 @@ from axe_playwright_python.sync_playwright import Axe
 from attnbook.widgets import AttentionHeatmap
 
 from .pages import DESKTOP, PAGES, PHONE, bare, settle, soup
+from .test_widgets import STATES
 
 each_page = pytest.mark.parametrize("path", PAGES)
 each_theme = pytest.mark.parametrize("theme", ["light", "dark"])
 # Beside all that axe-core does by itself, three of its rules that are too new to be on.
 MORE_RULES = ["target-size", "label-content-name-mismatch", "td-has-header"]
 AXE = {"resultTypes": ["violations"], "rules": {rule: {"enabled": True} for rule in MORE_RULES}}
+OF_WHOLE_PAGES = {"region", "landmark-one-main", "page-has-heading-one"}  # which a bare page of widgets is not
 BROKEN_IMAGES = "[...document.images].filter((image) => !image.naturalWidth).map((image) => image.src)"
 WIDTH = """() => [document.documentElement.scrollWidth, [...document.body.querySelectorAll("*")]
     .filter((node) => node.getBoundingClientRect().right > innerWidth + 1)
@@ -33,6 +35,16 @@ def test_page_is_quiet_complete_and_accessible(visit, path, theme):
 def test_no_page_scrolls_sideways_on_a_phone(visit, path):
     width, culprits = settle(visit(path, viewport=PHONE)).evaluate(WIDTH)
     assert width <= PHONE["width"], f"{width} px wide on a phone of {PHONE['width']}: look at {culprits}"
+
+
+@each_theme
+def test_every_state_of_a_widget_is_accessible(visit, theme):
+    """Also those that no page shows at first, on a phone, where some could scroll."""
+    html = bare(*STATES.values()).replace('lang="en"', f'lang="en" data-theme="{theme}"')
+    page = settle(visit("bare.html", viewport=PHONE, served={"bare.html": html.replace("<body>", "<body><main>")}))
+    results = Axe().run(page, options=AXE)
+    faults = [fault for fault in results.response["violations"] if fault["id"] not in OF_WHOLE_PAGES]
+    assert not faults, results.generate_report()
 
 
 COVERED = """() => [...document.querySelectorAll("div.math:has(.eqno)")].filter((node) => {

@@ -50,14 +50,20 @@ HARNESS = """async ({ address, text, state, assets }) => {
     window.run = { model, cleanup: () => watch(cleanup), listeners: () => listeners.length + outside };
 }"""
 CHANGE = {
-    "attention_heatmap": {"temperature": 0.2, "stage": "scaled"},
-    "scale_lab": {"width": 8, "size": 2.0},
-    "word_map": {"word": "river", "zoom": 3.0},
-    "analogy_bench": {"asked": True, "c": "prince", "queries": "in"},
-    "length_slider": {"angle_a": 45, "length_b": 2.0},
-    "paint_mask": {"blocked": [[0, 1], [2, 2]], "hide": "zero", "temperature": 0.3},
-    "fill_value": {"shift": -9995, "hidden": "all", "how": "add"},
-    "polarity": {"seen": [[0, 0]], "given": [[[0, 0]]], "revealed": True},
+    "attention_heatmap": [{"temperature": 0.2}, {"stage": "scaled"}],
+    "scale_lab": [{"width": 8}, {"size": 2.0}],
+    "word_map": [{"word": "river"}, {"zoom": 3.0}],
+    "analogy_bench": [{"asked": True}, {"c": "prince"}, {"queries": "in"}],
+    "length_slider": [{"angle_a": 45}, {"length_b": 2.0}],
+    "paint_mask": [
+        {"blocked": [[0, 1], [2, 2], [-1, 0], [9, 9]]},
+        {"hide": "zero"},
+        {"temperature": 0.3},
+        {"tokens": ["a", "b"], "scores_LM": [[1.0, 2.0], [3.0, 4.0]], "pads": [1]},
+        {"scores_LM": [[5.0]], "tokens": ["c"]},
+    ],
+    "fill_value": [{"shift": -9995}, {"hidden": "all"}, {"how": "add"}],
+    "polarity": [{"seen": [[0, 0]]}, {"revealed": True}, {"given": [[[0, 0]]]}, {"seed": 3}],
 }
 
 each_widget = pytest.mark.parametrize("kind", all_widgets(), ids=lambda kind: kind.__name__)
@@ -93,10 +99,11 @@ def test_runs_follows_its_model_and_lets_go(visit, kind, form):
     node = page.locator("#here")
     assert differences(shown(node), twin) == []
     assert page.evaluate("run.listeners()") > 0
-    for name, value in CHANGE[kind.name].items():  # as from Python
-        page.evaluate("([name, value]) => run.model.set(name, value)", [name, value])
-        setattr(twin, name, value)
-        assert differences(shown(node), twin) == [], f"{name} was set in Python; the widget must follow"
+    for changes in CHANGE[kind.name]:  # as from Python, one trait after the other
+        for name, value in changes.items():
+            page.evaluate("([name, value]) => run.model.set(name, value)", [name, value])
+            setattr(twin, name, value)
+        assert differences(shown(node), twin) == [], f"{changes} was set in Python; the widget must follow"
     page.evaluate("run.cleanup()")
     assert page.evaluate("run.listeners()") == 0, "the function that render returns must end every listener"
     if form == "notebook":

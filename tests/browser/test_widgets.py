@@ -1,10 +1,16 @@
 """Every widget, worked by mouse, finger and keyboard: what it shows changes, and is what PyTorch computes."""
 
+import ast
+import re
+from types import SimpleNamespace
+
 import pytest
 import torch
 import torch.nn.functional as F
 from playwright.sync_api import expect
+from torch import nn
 
+from attnbook import attention, causal, peers
 from attnbook.data import english_vectors
 from attnbook.widgets import (
     AnalogyBench,
@@ -399,7 +405,8 @@ def test_two_of_a_kind_do_not_touch_each_other(visit):
 
 @each_widget
 def test_fits_a_phone(visit, kind):
-    widget = AttentionHeatmap(["international"] * 10) if kind is AttentionHeatmap else kind()
+    long = {AttentionHeatmap: [["international"] * 10], PaintMask: [["international"] * 4]}
+    widget = kind(*long.get(kind, []))
     page = visit("bare.html", viewport=PHONE, served={"bare.html": bare(widget)})
     live(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
@@ -543,6 +550,27 @@ def test_every_fill_gives_the_weights_of_torch(visit):
         assert same.all(), f"{dtype}, {inputs}: the page has {got.tolist()}, torch {want.tolist()}"
 
 
+VERDICTS = {
+    "float32: hidden, with a weight of exactly 0": FillValue(fill="-1e4"),
+    "float16: hidden, with a weight of exactly 0": FillValue(fill="-inf"),
+    "bfloat16: it leaks. The hidden keys keep a share": FillValue(fill="-10"),
+    "float16: the hidden keys took everything": FillValue(fill="-1e4", shift=-20_000),
+    "float16: PyTorch raises an error: this format has no such number": FillValue(fill="-1e9"),
+    "bfloat16: hidden. But this format can't tell the shifted scores apart": FillValue(fill="-1e9", shift=-9995),
+    "float32: NaN. The row is lost": FillValue(fill="-inf", hidden="all"),
+    "float16: NaN. The row is lost": FillValue(fill="lowest", hidden="all", how="add", shift=-50),
+    "float32: every key is hidden, and the weights are those of no mask": FillValue(hidden="all", how="add"),
+    "float16: every key is hidden, and every key gets the same share": FillValue(fill="lowest", hidden="all"),
+}
+
+
+def test_what_a_fill_does_is_said_in_words(visit):
+    page = visit("bare.html", served={"bare.html": bare(*VERDICTS.values())})
+    for place, words in enumerate(VERDICTS):
+        said = live(page, place).locator(".ab-verdict")
+        expect(said.filter(has_text=re.compile(f"^{re.escape(words)}"))).to_have_count(1)
+
+
 def test_numbers_are_rounded_as_torch_rounds_them(visit):
     draw = torch.Generator().manual_seed(1)
     numbers = torch.randn(400, generator=draw) * torch.logspace(-9, 9, 400)
@@ -559,6 +587,70 @@ def test_numbers_are_rounded_as_torch_rounds_them(visit):
         texts = page.evaluate(script, [numbers.tolist(), format])
         got = torch.tensor([float(text.replace("Infinity", "inf")) for text in texts], dtype=torch.float64)
         assert torch.equal(got, numbers.float().to(dtype).double())
+
+
+# ---- polarity: the code that it shows is run ----
+
+
+class Shorthand(nn.MultiheadAttention):
+    def __init__(self, _):
+        super().__init__(4, 1, batch_first=True)
+
+
+MEANINGS = {  # what the answer says of each kind of call
+    "attention(q, k, v, mask)": "True means: may attend.",
+    "attn_mask=mask, a tensor of True": "True means: may attend.",
+    "attn_mask=mask, a tensor of -inf": "A mask of floats is added",
+    "mha, attn_mask=mask": "True means: may NOT attend.",
+    "key_padding_mask": "True marks padding",
+    "masked_fill": "True means hidden.",
+    "valid_lens": "count how many keys",
+    "causal(": "The queries are the last 3 of 4",
+    "is_causal": "PyTorch counts from the first",
+}
+
+
+def kind_of_call(code):
+    number = "-inf" if "-inf" in code else "True"
+    shortened = re.sub(r".*mha\(q, k, v, attn_mask=mask\).*", "mha, attn_mask=mask", code, flags=re.S)
+    shortened = shortened.replace("attn_mask=mask)", f"attn_mask=mask, a tensor of {number}")
+    (kind,) = (kind for kind in MEANINGS if kind in shortened)
+    return kind
+
+
+def test_the_code_of_a_question_gives_its_answer(visit):
+    """Whose weight is not 0, when what stands on the page is run?"""
+    draw = torch.Generator().manual_seed(4)
+    q, k = torch.randn(1, 3, 4, generator=draw), torch.randn(1, 4, 4, generator=draw)
+    names = {"q": q, "k": k, "v": torch.eye(4)[None], "scores": q @ k.mT, "inf": torch.inf, "tensor": torch.tensor}
+    names |= {"F": F, "torch": torch, "d2l": peers.d2l(), "attention": attention, "causal": causal}
+    names["nn"] = SimpleNamespace(MultiheadAttention=Shorthand)
+    page = visit("bare.html", served={"bare.html": bare(Polarity(seed=5))})
+    node, found = live(page), []
+    for _ in MEANINGS:
+        code = node.locator("pre").inner_text()
+        node.get_by_role("button", name="Reveal").click()
+        *steps, last = ast.parse(
+            code.replace("…", "...").replace("key_padding_mask=mask", "key_padding_mask=mask[None]")
+        ).body
+        exec(compile(ast.Module(steps, []), "page", "exec"), names)
+        result = eval(compile(ast.Expression(last.value), "page", "eval"), names)
+        weights = result[1] if isinstance(result, tuple) else result
+        if "masked_fill" in code:
+            weights = weights.softmax(-1)
+        shows = node.locator("[role=gridcell]").evaluate_all("(all) => all.map((cell) => cell.matches('.ab-sees'))")
+        assert (weights.detach().flatten() > 0).tolist() == shows, code
+        found.append(kind_of_call(code))
+        expect(node.locator(".ab-said")).to_contain_text(MEANINGS[found[-1]])
+        node.get_by_role("button", name="Next question").click()
+    assert sorted(found) == sorted(MEANINGS)
+
+
+def test_start_again_leaves_the_keyboard_where_it_goes_on(visit):
+    page = visit("bare.html", served={"bare.html": bare(Polarity(given=[[]]))})
+    live(page).get_by_role("button", name="Start again").press("Enter")
+    expect(page.get_by_role("button", name="Reveal")).to_be_focused()
+    agree(live(page), Polarity(seed=2), "after a new start")
 
 
 # ---- the word map, the analogy bench, the arrows ----

@@ -1,4 +1,4 @@
-import { asset, body, choice, dot, element, follower, grid, number, painter, put, SCALES, slider, softmax, words, wordVectors } from "./core.js";
+import { asset, body, choice, dot, element, follower, grid, largestOf, number, painter, put, SCALES, slider, softmax, TEMPERATURES, words, wordVectors } from "./core.js";
 
 const TEXT = {
   en: {
@@ -26,7 +26,6 @@ const TEXT = {
   },
 };
 const MOST = 10;
-const TEMPERATURES = [0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10];
 
 // An unknown word has the zero vector.
 function vocabulary(bytes) {
@@ -62,8 +61,6 @@ function tint(cell, x, largest, isWeight) {
   cell.classList.toggle("ab-signed", !isWeight);
   cell.style.setProperty(isWeight ? "--w" : "--s", isWeight ? x : x === -Infinity ? 0 : x / largest);
 }
-
-const largestOf = (numbers) => Math.max(...numbers.map(Math.abs).filter(Number.isFinite), 1e-9);
 
 async function render({ model, el }) {
   const say = words(TEXT, el);

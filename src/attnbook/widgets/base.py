@@ -128,12 +128,12 @@ def one_module(path: Path) -> str:
 def painted(cells: Iterable[Sequence[int]], L: int, M: int) -> Tensor:
     """True in each of the cells (row, column) that lie within L × M.
 
-    >>> painted([[0, 1], [7, 7]], 2, 2).tolist()
+    >>> painted([[0, 1], [7, 7], [-1, 0]], 2, 2).tolist()
     [[False, True], [False, False]]
     """
     mask = torch.zeros(L, M, dtype=torch.bool)
     for i, j in cells:
-        if i < L and j < M:
+        if 0 <= i < L and 0 <= j < M:
             mask[i, j] = True
     return mask
 

@@ -115,7 +115,7 @@ export function button(label, press) {
 export function grid({ label, rows, columns, at, move, press }) {
   const cells = rows.map(() => columns.map(() => element("td", { role: "gridcell", tabindex: -1 })));
   const heads = rows.map((row) => element("th", { scope: "row" }, row));
-  const node = element("table", { role: "grid", "aria-label": label },
+  const node = element("table", { role: "grid", "aria-label": label, "aria-multiselectable": "true" },
     element("thead", {}, element("tr", {}, element("td", {}), ...columns.map((name) => element("th", { scope: "col" }, element("span", {}, name))))),
     element("tbody", {}, ...cells.map((line, i) => element("tr", {}, heads[i], ...line))));
   let [row, column] = at;
@@ -243,6 +243,11 @@ export function softmax(scores) {
   const total = powers.reduce((a, b) => a + b, 0);
   return powers.map((x) => x / total);
 }
+
+export const TEMPERATURES = [0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10];
+
+// The largest size of any finite number, to draw the others against.
+export const largestOf = (numbers) => Math.max(...numbers.map(Math.abs).filter(Number.isFinite), 1e-9);
 
 export const SCALES = { none: () => 1, sqrt: Math.sqrt, d: (width) => width };
 

@@ -13,13 +13,13 @@ const TEXT = {
     leak: "hidden keys get",
     verdicts: {
       error: "PyTorch raises an error: this format has no such number.",
-      nan: "NaN: the row is lost, and soon everything it touches.",
-      ignored: "Every key is hidden, and the weights are those of no mask at all.",
-      uniform: "Every key is hidden, and every key gets the same share.",
-      takeover: "The hidden keys took everything.",
-      leak: "It leaks: the hidden keys keep a share.",
-      fine: "Hidden: a weight of exactly 0.",
-      blurred: "Hidden. But this format can't tell the shifted scores apart.",
+      nan: "NaN. The row is lost, and soon everything it touches.",
+      ignored: "every key is hidden, and the weights are those of no mask at all.",
+      uniform: "every key is hidden, and every key gets the same share.",
+      takeover: "the hidden keys took everything.",
+      leak: "it leaks. The hidden keys keep a share.",
+      fine: "hidden, with a weight of exactly 0.",
+      blurred: "hidden. But this format can't tell the shifted scores apart.",
     },
   },
 };
@@ -79,7 +79,7 @@ function render({ model, el }) {
     const cells = SCORES.map(() => Array.from({ length: 3 }, () => element("td", { class: "ab-number" })));
     const leak = element("td", { class: "ab-number" });
     const said = element("p", { class: "ab-verdict", role: "status" });
-    const node = element("section", { "aria-label": name },
+    const node = element("div", { role: "group", class: "ab-panel", "aria-label": name },
       element("table", {}, element("caption", {}, name),
         element("thead", {}, element("tr", {}, ...say.heads.map((head) => element("th", { scope: "col" }, head)))),
         element("tbody", {}, ...cells.map((row, j) => element("tr", {}, element("th", { scope: "row", class: "attn-key" }, `${j + 1}`), ...row))),
@@ -111,7 +111,7 @@ function render({ model, el }) {
       const share = weights?.filter((_, j) => isHidden[j]).reduce((a, b) => a + b, 0);
       leak.textContent = weights ? written(share) : "–";
       const what = verdict(found);
-      said.textContent = say.verdicts[what];
+      said.textContent = `${name}: ${say.verdicts[what]}`;
       said.classList.toggle("ab-good", what === "fine");
     }
   });

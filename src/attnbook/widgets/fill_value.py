@@ -45,4 +45,5 @@ class FillValue(BookWidget):
             rows.append((str(dtype).removeprefix("torch."), cells))
         names = [f"key {j + 1}" for j in range(len(SCORES))]
         hidden = "keys 4 and 5" if self.hidden == "two" else "all keys"
-        return html_table(f"Weights with {hidden} hidden by {self.fill}", names, rows)
+        number = f"{self.fill} {'added' if self.how == 'add' else 'written over'}, after {self.shift} was added to all"
+        return html_table(f"Weights with {hidden} hidden: {number}", names, rows)

@@ -1,4 +1,4 @@
-import { body, button, choice, element, follower, grid, number, painter, put, scientific, slider, softmax, words } from "./core.js";
+import { body, button, choice, element, follower, grid, largestOf, number, painter, put, scientific, slider, softmax, TEMPERATURES, words } from "./core.js";
 
 const TEXT = {
   en: {
@@ -29,11 +29,17 @@ const TEXT = {
     },
   },
 };
-const TEMPERATURES = [0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10];
 // What PyTorch 2.13 and d2l 1.0.3 answer for a query with nothing to attend to, among M keys. (Tests ask them.)
 const EMPTY = { book: () => 0, softmax: () => NaN, sdpa: () => 0, mha: () => NaN, mhaOutput: () => 0, d2l: (M) => 1 / M, d2lHalf: () => NaN };
 
 const cellsWhere = (L, is) => [...Array(L * L).keys()].map((c) => [Math.floor(c / L), c % L]).filter(([i, j]) => is(i, j));
+const PRESETS = {
+  nothing: () => false,
+  causal: (i, j) => j > i,
+  padding: (i, j, pads) => pads.includes(j),
+  both: (i, j, pads) => j > i || pads.includes(j),
+  row: (i, j, pads, L) => i === Math.min(1, L - 1),
+};
 const total = (row) => row.reduce((a, b) => a + b, 0);
 
 function compute(model) {
@@ -53,71 +59,70 @@ const short = (x) => (x >= 1000 || (x > 0 && x < 0.005) ? scientific(x) : number
 function render({ model, el }) {
   const say = words(TEXT, el);
   const life = follower(model);
-  const tokens = model.get("tokens");
-  const pads = model.get("pads");
-  const L = tokens.length;
-
-  const presets = {
-    nothing: () => false,
-    causal: (i, j) => j > i,
-    padding: (i, j) => pads.includes(j),
-    both: (i, j) => j > i || pads.includes(j),
-    row: (i) => i === Math.min(1, L - 1),
-  };
-  const scores = grid({ label: say.scores, rows: tokens, columns: tokens, at: [0, 0], move: () => {}, press: painter(model, "blocked") });
-  scores.node.classList.add("ab-paints");
-
-  const table = (caption, extra) => {
-    const cells = tokens.map(() => tokens.map(() => element("td")));
-    const sums = tokens.map(() => element("td", { class: "ab-sum" }));
-    const head = (text, scope, name) => element("th", { scope, class: name }, text);
-    const node = element("table", {}, element("caption", {}, caption),
-      element("thead", {}, element("tr", {}, element("td"), ...tokens.map((token) => head(token, "col", "attn-key")), head(extra, "col", "ab-sum"))),
-      element("tbody", {}, ...cells.map((row, i) => element("tr", {}, head(tokens[i], "row", "attn-query"), ...row, sums[i]))));
-    return { node: element("div", { class: "ab-scroll" }, node), cells, sums };
-  };
-  const exps = table(say.exps, say.sum);
-  const weights = table(say.weights, say.sum);
-
+  const preset = (name) => button(say[name], () => {
+    const [L, pads] = [model.get("tokens").length, model.get("pads")];
+    put(model, { blocked: cellsWhere(L, (i, j) => PRESETS[name](i, j, pads, L)) });
+  });
+  const steps = element("div", { class: "ab-steps" });
   const note = element("p", { class: "ab-hint", role: "status" });
-  const answers = element("div", { class: "ab-wide" }, element("table", { class: "ab-answers" },
-    element("thead", {}, element("tr", {}, element("th", { scope: "col" }, say.code), ...tokens.map((token) => element("th", { scope: "col", class: "attn-key" }, token)))),
-    element("tbody", {}, ...Object.entries(EMPTY).map(([code, answer]) => element("tr", {}, element("th", { scope: "row" }, say.codes[code]),
-      ...tokens.map(() => element("td", {}, number(answer(L)))))))));
-
-  const root = body(el, "paintmask",
+  const answers = element("table", { class: "ab-answers" });
+  body(el, "paintmask",
     element("div", { class: "ab-controls" },
       element("div", { class: "ab-control", role: "group", "aria-label": say.presets }, element("span", { class: "ab-label", "aria-hidden": "true" }, say.presets),
-        element("div", { class: "ab-presets" }, ...Object.entries(presets).map(([name, is]) => button(say[name], () => put(model, { blocked: cellsWhere(L, is) }))))),
+        element("div", { class: "ab-presets" }, ...Object.keys(PRESETS).map(preset))),
       choice(model, life, { trait: "hide", label: say.hide, options: say.ways }),
       slider(model, life, { trait: "temperature", label: say.temperature, values: TEMPERATURES })),
-    element("div", { class: "ab-steps" },
-      element("div", {}, element("p", { class: "ab-caption", "aria-hidden": "true" }, say.scores), scores.node),
-      exps.node, weights.node),
-    element("p", { class: "ab-hint" }, say.paint), note, answers);
-  root.classList.toggle("ab-long", L > 4);
+    steps, element("p", { class: "ab-hint" }, say.paint), note, answers);
 
-  life.follow(["scores_LM", "blocked", "hide", "temperature"], () => {
+  let scores, exps, weights;
+  const head = (text, scope, name) => element("th", { scope, class: name }, text);
+
+  function table(tokens, caption, name) {
+    const cells = tokens.map(() => tokens.map(() => element("td", { class: name })));
+    const sums = tokens.map(() => element("td", { class: "ab-sum" }));
+    const node = element("table", {}, element("caption", {}, caption),
+      element("thead", {}, element("tr", {}, element("td"), ...tokens.map((token) => head(token, "col", "attn-key")), head(say.sum, "col", "ab-sum"))),
+      element("tbody", {}, ...cells.map((row, i) => element("tr", {}, head(tokens[i], "row", "attn-query"), ...row, sums[i]))));
+    return { node, cells, sums };
+  }
+
+  function build(tokens) {
+    scores = grid({ label: say.scores, rows: tokens, columns: tokens, at: [0, 0], move: () => {}, press: painter(model, "blocked") });
+    scores.node.classList.add("ab-paints");
+    for (const cell of scores.cells.flat()) cell.classList.add("ab-signed");
+    exps = table(tokens, say.exps, "");
+    weights = table(tokens, say.weights, "ab-weight");
+    steps.replaceChildren(element("div", {}, element("p", { class: "ab-caption", "aria-hidden": "true" }, say.scores), scores.node), exps.node, weights.node);
+    answers.replaceChildren(
+      element("thead", {}, element("tr", {}, head(say.code, "col", ""), ...tokens.map((token) => head(token, "col", "attn-key")))),
+      element("tbody", {}, ...Object.entries(EMPTY).map(([code, answer]) =>
+        element("tr", {}, head(say.codes[code], "row", ""), ...tokens.map(() => element("td", {}, number(answer(tokens.length))))))));
+  }
+
+  life.follow(["tokens", "scores_LM", "pads", "blocked", "hide", "temperature"], () => {
+    const tokens = model.get("tokens");
+    if (model.get("scores_LM").length !== tokens.length) return; // one is set, and the other will be
+    if (String(scores?.heads.map((cell) => cell.textContent)) !== String(tokens)) build(tokens);
     const found = compute(model);
-    const largest = Math.max(...found.scores.flat().map(Math.abs).filter(Number.isFinite), 1e-9);
-    tokens.forEach((_, i) => {
-      tokens.forEach((_, j) => {
+    const largest = largestOf(found.scores.flat());
+    const places = [...tokens.keys()];
+    for (const i of places) {
+      for (const j of places) {
         const [score, exp, weight] = [scores.cells[i][j], exps.cells[i][j], weights.cells[i][j]];
         score.textContent = number(found.scores[i][j], 1);
-        score.classList.add("ab-signed");
         score.style.setProperty("--s", Number.isFinite(found.scores[i][j]) ? found.scores[i][j] / largest : 0);
+        score.setAttribute("aria-selected", found.isHidden(i, j));
         exp.textContent = short(found.exps[i][j]);
         weight.textContent = number(found.weights[i][j]);
-        weight.classList.add("ab-weight");
         weight.style.setProperty("--w", found.weights[i][j]);
         for (const cell of [score, exp, weight]) cell.classList.toggle("ab-blocked", found.isHidden(i, j));
-      });
+      }
       exps.sums[i].textContent = short(total(found.exps[i]));
       weights.sums[i].textContent = number(total(found.weights[i]));
       weights.sums[i].classList.toggle("ab-off", Math.abs(total(found.weights[i]) - 1) > 1e-9);
-    });
-    const empty = tokens.filter((_, i) => tokens.every((_, j) => found.isHidden(i, j)));
-    note.textContent = empty.length ? say.empty(empty) : "";
+    }
+    const empty = places.filter((i) => places.every((j) => found.isHidden(i, j)));
+    note.textContent = empty.length ? say.empty(empty.map((i) => tokens[i])) : "";
     answers.hidden = !empty.length;
   });
   return life.end;

@@ -9,7 +9,7 @@ from torch import Tensor
 from attnbook.softmax import masked_softmax
 from attnbook.widgets.base import BookWidget, html_table, painted
 
-MOST_TOKENS = 6
+MOST_TOKENS = 4
 WORDS = ["the", "cat", "sat", "pad"]
 SCORES = [[1.0, 1.5, -0.5, 0.0], [0.5, 2.0, 1.0, 0.0], [-1.0, 2.5, 0.5, 0.0], [0.0, 0.0, 0.0, 0.0]]
 
@@ -39,14 +39,16 @@ class PaintMask(BookWidget):
         if any(len(row) != L for row in scores_LM) or len(scores_LM) != L:
             rows = [len(row) for row in scores_LM]
             raise ValueError(f"{L} tokens need {L} rows of {L} scores; got rows of {rows}.")
-        super().__init__(tokens=list(tokens), scores_LM=list(scores_LM), pads=list(pads), **traits)
+        rows = [[float(score) for score in row] for row in scores_LM]
+        super().__init__(tokens=list(tokens), scores_LM=rows, pads=list(pads), **traits)
 
     def weights(self) -> Tensor:
         """What the widget shows as weights, wrong ways of masking included."""
         scores = torch.tensor(self.scores_LM, dtype=torch.float64) / self.temperature
         mask = ~painted(self.blocked, *scores.shape)
-        wrong = {"zero": lambda: (scores * mask).softmax(-1), "after": lambda: scores.softmax(-1) * mask}
-        return wrong.get(self.hide, lambda: masked_softmax(scores, mask))()
+        if self.hide == "zero":
+            return (scores * mask).softmax(-1)
+        return scores.softmax(-1) * mask if self.hide == "after" else masked_softmax(scores, mask)
 
     def table(self) -> str:
         rows = ((t, [f"{w:.2f}" for w in row]) for t, row in zip(self.tokens, self.weights().tolist(), strict=True))

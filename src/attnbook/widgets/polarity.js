@@ -7,6 +7,8 @@ const TEXT = {
     grid: "Rows are queries, columns are keys",
     query: (i) => `query ${i}`,
     key: (j) => `key ${j}`,
+    listing: "The call",
+    sees: "sees",
     reveal: "Reveal",
     next: "Next question",
     again: "Start again",
@@ -70,7 +72,7 @@ function render({ model, el }) {
   const life = follower(model);
   const paint = painter(model, "seen");
   const title = element("p", { class: "ab-title" });
-  const listing = element("pre", { tabindex: 0 });
+  const listing = element("pre", { tabindex: 0, role: "group", "aria-label": say.listing });
   const table = grid({
     label: say.grid, rows: ROWS.map((i) => say.query(i + 1)), columns: COLUMNS.map((j) => say.key(j + 1)), at: [0, 0], move: () => {},
     press: (...spot) => { if (!model.get("revealed")) paint(...spot); },
@@ -84,6 +86,7 @@ function render({ model, el }) {
   });
   const again = button(say.again, () => put(model, { revealed: false, seen: [], given: [], seed: model.get("seed") + 1 }));
   again.className = "ab-link";
+  again.addEventListener("click", () => next.focus()); // it hides itself
   body(el, "polarity", title, listing, element("p", { class: "ab-hint" }, say.how), table.node,
     element("div", { class: "ab-controls" }, next, score, again), said);
 
@@ -95,15 +98,16 @@ function render({ model, el }) {
       const marked = new Set(cells.map(String));
       return ROWS.flatMap((i) => COLUMNS.map((j) => [i, j])).filter(([i, j]) => marked.has(`${i},${j}`) !== sees(i, j));
     };
-    const seen = new Set(model.get("seen").map(String));
-    const missed = new Set(misses(model.get("seen"), asked).map(String));
+    const marks = revealed ? (given.at(-1) ?? []) : model.get("seen");
+    const seen = new Set(marks.map(String));
+    const missed = new Set(misses(marks, asked).map(String));
     title.textContent = say.question(n + 1);
     listing.textContent = code(asked);
     table.cells.forEach((line, i) => line.forEach((cell, j) => {
       const spot = `${i},${j}`;
       const isWrong = revealed && missed.has(spot);
       const shows = revealed ? asked.sees(i, j) : seen.has(spot);
-      cell.textContent = [isWrong && "✗", shows && "sees"].filter(Boolean).join(" ");
+      cell.textContent = [isWrong && "✗", shows && say.sees].filter(Boolean).join(" ");
       cell.classList.toggle("ab-sees", shows);
       cell.classList.toggle("ab-wrong", isWrong);
       cell.setAttribute("aria-selected", seen.has(spot));

@@ -79,7 +79,7 @@ function panel(title, say) {
   const histogramBars = bars(say.histogram, BINS);
   const weightBars = bars(say.weights, KEYS);
   const values = NUMBERS.map((name) => [name, element("dd", { class: "ab-number", "data-number": name })]);
-  const node = element("section", { "aria-label": title }, element("p", { class: "ab-title" }, title), histogramBars.node, weightBars.node,
+  const node = element("div", { role: "group", class: "ab-panel", "aria-label": title }, element("p", { class: "ab-title" }, title), histogramBars.node, weightBars.node,
     element("dl", {}, ...values.flatMap(([name, value]) => [element("dt", {}, say[name]), value])));
   return {
     node,
