@@ -57,6 +57,8 @@ def causal_in_loops(L, M):
 
 
 def softmax_in_loops(scores, mask):
+    if scores.ndim == 3:
+        return torch.stack([softmax_in_loops(s, m) for s, m in zip(scores, mask.expand_as(scores), strict=True)])
     rows = []
     for row, sees in zip(scores, mask, strict=True):
         powers = [(x - row[sees].max()).exp() if see else 0 * x for x, see in zip(row, sees, strict=True)]
@@ -282,6 +284,10 @@ def in_place(scores, mask):
     return scores.masked_fill_(~mask, torch.finfo(scores.dtype).min).softmax(-1) * mask
 
 
+def book_on_axis_one(scores, mask):
+    return masked_softmax(scores, mask) if scores.ndim < 3 else masked_softmax(scores.mT, mask.mT.expand(2, 4, 3)).mT
+
+
 def through_numpy(scores, mask):
     return masked_softmax(torch.from_numpy(scores.numpy()), mask)
 
@@ -326,13 +332,23 @@ def in_place_after(scores, mask):
             "documents [0, 1, 0]: first wrong cell (token, token) = (1, 0): expected False, got True",
         ),
         (check.packed, lambda d: (d.diff(prepend=d[:1]) != 0).cumsum(0), "a mask is boolean, got torch.int64"),
-        (check.masked_softmax, added, "gradient, where a row has nothing to attend to: first wrong cell"),
+        (check.masked_softmax, added, "a row with nothing to attend to: gradient: first wrong cell"),
         (check.masked_softmax, in_place, "your function changed its argument 1; work on a copy"),
         (check.masked_softmax, in_place_after, "gradient: PyTorch refuses: one of the variables needed"),
         (check.masked_softmax, lambda s, m: masked_softmax(s, m).detach(), "gradient: none reaches the scores"),
         (check.masked_softmax, lambda s, m: masked_softmax(s.float(), m), "float16: expected torch.float16"),
         (check.masked_softmax, through_numpy, "gradient: PyTorch refuses: Can't call numpy() on Tensor that requires"),
         (check.masked_softmax, later_not_a_tensor, "everything may be seen: expected a tensor, got list"),
+        (check.masked_softmax, lambda s, m: softmax_in_loops(s, m) + 1e-3 * s.detach(), "first wrong cell"),
+        (check.masked_softmax, lambda s, m: masked_softmax(2 * s - s.detach(), m), "a causal mask: gradient: first"),
+        (check.masked_softmax, lambda s, m: book_on_axis_one(s, m), "two sentences"),
+        (check.causal, lambda L, M: causal(L, M) if L < 5 else causal(L, M).logical_not(), "L=5, M=9"),
+        (
+            check.packed,
+            lambda d: packed(d) if len(d) < 7 else packed(d).triu(-2),
+            "first wrong cell (token, token) = (3, 0)",
+        ),
+        (check.packed, lambda d: packed(d).to_sparse(), "your answer can't be compared: "),
         (check.packed, lambda d: torch.zeros(len(d), len(d)).bool(), "documents [0]: first wrong cell"),
         (
             check.masked_softmax,

@@ -14,6 +14,14 @@ each_theme = pytest.mark.parametrize("theme", ["light", "dark"])
 MORE_RULES = ["target-size", "label-content-name-mismatch", "td-has-header"]
 AXE = {"resultTypes": ["violations"], "rules": {rule: {"enabled": True} for rule in MORE_RULES}}
 OF_WHOLE_PAGES = {"region", "landmark-one-main", "page-has-heading-one"}  # which a bare page of widgets is not
+# Of code, one word of each colour speaks for all: half of a chapter's elements are words of code.
+THIN_OUT_CODE = """() => {
+    const seen = new Set();
+    for (const word of document.querySelectorAll(".highlight pre span")) {
+        if (seen.has(word.className)) word.replaceWith(...word.childNodes);
+        else seen.add(word.className);
+    }
+}"""
 BROKEN_IMAGES = "[...document.images].filter((image) => !image.naturalWidth).map((image) => image.src)"
 WIDTH = """() => [document.documentElement.scrollWidth, [...document.body.querySelectorAll("*")]
     .filter((node) => node.getBoundingClientRect().right > innerWidth + 1)
@@ -27,6 +35,7 @@ def test_page_is_quiet_complete_and_accessible(visit, path, theme):
     page = settle(visit(path, theme=theme))
     assert page.locator("mjx-merror, [data-mjx-error]").all_inner_texts() == [], "formulas with errors"
     assert page.evaluate(BROKEN_IMAGES) == [], "images that did not arrive"
+    page.evaluate(THIN_OUT_CODE)
     results = Axe().run(page, options=AXE)
     assert results.violations_count == 0, results.generate_report()
 
@@ -37,11 +46,10 @@ def test_no_page_scrolls_sideways_on_a_phone(visit, path):
     assert width <= PHONE["width"], f"{width} px wide on a phone of {PHONE['width']}: look at {culprits}"
 
 
-@each_theme
-def test_every_state_of_a_widget_is_accessible(visit, theme):
+def test_every_state_of_a_widget_is_accessible(visit):
     """Also those that no page shows at first, on a phone, where some could scroll."""
-    html = bare(*STATES.values()).replace('lang="en"', f'lang="en" data-theme="{theme}"')
-    page = settle(visit("bare.html", viewport=PHONE, served={"bare.html": html.replace("<body>", "<body><main>")}))
+    html = bare(*STATES.values()).replace("<body>", "<body><main>")
+    page = settle(visit("bare.html", viewport=PHONE, served={"bare.html": html}))
     results = Axe().run(page, options=AXE)
     faults = [fault for fault in results.response["violations"] if fault["id"] not in OF_WHOLE_PAGES]
     assert not faults, results.generate_report()

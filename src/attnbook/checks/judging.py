@@ -36,7 +36,8 @@ def exercise(check: Callable[[Callable], None]) -> Callable[[Callable], Verdict]
         except Wrong as wrong:
             return Verdict(False, str(wrong))
         except Exception as error:  # an answer can be stranger than a check foresees
-            return Verdict(False, f"your answer can't be compared: {type(error).__name__}: {error}")
+            why = str(error).partition("\n")[0]
+            return Verdict(False, f"your answer can't be compared: {type(error).__name__}: {why}")
         return Verdict(True, "correct")
 
     return judged

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from attnbook.checks.judging import Wrong, call, compare, exercise, explained
 from attnbook.masks import causal as book_causal
+from attnbook.masks import padding
 from attnbook.softmax import masked_softmax as book_masked_softmax
 
 Mask = Callable[..., Tensor]
@@ -45,9 +46,9 @@ def masked_softmax(answer: Softmax) -> None:
         compare(case, got, want, ("query", "key"), lambda: explained(answers, WRONG_SOFTMAX, _SOFTMAX_CASES))
         if got.dtype != want.dtype:
             raise Wrong(f"{case}: expected {want.dtype}, got {got.dtype}")
-    scores, mask = _SOFTMAX_CASES["a row with nothing to attend to"]
-    got, want = (_gradient(softmax, scores, mask) for softmax in (answer, book_masked_softmax))
-    compare("gradient, where a row has nothing to attend to", got, want, ("query", "key"), lambda: "")
+    for case in ("a causal mask", "a row with nothing to attend to"):
+        got, want = (_gradient(softmax, *_SOFTMAX_CASES[case]) for softmax in (answer, book_masked_softmax))
+        compare(f"{case}: gradient", got, want, ("query", "key"), lambda: "")
 
 
 def _gradient(softmax: Softmax, scores: Tensor, mask: Tensor) -> Tensor:
@@ -63,7 +64,7 @@ def _gradient(softmax: Softmax, scores: Tensor, mask: Tensor) -> Tensor:
     return scores.grad
 
 
-_SIZES = {f"L={L}, M={M}": (L, M) for L, M in ((1, 1), (2, 2), (4, 4), (2, 5), (1, 3))}
+_SIZES = {f"L={L}, M={M}": (L, M) for L, M in ((1, 1), (2, 2), (4, 4), (2, 5), (1, 3), (3, 4), (5, 9), (8, 8))}
 # What goes wrong with masks, each as a function with the signature of the exercise.
 WRONG_CAUSAL: dict[str, Mask] = {
     "sees only what comes: rows and columns are the wrong way round": lambda L, M: ~book_causal(L, M) | _now(L, M),
@@ -87,7 +88,7 @@ def _packed(documents: Tensor) -> Tensor:
 
 _DOCUMENTS = {
     f"documents {ids}": (torch.tensor(ids),)
-    for ids in ([0], [0, 0], [0, 0, 1, 1, 1], [0, 1, 1, 2], [2, 2, 0, 0], [0, 1, 0])
+    for ids in ([0], [0, 0], [0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 2], [2, 2, 0, 0], [0, 1, 0], [0] * 7 + [1] * 5)
 }
 WRONG_PACKED: dict[str, Mask] = {
     "looks ahead": lambda ids: ids[:, None] == ids,
@@ -103,10 +104,11 @@ WRONG_SOFTMAX: dict[str, Softmax] = {
     "has the mask the wrong way round": lambda s, m: book_masked_softmax(s, ~m),
     "takes the softmax over the queries": lambda s, m: book_masked_softmax(s.mT, m.mT).mT,
     "fills hidden scores with 0": lambda s, m: (s * m).softmax(-1),
+    "masks after the softmax, then divides by the sum that is left": lambda s, m: _divided(s.softmax(-1) * m),
     "masks after the softmax and does not normalise again": lambda s, m: s.softmax(-1) * m,
     "divides by a sum without taking off the largest score first, and overflows": lambda s, m: _overflows(s, m),
     "fills with a number that large negative scores reach": lambda s, m: (
-        s.masked_fill(~m, -1e4).softmax(-1) * m.any(-1, keepdim=True)
+        s.masked_fill(~m, -6e4).softmax(-1) * m.any(-1, keepdim=True)
     ),
     "spreads its weights evenly where a row has nothing to attend to": lambda s, m: s.masked_fill(
         ~m, torch.finfo(s.dtype).min
@@ -116,7 +118,10 @@ WRONG_SOFTMAX: dict[str, Softmax] = {
 
 
 def _overflows(scores: Tensor, mask: Tensor) -> Tensor:
-    powers = scores.exp() * mask
+    return _divided(scores.exp() * mask)
+
+
+def _divided(powers: Tensor) -> Tensor:
     return powers / powers.sum(-1, keepdim=True).clamp(min=1e-7)
 
 
@@ -130,7 +135,9 @@ def _softmax_cases() -> dict[str, tuple[Tensor, Tensor]]:
         "a causal mask": (scores, book_causal(3, 4)),
         "a row with nothing to attend to": (scores, empty),
         "scores of 1000": (1000 + scores, book_causal(3, 4)),
-        "scores of -20,000": (scores.round() - 20_000, book_causal(3, 4)),
+        "scores of -100,000": (scores.round() - 100_000, book_causal(3, 4)),
+        "a hidden score far above the others": (torch.tensor([[0.0, 1.0, 200.0]]), torch.tensor([[True, True, False]])),
+        "two sentences, (B, L, M) and (B, 1, M)": (torch.stack([scores, -scores]), padding(torch.tensor([4, 2]))),
         "float16": (scores.half(), empty),
     }
 

@@ -1,4 +1,4 @@
-import { body, element, follower, number, put, slider, words } from "./core.js";
+import { body, draggable, element, follower, number, put, slider, words } from "./core.js";
 
 const TEXT = {
   en: {
@@ -34,12 +34,8 @@ function render({ model, el }) {
 
   // The tip follows the pointer, in the steps of the sliders.
   for (const { name, tip } of arrows.slice(1)) {
-    tip.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false }); // the page stays where it is
-    tip.addEventListener("pointerdown", (event) => { if (event.isPrimary && event.button === 0) tip.setPointerCapture(event.pointerId); });
-    tip.addEventListener("pointermove", (event) => {
-      if (!tip.hasPointerCapture(event.pointerId)) return;
-      const box = svg.getBoundingClientRect();
-      const [x, y] = [2 * REACH * ((event.clientX - box.left) / box.width - 0.5), -2 * REACH * ((event.clientY - box.top) / box.height - 0.5)];
+    draggable(tip, (across, down) => {
+      const [x, y] = [2 * REACH * (across - 0.5), -2 * REACH * (down - 0.5)];
       const [angle, long] = [5 * Math.round((Math.atan2(y, x) * 36) / Math.PI), Math.round(10 * Math.hypot(x, y)) / 10];
       put(model, { [`angle_${name}`]: angle, [`length_${name}`]: Math.min(Math.max(long, 0.1), 4) });
     });

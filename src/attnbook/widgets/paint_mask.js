@@ -16,7 +16,7 @@ const TEXT = {
     weights: "3. weights: ÷ sum",
     sum: "sum",
     paint: "Press a score, or sweep over several, to hide it or bring it back. Rows ask, columns are asked.",
-    empty: (names) => `Nothing left to attend to: ${names.join(", ")}. What each code answers for such a row:`,
+    empty: (names) => `Nothing left to attend to: ${names.join(", ")}. 0/0 has no answer; the weights above are this book's. What each code says:`,
     code: "code",
     codes: {
       book: "this book",
@@ -59,17 +59,18 @@ const short = (x) => (x >= 1000 || (x > 0 && x < 0.005) ? scientific(x) : number
 function render({ model, el }) {
   const say = words(TEXT, el);
   const life = follower(model);
-  const preset = (name) => button(say[name], () => {
+  const cellsOf = (name) => {
     const [L, pads] = [model.get("tokens").length, model.get("pads")];
-    put(model, { blocked: cellsWhere(L, (i, j) => PRESETS[name](i, j, pads, L)) });
-  });
+    return cellsWhere(L, (i, j) => PRESETS[name](i, j, pads, L));
+  };
+  const presets = Object.keys(PRESETS).map((name) => [name, button(say[name], () => put(model, { blocked: cellsOf(name) }))]);
   const steps = element("div", { class: "ab-steps" });
   const note = element("p", { class: "ab-hint", role: "status" });
   const answers = element("table", { class: "ab-answers" });
   body(el, "paintmask",
     element("div", { class: "ab-controls" },
       element("div", { class: "ab-control", role: "group", "aria-label": say.presets }, element("span", { class: "ab-label", "aria-hidden": "true" }, say.presets),
-        element("div", { class: "ab-presets" }, ...Object.keys(PRESETS).map(preset))),
+        element("div", { class: "ab-presets" }, ...presets.map(([, node]) => node))),
       choice(model, life, { trait: "hide", label: say.hide, options: say.ways }),
       slider(model, life, { trait: "temperature", label: say.temperature, values: TEMPERATURES })),
     steps, element("p", { class: "ab-hint" }, say.paint), note, answers);
@@ -115,12 +116,15 @@ function render({ model, el }) {
         exp.textContent = short(found.exps[i][j]);
         weight.textContent = number(found.weights[i][j]);
         weight.style.setProperty("--w", found.weights[i][j]);
+        score.classList.toggle("ab-struck", found.isHidden(i, j) && Number.isFinite(found.scores[i][j]));
         for (const cell of [score, exp, weight]) cell.classList.toggle("ab-blocked", found.isHidden(i, j));
       }
       exps.sums[i].textContent = short(total(found.exps[i]));
       weights.sums[i].textContent = number(total(found.weights[i]));
       weights.sums[i].classList.toggle("ab-off", Math.abs(total(found.weights[i]) - 1) > 1e-9);
     }
+    const hidden = String([...model.get("blocked")].sort());
+    for (const [name, node] of presets) node.setAttribute("aria-pressed", String(cellsOf(name).sort()) === hidden);
     const empty = places.filter((i) => places.every((j) => found.isHidden(i, j)));
     note.textContent = empty.length ? say.empty(empty.map((i) => tokens[i])) : "";
     answers.hidden = !empty.length;

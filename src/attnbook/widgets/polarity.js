@@ -63,7 +63,7 @@ function code({ name, marks }) {
   const { code: call, text = (is) => (is ? " True" : "False"), rows = L } = CALLS[name];
   if (name === "d2l") return `valid_lens = tensor([[${marks.map(count).join(", ")}]])\n\n${call}`;
   const lines = marks.slice(0, rows).map((row) => `[${row.map(text).join(", ")}]`);
-  const tensor = rows === 1 ? `tensor(${lines[0]})` : `tensor([${lines.join(",\n               ")}])`;
+  const tensor = rows === 1 ? `tensor(${lines[0]})` : `tensor([\n  ${lines.join(",\n  ")}])`;
   return rows ? `mask = ${tensor}\n\n${call}` : call;
 }
 
