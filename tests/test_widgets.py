@@ -86,7 +86,7 @@ def test_every_script_has_a_class():
         (lambda: LengthSlider(angle_b=181), r"'angle_b' trait .* not be greater than 180"),
         (lambda: PaintMask(["a", "b"], [[1.0, 2.0]]), r"2 tokens need 2 rows of 2 scores; got rows of \[2\]"),
         (lambda: PaintMask(["a", "b"], [[1.0], [2.0]]), r"2 tokens need 2 rows of 2 scores; got rows of \[1, 1\]"),
-        (lambda: PaintMask(list("abcdefg"), [[0] * 7] * 7), r"'tokens' trait .* length 1 <= L <= 6"),
+        (lambda: PaintMask(list("abcdefg"), [[0] * 7] * 7), r"'tokens' trait .* length 1 <= L <= 4"),
         (lambda: PaintMask(hide="never"), r"'hide' trait .* any of \['before', 'zero', 'after'\]"),
         (lambda: FillValue(fill="-5"), r"'fill' trait .* any of \['0', '-10', "),
         (lambda: FillValue(shift=1), r"'shift' trait .* not be greater than 0"),
