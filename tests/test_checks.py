@@ -81,6 +81,23 @@ RIGHT += [(check.masked_softmax, masked_softmax), (check.masked_softmax, softmax
 RIGHT += [(check.masked_softmax, patched)]
 
 
+def look_up(q, k, v, temperature):
+    powers = [torch.exp(-((q - key) ** 2).sum() / temperature) for key in k]
+    return sum(power * value for power, value in zip(powers, v, strict=True)) / sum(powers)
+
+
+def error_without_itself(x, y, width):
+    total = 0.0
+    for i in range(len(x)):
+        others = [j for j in range(len(x)) if j != i]
+        weights = (-((x[i] - x[others]) ** 2) / (2 * width**2)).softmax(-1)
+        total += ((weights @ y[others] - y[i]) ** 2).item()
+    return total / len(x)
+
+
+RIGHT += [(check.soft_lookup, look_up), (check.left_out_error, error_without_itself)]
+
+
 @pytest.mark.parametrize(("judge", "answer"), RIGHT)
 def test_right_answers_are_correct(judge, answer):
     verdict = judge(answer)
@@ -359,6 +376,36 @@ def in_place_after(scores, mask):
     ],
 )
 def test_wrong_masks_are_told_what_broke(judge, answer, words):
+    verdict = judge(answer)
+    assert not verdict
+    assert words in verdict.message, verdict.message
+
+
+@pytest.mark.parametrize(("judge", "wrong"), [(check.soft_lookup, "LOOKUP"), (check.left_out_error, "ERROR")])
+def test_every_wrong_lookup_is_found_and_named(judge, wrong):
+    for name, mistake in getattr(check, f"WRONG_{wrong}").items():
+        verdict = judge(mistake)
+        assert not verdict
+        assert f"(your function {name})" in verdict.message, verdict.message
+
+
+@pytest.mark.parametrize(
+    ("judge", "answer", "words"),
+    [
+        (check.soft_lookup, no_function, "not written yet"),
+        (check.soft_lookup, lambda q, k, v, t: look_up(q, k, v, t)[None], "expected shape (1,), got (1, 1)"),
+        (check.soft_lookup, lambda q, k, v, t: 1.0, "three stations: expected a tensor, got float"),
+        (check.soft_lookup, lambda q, k, v, t: 1.01 * look_up(q, k, v, t), "first wrong cell (v) = (0,): expected"),
+        (check.left_out_error, no_function, "not written yet"),
+        (check.left_out_error, lambda x, y, w: x, "three points: return one number"),
+        (
+            check.left_out_error,
+            lambda x, y, w: error_without_itself(x, y, w) if len(x) < 5 else 0,
+            "nine points: expected",
+        ),
+    ],
+)
+def test_wrong_lookups_are_told_what_broke(judge, answer, words):
     verdict = judge(answer)
     assert not verdict
     assert words in verdict.message, verdict.message

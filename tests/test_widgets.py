@@ -16,11 +16,14 @@ from attnbook.data import english_vectors, word_vectors
 from attnbook.widgets import (
     AnalogyBench,
     AttentionHeatmap,
+    CueScene,
     FillValue,
+    KernelRegression,
     LengthSlider,
     PaintMask,
     Polarity,
     ScaleLab,
+    SoftDictionary,
     WordMap,
     all_widgets,
 )
@@ -90,6 +93,12 @@ def test_every_script_has_a_class():
         (lambda: PaintMask(hide="never"), r"'hide' trait .* any of \['before', 'zero', 'after'\]"),
         (lambda: FillValue(fill="-5"), r"'fill' trait .* any of \['0', '-10', "),
         (lambda: FillValue(shift=1), r"'shift' trait .* not be greater than 0"),
+        (lambda: CueScene("beach"), r"'scene' trait .* any of \['desk', 'crowd'\]"),
+        (lambda: CueScene(wish=9), r"'wish' trait .* not be greater than 8"),
+        (lambda: SoftDictionary(values_M=[1, 2]), r"each key has one name and one value; got \[5, 5, 2\] names, keys"),
+        (lambda: SoftDictionary(temperature=0), r"'temperature' trait .* not be less than 0.1"),
+        (lambda: KernelRegression(points=[[0, 0]]), r"'points' trait .* length 2 <= L <= 12"),
+        (lambda: KernelRegression(width=0), r"'width' trait .* not be less than 0.02"),
         (lambda: Polarity(seed=-1), r"'seed' trait .* not be less than 0"),
     ],
 )
@@ -185,6 +194,18 @@ def test_table_of_fills():
     assert ((weights[:, 3:] > 0) & (weights[:, 3:] < 1e-5)).all()
     assert_close(numbers(FillValue(fill="-1e4", shift=-20_000))[:, 3:], torch.full((3, 2), 0.5))
     assert numbers(FillValue(fill="-inf", hidden="all")).isnan().all()
+
+
+def test_tables_of_soft_lookups():
+    weights = numbers(CueScene(salience=4.0, wish=6.0))[:, 2]
+    keys = torch.tensor([[0.2, 0.6], [0.1, 0.3], [1.0, 0.0], [0.2, 0.4], [0.1, 1.0]])
+    assert_close(weights, (keys @ torch.tensor([4.0, 6.0])).softmax(-1), rtol=0, atol=0.00501)
+    assert parsed(SoftDictionary(x=9.0, y=8.0, temperature=0.1)).caption.text.endswith("answers 2.0 °C")
+    assert_close(numbers(SoftDictionary(temperature=1000.0))[:, 0], torch.full((5,), 0.2), rtol=0, atol=0.02)
+    itself, others = KernelRegression(width=0.02).errors()
+    assert itself < 1e-9 < 0.3 < others
+    assert KernelRegression(width=0.3).errors()[1] < others
+    assert_close(numbers(KernelRegression(width=100.0))[:, 2], torch.full((12,), 1 / 12), rtol=0, atol=0.00501)
 
 
 def test_questions_about_polarity():

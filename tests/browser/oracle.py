@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from playwright.sync_api import Locator, expect
 from torch import Tensor, nn
 
-from attnbook import attention, causal, peers
+from attnbook import attention, causal, masked_softmax, peers
 from attnbook.data import FOLDER, english_vectors, word_vectors
 from attnbook.widgets.base import BookWidget
 from attnbook.widgets.random import normals
@@ -98,6 +98,48 @@ READ = {
             sees: is(".ab-sees"),
             wrong: is(".ab-wrong"),
             score: node.querySelector(".ab-score").textContent.match(/\\d+/g) ?? [],
+        };
+    }""",
+    "cue_scene": """(node) => {
+        const rows = [...node.querySelectorAll("tbody tr:not(.ab-asks)")];
+        const texts = (nodes) => [...nodes].map((cell) => cell.textContent);
+        const [gaze] = node.querySelectorAll(".ab-gaze");
+        return {
+            numbers: rows.map((row) => texts(row.querySelectorAll(".ab-number"))),
+            query: texts(node.querySelectorAll(".ab-asks .ab-number")),
+            bars: rows.map((row) => row.querySelector(".ab-bar").style.getPropertyValue("--w")),
+            gaze: ["cx", "r"].map((name) => gaze.getAttribute(name)),
+        };
+    }""",
+    "soft_dictionary": """(node) => {
+        const rows = [...node.querySelectorAll("tbody tr")];
+        const texts = (nodes) => [...nodes].map((cell) => cell.textContent.replace(" °C", ""));
+        const [exact, soft] = texts(node.querySelectorAll("dd"));
+        const [query] = node.querySelectorAll(".ab-query");
+        const place = (dot) => ["cx", "cy"].map((name) => dot.getAttribute(name));
+        const places = (name) => [...node.querySelectorAll(name)].map(place);
+        return {
+            numbers: rows.map((row) => texts(row.querySelectorAll(".ab-number"))),
+            bars: rows.map((row) => row.querySelector(".ab-bar").style.getPropertyValue("--w")),
+            pulls: [...node.querySelectorAll(".ab-pull")].map((line) => line.getAttribute("stroke-width")),
+            query: places(".ab-query"),
+            keys: places(".ab-key"),
+            exact: exact.startsWith("nothing") ? [] : [exact],
+            soft,
+        };
+    }""",
+    "kernel_regression": """(node) => {
+        const place = (dot) => ["cx", "cy"].map((name) => dot.getAttribute(name));
+        const circles = (name) => [...node.querySelectorAll(name)].map(place);
+        const index = (name, of) => String([...node.querySelectorAll(of)].findIndex((part) => part.matches(name)));
+        return {
+            numbers: [...node.querySelectorAll("dd")].map((cell) => cell.textContent),
+            curve: node.querySelector(".ab-curve").getAttribute("d").slice(1).split("L").map((pair) => pair.split(" ")),
+            points: circles(".ab-point"),
+            answer: circles(".ab-answer"),
+            heat: [...node.querySelectorAll(".ab-heat i")].map((cell) => cell.style.getPropertyValue("--w")),
+            here: index(".ab-here", ".ab-heat > div"),
+            chosen: index(".ab-chosen", ".ab-point"),
         };
     }""",
     "scale_lab": """(node) => {
@@ -317,6 +359,69 @@ def who_sees_whom(call: str, mask: Tensor | None) -> Tensor:
     return asked[call]().detach() > 0
 
 
+def cue_scene(widget) -> dict[str, Tensor]:
+    keys = torch.tensor(widget.keys_MK, dtype=torch.float64)
+    query = torch.tensor([widget.salience, widget.wish], dtype=torch.float64)
+    scores = keys @ query
+    weights = F.softmax(scores, -1)
+    places = 60 * (torch.arange(len(keys)) + 0.5)
+    gaze = (weights * places).sum()
+    spread = (weights * (places - gaze).square()).sum().sqrt()
+    return {
+        "numbers": torch.cat([keys, scores[:, None], weights[:, None]], -1),
+        "query": query,
+        "bars": weights,
+        "gaze": torch.stack([gaze, 32 + spread / 2]),
+    }
+
+
+def soft_dictionary(widget) -> dict[str, Tensor]:
+    keys = torch.tensor(widget.keys_MK, dtype=torch.float64)
+    values = torch.tensor(widget.values_M, dtype=torch.float64)
+    place = torch.tensor([widget.x, widget.y], dtype=torch.float64)
+    far = torch.cdist(place[None], keys)[0]
+    scores = keys @ place if widget.score == "dot" else -far.square()
+    weights = F.softmax(scores / widget.temperature, -1)
+    flip = torch.tensor([20.0, -20.0], dtype=torch.float64)
+    return {
+        "numbers": torch.stack([scores, weights, values], -1),
+        "bars": weights,
+        "pulls": 12 * weights,
+        "query": place * flip + torch.tensor([0, 200]),
+        "keys": keys * flip + torch.tensor([0, 200]),
+        "exact": values[far == 0],
+        "soft": F.scaled_dot_product_attention(
+            torch.zeros(1, 1, dtype=torch.float64),
+            torch.zeros(len(keys), 1, dtype=torch.float64),
+            values[:, None],
+            (scores / widget.temperature)[None],
+        ),
+    }
+
+
+def kernel_regression(widget) -> dict[str, Tensor]:
+    x, y = torch.tensor(widget.points, dtype=torch.float64).T
+
+    def weights(queries, mask=None):
+        far = torch.cdist(queries[:, None], x[:, None]) / widget.width
+        return masked_softmax(-far.square() / 2, mask)
+
+    places, rows = torch.linspace(0, 5, 101, dtype=torch.float64), torch.linspace(0, 5, 21, dtype=torch.float64)
+    query = torch.tensor([widget.query], dtype=torch.float64)
+    answer = weights(query) @ y
+    errors = [F.mse_loss(weights(x, mask) @ y, y) for mask in (None, ~torch.eye(len(x)).bool())]
+    draw = lambda x, y: torch.stack([40 * x, 240 - 40 * y], -1)  # noqa: E731
+    return {
+        "numbers": torch.stack([answer[0], *errors]),
+        "curve": draw(places, weights(places) @ y),
+        "points": draw(x, y),
+        "answer": draw(query, answer),
+        "heat": weights(rows),
+        "here": (rows - widget.query).abs().argmin(),
+        "chosen": torch.tensor(min(widget.chosen, len(x) - 1)),
+    }
+
+
 @cache
 def doubles() -> Tensor:
     with np.load(FOLDER / "vectors.npz") as stored:
@@ -332,6 +437,9 @@ ORACLE = {
     "paint_mask": paint_mask,
     "fill_value": fill_value,
     "polarity": polarity,
+    "cue_scene": cue_scene,
+    "soft_dictionary": soft_dictionary,
+    "kernel_regression": kernel_regression,
 }
 
 

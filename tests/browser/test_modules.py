@@ -63,6 +63,14 @@ CHANGE = {
         {"scores_LM": [[5.0]], "tokens": ["c"]},
     ],
     "fill_value": [{"shift": -9995}, {"hidden": "all"}, {"how": "add"}],
+    "cue_scene": [{"salience": 2.0}, {"wish": 5.0}, {"keys_MK": [[0, 1], [1, 0], [0.5, 0.5], [1, 1], [0, 0]]}],
+    "soft_dictionary": [{"x": 5.0}, {"y": 4.0}, {"temperature": 0.5}, {"score": "dot"}, {"values_M": [1, 2, 3, 4, 5]}],
+    "kernel_regression": [
+        {"width": 1.0},
+        {"query": 0.0},
+        {"points": [[i / 3, i / 2] for i in range(12)]},
+        {"chosen": 3},
+    ],
     "polarity": [{"seen": [[0, 0]]}, {"revealed": True}, {"given": [[[0, 0]]]}, {"seed": 3}],
 }
 

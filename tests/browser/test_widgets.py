@@ -15,17 +15,20 @@ from attnbook.data import english_vectors
 from attnbook.widgets import (
     AnalogyBench,
     AttentionHeatmap,
+    CueScene,
     FillValue,
+    KernelRegression,
     LengthSlider,
     PaintMask,
     Polarity,
     ScaleLab,
+    SoftDictionary,
     WordMap,
     all_widgets,
 )
 from attnbook.widgets.base import Asset
 
-from .hands import HANDS, Finger, Mouse, bring, stops
+from .hands import HANDS, Finger, Mouse, bring, middle, stops
 from .oracle import agrees, differences, shown
 from .pages import PHONE, SITE, bare, widgets_on_the_site
 
@@ -127,6 +130,11 @@ def there(word):
     return {"word": word, "x": x, "y": y, "zoom": lambda twin: max(twin.zoom, 6.0)}
 
 
+def lifted(twin, y):
+    """The points, the chosen one at another height."""
+    return [[x, y if j == twin.chosen else old] for j, (x, old) in enumerate(twin.points)]
+
+
 ROW = [[2, j] for j in range(6)]
 CAUSAL = [[i, j] for i in range(4) for j in range(4) if j > i]
 STEPS = {
@@ -190,6 +198,22 @@ STEPS = {
         *stroke([[2, 0], [2, 1], [2, 2]], "seen"),
         *press("Reveal", {"given": lambda twin: [*twin.given, twin.seen], "revealed": True}),
         *press("Start again", {"seed": 2, "seen": [], "given": [], "revealed": False}),
+    ],
+    "cue_scene": [
+        *slide("What stands out", "salience", last=8.0),
+        *slide("I want to read", "wish", last=8.0, first=0.0),
+    ],
+    "soft_dictionary": [
+        *slide("East", "x", last=10.0, first=0.0),
+        *slide("North", "y", last=10.0, first=0.0),
+        *slide("Temperature", "temperature", last=1000.0, first=0.1),
+        *choose("score", "dot", "near"),
+    ],
+    "kernel_regression": [
+        *slide("Width", "width", last=100.0, first=0.02),
+        *slide("Query", "query", last=5.0, first=0.0),
+        *slide("Point to move", "chosen", last=11),
+        *slide("its value", "points", last=lambda twin: lifted(twin, 6.0), first=lambda twin: lifted(twin, 0.0)),
     ],
     "scale_lab": [
         *slide("Width", "width", last=1024, first=1),
@@ -294,6 +318,12 @@ STATES = {
     **{f"the call of question {n}": Polarity(seed=3, given=[[]] * n, seen=[[0, 0]]) for n in range(9)},
     "nothing answered, revealed": Polarity(revealed=True),
     "the last question, revealed": Polarity(seed=3, given=[[]] * 9, revealed=True),
+    "a crowd": CueScene("crowd", wish=1.5),
+    "no query": CueScene(salience=0.0),
+    "at a station": SoftDictionary(x=5.0, y=4.0, temperature=0.1),
+    "far from all, by dot product": SoftDictionary(x=0.0, y=10.0, score="dot", temperature=1000.0),
+    "two points": KernelRegression(points=[[1.0, 2.0], [4.0, 5.0]], chosen=7, query=0.0),
+    "a kernel that sees nothing but itself": KernelRegression(width=0.02, query=5.0),
     "the narrowest": ScaleLab(width=1, size=0.25),
     "the widest": ScaleLab(width=1024, size=4.0, seed=12345),
     "a width between the stops": ScaleLab(width=100, seed=2**31 - 1),
@@ -359,6 +389,9 @@ DRAGS = {
     "angle": (LengthSlider(), slide("Angle of a", "angle_a", last=180)),
     "hidden scores": (PaintMask(), stroke([[1, 0], [1, 1], [1, 2], [1, 3]], "blocked")),
     "shift": (FillValue(), slide("Add to every score", "shift", first=-20_000)),
+    "wish": (CueScene(), slide("I want to read", "wish", last=8.0)),
+    "place": (SoftDictionary(), slide("East", "x", last=10.0)),
+    "kernel": (KernelRegression(), slide("Width", "width", last=100.0)),
     "who sees": (Polarity(), stroke([[0, 0], [0, 1]], "seen")),
 }
 
@@ -724,6 +757,30 @@ def test_the_analogy_bench_names_what_the_book_computes(visit, queries):
     page = visit("bare.html", served={"bare.html": bare(twin)})
     expect(live(page).locator("tbody th")).to_have_text([word for word, _ in twin.ranking()])
     expect(page.locator("svg text")).to_have_text(["man", "woman", "king", twin.ranking()[0][0]])
+
+
+@pytest.mark.parametrize("hand", [Mouse, Finger])
+def test_the_query_is_dragged_over_the_map(visit, hand):
+    page = visit("bare.html", touch=hand is Finger, served={"bare.html": bare(SoftDictionary())})
+    node = live(page)
+    node.evaluate(COUNT_ELEMENTS)
+    start, end = bring(node.locator(".ab-tip")), middle(node.locator(".ab-key").nth(3))  # the town, at (5, 4)
+    hand(page).drag([start, *stops(start, end)])
+    agree(node, SoftDictionary(x=5.0, y=4.0), "dragged to the town")
+    assert page.evaluate("created") == 0
+
+
+@pytest.mark.parametrize("hand", [Mouse, Finger])
+def test_a_point_is_dragged(visit, hand):
+    page = visit("bare.html", touch=hand is Finger, served={"bare.html": bare(KernelRegression())})
+    node, twin = live(page), KernelRegression()
+    node.evaluate(COUNT_ELEMENTS)
+    start, end = bring(node.locator(".ab-tip").nth(4)), middle(node.locator(".ab-point").nth(7))
+    hand(page).drag([start, *stops(start, end)])
+    twin.points = [twin.points[7] if j == 4 else point for j, point in enumerate(twin.points)]
+    twin.chosen = 4
+    agree(node, twin, "one point dragged onto another")
+    assert page.evaluate("created") == 0
 
 
 @pytest.mark.parametrize("hand", [Mouse, Finger])

@@ -8,6 +8,7 @@ not written yet: your function returned nothing
 """
 
 from attnbook.checks.dot_product import WRONG_ATTENTION, attention, attention_test, softmax_jacobian
+from attnbook.checks.lookup import WRONG_ERROR, WRONG_LOOKUP, left_out_error, soft_lookup
 from attnbook.checks.masks import WRONG_CAUSAL, WRONG_PACKED, WRONG_SOFTMAX, causal, masked_softmax, packed
 from attnbook.checks.word_vectors import WRONG_ANALOGY, analogy, skip_gram_pairs
 
@@ -15,14 +16,18 @@ __all__ = [
     "WRONG_ANALOGY",
     "WRONG_ATTENTION",
     "WRONG_CAUSAL",
+    "WRONG_ERROR",
+    "WRONG_LOOKUP",
     "WRONG_PACKED",
     "WRONG_SOFTMAX",
     "analogy",
     "attention",
     "attention_test",
     "causal",
+    "left_out_error",
     "masked_softmax",
     "packed",
     "skip_gram_pairs",
+    "soft_lookup",
     "softmax_jacobian",
 ]
