@@ -82,7 +82,8 @@ RIGHT += [(check.masked_softmax, patched)]
 
 
 def look_up(q, k, v, temperature):
-    powers = [torch.exp(-((q - key) ** 2).sum() / temperature) for key in k]
+    scores = [-((q - key) ** 2).sum() / temperature for key in k]
+    powers = [torch.exp(score - max(scores)) for score in scores]
     return sum(power * value for power, value in zip(powers, v, strict=True)) / sum(powers)
 
 
@@ -381,6 +382,16 @@ def test_wrong_masks_are_told_what_broke(judge, answer, words):
     assert words in verdict.message, verdict.message
 
 
+def error_with_a_finite_fill(x, y, width):
+    scores = (-((x[:, None] - x) ** 2) / (2 * width**2)).fill_diagonal_(-100)
+    return ((scores.softmax(-1) @ y - y) ** 2).mean().numpy()
+
+
+def overflows(q, k, v, temperature):
+    powers = torch.exp(-((q - k) ** 2).sum(-1) / temperature)
+    return powers @ v / powers.sum()
+
+
 @pytest.mark.parametrize(("judge", "wrong"), [(check.soft_lookup, "LOOKUP"), (check.left_out_error, "ERROR")])
 def test_every_wrong_lookup_is_found_and_named(judge, wrong):
     for name, mistake in getattr(check, f"WRONG_{wrong}").items():
@@ -397,7 +408,9 @@ def test_every_wrong_lookup_is_found_and_named(judge, wrong):
         (check.soft_lookup, lambda q, k, v, t: 1.0, "three stations: expected a tensor, got float"),
         (check.soft_lookup, lambda q, k, v, t: 1.01 * look_up(q, k, v, t), "first wrong cell (v) = (0,): expected"),
         (check.left_out_error, no_function, "not written yet"),
-        (check.left_out_error, lambda x, y, w: x, "three points: return one number"),
+        (check.left_out_error, lambda x, y, w: x, "three points: return one number, got a tensor of shape (3,)"),
+        (check.left_out_error, lambda x, y, w: error_with_a_finite_fill(x, y, w), "three points, narrow: expected"),
+        (check.soft_lookup, overflows, "cold, and far from all: first wrong cell (v) = (0,): expected 2.0000, got nan"),
         (
             check.left_out_error,
             lambda x, y, w: error_without_itself(x, y, w) if len(x) < 5 else 0,

@@ -103,12 +103,11 @@ READ = {
     "cue_scene": """(node) => {
         const rows = [...node.querySelectorAll("tbody tr:not(.ab-asks)")];
         const texts = (nodes) => [...nodes].map((cell) => cell.textContent);
-        const [gaze] = node.querySelectorAll(".ab-gaze");
         return {
             numbers: rows.map((row) => texts(row.querySelectorAll(".ab-number"))),
             query: texts(node.querySelectorAll(".ab-asks .ab-number")),
             bars: rows.map((row) => row.querySelector(".ab-bar").style.getPropertyValue("--w")),
-            gaze: ["cx", "r"].map((name) => gaze.getAttribute(name)),
+            lights: [...node.querySelectorAll(".ab-gaze")].map((light) => light.getAttribute("r")),
         };
     }""",
     "soft_dictionary": """(node) => {
@@ -364,14 +363,11 @@ def cue_scene(widget) -> dict[str, Tensor]:
     query = torch.tensor([widget.salience, widget.wish], dtype=torch.float64)
     scores = keys @ query
     weights = F.softmax(scores, -1)
-    places = 60 * (torch.arange(len(keys)) + 0.5)
-    gaze = (weights * places).sum()
-    spread = (weights * (places - gaze).square()).sum().sqrt()
     return {
         "numbers": torch.cat([keys, scores[:, None], weights[:, None]], -1),
         "query": query,
         "bars": weights,
-        "gaze": torch.stack([gaze, 32 + spread / 2]),
+        "lights": 48 * weights.sqrt(),
     }
 
 

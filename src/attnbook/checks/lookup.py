@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from attnbook.checks.judging import Wrong, call, compare, exercise, explained
+from attnbook.checks.judging import Wrong, call, compare, describe, exercise, explained
 
 
 @exercise
@@ -23,11 +23,11 @@ def left_out_error(answer: Callable[[Tensor, Tensor, float], Tensor]) -> None:
     answers = {case: call(answer, *inputs) for case, inputs in _ERROR_CASES.items()}
     for case, inputs in _ERROR_CASES.items():
         got, want = answers[case], _error()(*inputs)
-        if isinstance(got, int | float):
+        try:
             got = answers[case] = torch.tensor(float(got))
-        if not isinstance(got, Tensor) or got.numel() != 1:
-            raise Wrong(f"{case}: return one number, got {got!r}")
-        if not torch.isclose(got.float().squeeze(), want, rtol=1e-4, atol=1e-6):
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise Wrong(f"{case}: return one number, got {describe(got)}") from error
+        if not torch.isclose(got, want, rtol=1e-4, atol=1e-6):
             why = explained(answers, WRONG_ERROR, _ERROR_CASES)
             raise Wrong(f"{case}: expected {want:.4f}, got {got.item():.4f}{why and f' ({why})'}")
 
@@ -46,6 +46,7 @@ WRONG_LOOKUP: dict[str, Callable[..., Tensor]] = {
     "takes the dot product": _lookup(lambda q, k: k @ q),
     "ignores the temperature": _lookup(cool=lambda s, t: s),
     "multiplies by the temperature": _lookup(cool=lambda s, t: s * t),
+    "takes half the squared distance": _lookup(lambda q, k: -(q - k).square().sum(-1) / 2),
     "takes the nearest alone": lambda q, k, v, t: v[(q - k).square().sum(-1).argmin()],
     "takes the mean of all": lambda q, k, v, t: v.mean(0),
 }
@@ -67,6 +68,8 @@ WRONG_ERROR: dict[str, Callable[..., Tensor]] = {
     "divides by the width where it should by twice its square": _error(power=lambda d, w: d.square() / w),
     "divides by the square of the width, not twice that": _error(power=lambda d, w: d.square() / w**2),
     "does not square the error": _error(loss=torch.abs),
+    "takes the root of the error": _error(total=lambda errors: errors.mean().sqrt()),
+    "takes half the error": _error(loss=lambda x: x.square() / 2),
     "adds up where it should take the mean": _error(total=torch.sum),
 }
 
@@ -80,6 +83,7 @@ def _lookup_cases() -> dict[str, tuple[Tensor, Tensor, Tensor, float]]:
         "at a station": (torch.tensor([5.0, 4.0]), *stations, 0.5),
         "M=6, K=4, V=2": (q, k, v, 1.0),
         "hot": (q, k, v, 20.0),
+        "cold, and far from all": (torch.tensor([7.0, 9.0]), *stations, 0.02),
     }
 
 
@@ -90,6 +94,8 @@ def _error_cases() -> dict[str, tuple[Tensor, Tensor, float]]:
         "three points": (torch.tensor([0.0, 1.0, 3.0]), torch.tensor([0.0, 2.0, 4.0]), 1.0),
         "nine points": (x, y, 0.5),
         "nine points, wide": (x, y, 3.0),
+        "three points, narrow": (torch.tensor([0.0, 1.0, 3.0]), torch.tensor([0.0, 2.0, 4.0]), 0.05),
+        "two at one place": (torch.tensor([0.0, 1.0, 1.0]), torch.tensor([0.0, 2.0, 4.0]), 0.5),
     }
 
 

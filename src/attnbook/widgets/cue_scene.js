@@ -3,16 +3,17 @@ import { body, dot, element, follower, number, slider, softmax, words } from "./
 const TEXT = {
   en: {
     pictures: {
-      desk: "A desk: a newspaper, a sheet of paper, a red cup, a notebook, a book. A spot of light shows where the gaze is.",
-      crowd: "Five people: one with an umbrella, one in a green coat, a child who runs, a friend in a green coat who waves, one with a phone. A spot of light shows where the gaze is.",
+      desk: "A desk: a newspaper, a sheet of paper, a red cup, a notebook, a book. The light on each shows its share of the gaze.",
+      crowd: "Five people: one with an umbrella, one in a green coat, a child who runs, a friend in a green coat who waves, one with a phone. The light on each shows its share of the gaze.",
     },
     salience: "What stands out counts",
     wishes: { desk: "I want to read; that counts", crowd: "I look for a green coat and a familiar face; that counts" },
-    heads: ["", "stands out", "fits the wish", "score", "weight", ""],
+    heads: ["", "stands out", "fits", "score", "weight", ""],
     query: "query",
   },
 };
 const LEVELS = Array.from({ length: 17 }, (_, i) => i / 2);
+const MOST = 48; // the light on a thing that has all of the gaze
 const STEP = 60; // each thing stands in a field of this width
 
 const path = (d, kind = "ab-outline") => element("path", { d, class: kind });
@@ -36,9 +37,9 @@ function render({ model, el }) {
   const scene = model.get("scene");
   const names = model.get("names");
   const places = names.map((_, j) => STEP * (j + 0.5));
-  const halo = element("circle", { class: "ab-gaze", cy: 60 });
+  const lights = places.map((cx) => element("circle", { class: "ab-gaze", cx, cy: 60 }));
   const things = names.map((name, j) => element("g", { transform: `translate(${places[j]} 60)` }, ...(THINGS[name]?.() ?? [])));
-  const svg = element("svg", { viewBox: `0 0 ${STEP * names.length} 100`, role: "img", "aria-label": say.pictures[scene] }, halo, ...things);
+  const svg = element("svg", { viewBox: `0 0 ${STEP * names.length} 100`, role: "img", "aria-label": say.pictures[scene] }, ...lights, ...things);
   const rows = names.map((name, j) => {
     const cells = ["ab-number", "ab-number", "ab-number", "ab-number", "ab-bar"].map((kind) => element("td", { class: kind }));
     cells[4].append(element("i"));
@@ -58,10 +59,6 @@ function render({ model, el }) {
     const keys = model.get("keys_MK");
     const scores = keys.map((key) => dot(key, query));
     const weights = softmax(scores);
-    const gaze = dot(weights, places);
-    const spread = Math.sqrt(dot(weights, places.map((x) => (x - gaze) ** 2)));
-    halo.setAttribute("cx", gaze);
-    halo.setAttribute("r", 32 + spread / 2);
     asks.forEach((cell, c) => { cell.textContent = number(query[c], 1); });
     rows.forEach(({ cells: [first, second, score, weight, bar] }, j) => {
       first.textContent = number(keys[j][0], 1);
@@ -69,6 +66,7 @@ function render({ model, el }) {
       score.textContent = number(scores[j]);
       weight.textContent = number(weights[j]);
       bar.style.setProperty("--w", weights[j]);
+      lights[j].setAttribute("r", MOST * Math.sqrt(weights[j])); // the area is the share
       things[j].style.setProperty("opacity", 0.35 + 0.65 * weights[j] / Math.max(...weights));
     });
   });

@@ -5,19 +5,19 @@ const TEXT = {
     picture: "A map with weather stations, each with its degrees. A dot, the query, can be dragged among them; a line to each station is as strong as its weight.",
     x: "East:",
     y: "North:",
-    temperature: "Temperature T of the softmax:",
+    temperature: "Softmax temperature:",
     score: "Score of a station",
-    scores: { near: "nearness, −distance²", dot: "dot product" },
+    scores: { near: "−distance²", dot: "dot product" },
     heads: ["station", "score", "weight", "", "value"],
     exact: "A dictionary answers",
     soft: "The soft dictionary answers",
-    none: "nothing: there is no station here",
+    none: "nothing",
     degrees: (x) => `${number(x, 1)} °C`,
   },
 };
 const STEPS = Array.from({ length: 41 }, (_, i) => i / 4);
 const TEMPERATURES = [0.1, 0.5, 1, 2, 5, 10, 20, 50, 100, 1000];
-const [SIDE, UNIT, EDGE] = [10, 20, 16]; // the map is 10 by 10, each 20 wide
+const [SIDE, UNIT, EDGE] = [10, 20, 20]; // the map is 10 by 10, each 20 wide
 
 function render({ model, el }) {
   const say = words(TEXT, el);
