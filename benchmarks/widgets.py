@@ -6,7 +6,17 @@ from functools import partial
 
 from playwright.sync_api import sync_playwright
 
-from attnbook.widgets import AttentionHeatmap, FillValue, LengthSlider, PaintMask, ScaleLab, WordMap
+from attnbook.widgets import (
+    AttentionHeatmap,
+    CueScene,
+    FillValue,
+    KernelRegression,
+    LengthSlider,
+    PaintMask,
+    ScaleLab,
+    SoftDictionary,
+    WordMap,
+)
 from attnbook.widgets.base import page_files
 from benchmarks.tables import progress, table
 from tests.browser.conftest import FLAGS, NAMES
@@ -35,6 +45,9 @@ def widget_rows() -> list[list[str]]:
         "LengthSlider": LengthSlider(),
         "PaintMask": PaintMask(),
         "FillValue": FillValue(),
+        "CueScene": CueScene(),
+        "SoftDictionary": SoftDictionary(),
+        "KernelRegression": KernelRegression(),
     }
     with sync_playwright() as driver:
         program = next(filter(None, map(shutil.which, NAMES)), driver.chromium.executable_path)

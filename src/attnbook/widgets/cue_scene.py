@@ -4,7 +4,6 @@ import torch
 import traitlets
 from torch import Tensor
 
-from attnbook.softmax import masked_softmax
 from attnbook.widgets.base import BookWidget, html_table
 
 SCENES = {  # each thing: how much it stands out, and how well it fits the wish
@@ -46,7 +45,7 @@ class CueScene(BookWidget):
     def weights(self) -> Tensor:
         """softmax(q · k): the share of the gaze that each thing gets."""
         query = torch.tensor([self.salience, self.wish]).double()
-        return masked_softmax(torch.tensor(self.keys_MK).double() @ query)
+        return (torch.tensor(self.keys_MK).double() @ query).softmax(-1)
 
     def table(self) -> str:
         rows = (
