@@ -5,7 +5,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 from attnbook.widgets import AttentionHeatmap
 
-from .pages import DESKTOP, PAGES, PHONE, bare, settle, soup
+from .pages import PAGES, PHONE, bare, settle, soup
 from .test_widgets import STATES
 
 each_page = pytest.mark.parametrize("path", PAGES)
@@ -28,6 +28,13 @@ WIDTH = """() => [document.documentElement.scrollWidth, [...document.body.queryS
     .map((node) => `${node.localName}.${node.className}`).slice(0, 8)]"""
 
 
+COVERED = """() => [...document.querySelectorAll("div.math:has(.eqno)")].filter((node) => {
+    const [number, formula] = [".eqno", "mjx-math"].map((part) => node.querySelector(part).getBoundingClientRect());
+    return number.left < formula.right && formula.left < number.right
+        && number.top < formula.bottom && formula.top < number.bottom;
+}).map((node) => node.id)"""
+
+
 @each_theme
 @each_page
 def test_page_is_quiet_complete_and_accessible(visit, path, theme):
@@ -35,15 +42,19 @@ def test_page_is_quiet_complete_and_accessible(visit, path, theme):
     page = settle(visit(path, theme=theme))
     assert page.locator("mjx-merror, [data-mjx-error]").all_inner_texts() == [], "formulas with errors"
     assert page.evaluate(BROKEN_IMAGES) == [], "images that did not arrive"
+    assert page.evaluate(COVERED) == [], "numbers that cover their equation"
     page.evaluate(THIN_OUT_CODE)
     results = Axe().run(page, options=AXE)
     assert results.violations_count == 0, results.generate_report()
 
 
 @each_page
-def test_no_page_scrolls_sideways_on_a_phone(visit, path):
-    width, culprits = settle(visit(path, viewport=PHONE)).evaluate(WIDTH)
+def test_a_page_fits_a_phone(visit, path):
+    """Nothing scrolls sideways, and no number of an equation covers it."""
+    page = settle(visit(path, viewport=PHONE))
+    width, culprits = page.evaluate(WIDTH)
     assert width <= PHONE["width"], f"{width} px wide on a phone of {PHONE['width']}: look at {culprits}"
+    assert page.evaluate(COVERED) == []
 
 
 def test_every_state_of_a_widget_is_accessible(visit):
@@ -53,19 +64,6 @@ def test_every_state_of_a_widget_is_accessible(visit):
     results = Axe().run(page, options=AXE)
     faults = [fault for fault in results.response["violations"] if fault["id"] not in OF_WHOLE_PAGES]
     assert not faults, results.generate_report()
-
-
-COVERED = """() => [...document.querySelectorAll("div.math:has(.eqno)")].filter((node) => {
-    const [number, formula] = [".eqno", "mjx-math"].map((part) => node.querySelector(part).getBoundingClientRect());
-    return number.left < formula.right && formula.left < number.right
-        && number.top < formula.bottom && formula.top < number.bottom;
-}).map((node) => node.id)"""
-
-
-@each_page
-@pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
-def test_no_number_covers_its_formula(visit, path, viewport):
-    assert settle(visit(path, viewport=viewport)).evaluate(COVERED) == []
 
 
 @each_page

@@ -4,6 +4,7 @@ import gzip
 import json
 import re
 import zipfile
+from functools import cache
 from urllib.parse import unquote, urljoin, urlsplit
 
 import nbformat
@@ -204,6 +205,7 @@ def test_first_visit_is_light(visit, path):
     assert sum(weights.values()) <= 700_000, f"{path} weighs {sum(weights.values()):,} bytes; heaviest: {heaviest}"
 
 
+@cache
 def smallest(file):
     body = file.read_bytes()
     return min(body, gzip.compress(body), key=len)

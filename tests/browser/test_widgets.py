@@ -251,7 +251,7 @@ def walk(page, hand, node, twin, steps):
 @each_hand
 @each_widget
 def test_every_control(visit, kind, hand):
-    """Every slider, choice, field, cell and button, on a page of the book."""
+    """Every slider, choice, field, cell and button; by mouse on a page of the book, by the others on a bare one."""
     assert kind.name in STEPS, f"{kind.__name__} needs its steps here: something to do for each of its controls"
     here = [
         (path, place, twin)
@@ -260,8 +260,8 @@ def test_every_control(visit, kind, hand):
     ]
     assert here, f"no page of the book shows {kind.__name__}"
     path, place, twin = here[0]
-    page = visit(path, touch=hand is Finger)
-    walk(page, hand, live(page, place), copy_of(twin), STEPS[kind.name])
+    page = visit(path) if hand is Mouse else visit("bare.html", touch=hand is Finger, served={"bare.html": bare(twin)})
+    walk(page, hand, live(page, place if hand is Mouse else 0), copy_of(twin), STEPS[kind.name])
 
 
 # ---- what it shows, in every state ----
