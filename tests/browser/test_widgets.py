@@ -320,6 +320,7 @@ STATES = {
     "the last question, revealed": Polarity(seed=3, given=[[]] * 9, revealed=True),
     "a crowd": CueScene("crowd", wish=1.5),
     "no query": CueScene(salience=0.0),
+    "a step from a station": SoftDictionary(x=5.0, y=4.25),
     "at a station": SoftDictionary(x=5.0, y=4.0, temperature=0.1),
     "far from all, by dot product": SoftDictionary(x=0.0, y=10.0, score="dot", temperature=1000.0),
     "two points": KernelRegression(points=[[1.0, 2.0], [4.0, 5.0]], chosen=7, query=0.0),
