@@ -70,7 +70,7 @@ here.train({path!r}, batch)
 """
 
 
-@pytest.mark.parametrize("at", [6, 22])
+@pytest.mark.parametrize("at", [3, 6, 13, 22])
 def test_a_run_that_was_killed_goes_on_to_the_same_numbers(at, tmp_path):
     path, want = tmp_path / "run.pt", train()
     code = KILLED.format(at=at, path=str(path))

@@ -60,7 +60,7 @@ def call(answer: Callable, *inputs):
     return got
 
 
-def compare(where: str, got: object, want: Tensor, axes: tuple[str, str], hint: Callable[[], str]) -> None:
+def compare(where: str, got: object, want: Tensor, axes: tuple[str, ...], hint: Callable[[], str]) -> None:
     if not isinstance(got, Tensor):
         raise Wrong(f"{where}: expected a tensor, got {describe(got)}")
     if got.shape != want.shape:

@@ -106,7 +106,7 @@ WRONG_SOFTMAX: dict[str, Softmax] = {
     "fills hidden scores with 0": lambda s, m: (s * m).softmax(-1),
     "masks after the softmax, then divides by the sum that is left": lambda s, m: _divided(s.softmax(-1) * m),
     "masks after the softmax and does not normalise again": lambda s, m: s.softmax(-1) * m,
-    "divides by a sum without taking off the largest score first, and overflows": lambda s, m: _overflows(s, m),
+    "divides by a sum without taking off the largest score first, and overflows": lambda s, m: _divided(s.exp() * m),
     "fills with a number that large negative scores reach": lambda s, m: (
         s.masked_fill(~m, -6e4).softmax(-1) * m.any(-1, keepdim=True)
     ),
@@ -115,10 +115,6 @@ WRONG_SOFTMAX: dict[str, Softmax] = {
     ).softmax(-1),
     "gives NaN where a row has nothing to attend to": lambda s, m: s.masked_fill(~m, -torch.inf).softmax(-1),
 }
-
-
-def _overflows(scores: Tensor, mask: Tensor) -> Tensor:
-    return _divided(scores.exp() * mask)
 
 
 def _divided(powers: Tensor) -> Tensor:
