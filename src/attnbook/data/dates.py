@@ -1,10 +1,10 @@
-"""Dates written in seven ways, to be turned into one: a small translation whose every answer is known.
+"""Dates written in eight ways, to be turned into one: a small translation whose every answer is known.
 
 >>> for pair in date_pairs(3):
-...     print(f"{pair.source:12}{pair.target}")
-2/15/19     2019-02-15
-7 Apr 1957  1957-04-07
-Sep 26 2041 2041-09-26
+...     print(f"{pair.source:23}{pair.target}")
+2/15/19                2019-02-15
+Sunday, 7 April 1957   1957-04-07
+26th of september 2041 2041-09-26
 """
 
 import random
@@ -24,6 +24,7 @@ FORMATS = [
     "{weekday}, {day} {month} {year}",
     "{dd}.{mm}.{year}",
     "{m}/{day}/{yy}",
+    "{day}{th} of {lower} {year}",
 ]
 FIRST, LAST = date(1950, 1, 1), date(2049, 12, 31)  # a century: two digits tell the year
 MONTHS = "January February March April May June July August September October November December"
@@ -62,10 +63,12 @@ def write(day: date, form: str) -> DatePair:
     fields = {
         "day": ("day", f"{day.day}"),
         "dd": ("day", f"{day.day:02}"),
+        "th": (None, "th" if 10 < day.day < 20 else {1: "st", 2: "nd", 3: "rd"}.get(day.day % 10, "th")),
         "m": ("month", f"{day.month}"),
         "mm": ("month", f"{day.month:02}"),
         "mon": ("month", month[:3]),
         "month": ("month", month),
+        "lower": ("month", month.lower()),
         "yy": ("year", f"{day.year % 100:02}"),
         "year": ("year", f"{day.year}"),
         "weekday": (None, weekday),
