@@ -7,6 +7,7 @@ from functools import partial
 from playwright.sync_api import sync_playwright
 
 from attnbook.widgets import (
+    AlignmentPlayer,
     AttentionHeatmap,
     CueScene,
     FillValue,
@@ -15,6 +16,7 @@ from attnbook.widgets import (
     PaintMask,
     ScaleLab,
     SoftDictionary,
+    TanhSum,
     WordMap,
 )
 from attnbook.widgets.base import page_files
@@ -48,6 +50,8 @@ def widget_rows() -> list[list[str]]:
         "CueScene": CueScene(),
         "SoftDictionary": SoftDictionary(),
         "KernelRegression": KernelRegression(),
+        "TanhSum": TanhSum(),
+        "AlignmentPlayer, 28 letters": AlignmentPlayer("Wednesday, 30 September 2049"),
     }
     with sync_playwright() as driver:
         program = next(filter(None, map(shutil.which, NAMES)), driver.chromium.executable_path)

@@ -5,7 +5,7 @@ import re
 import pytest
 import torch
 
-from attnbook import attention, causal, check, masked_softmax
+from attnbook import additive_scores, attention, causal, check, masked_softmax
 
 
 def loops(q, k, v, mask=None):
@@ -97,6 +97,27 @@ def error_without_itself(x, y, width):
 
 
 RIGHT += [(check.soft_lookup, look_up), (check.left_out_error, error_without_itself)]
+
+
+def scores_in_loops(queries, keys, W_q, W_k, w):
+    rows = [[sum(w * torch.tanh(W_q @ q + W_k @ k)) for k in keys] for q in queries]
+    return torch.tensor(rows)
+
+
+def unit_by_unit(q, k, w):
+    scores = torch.zeros(len(q), len(k))
+    for a, b, weight in zip(q.T, k.T, w, strict=True):
+        scores += weight * (a[:, None] + b).tanh()
+    return scores
+
+
+def key_by_key(q, k, w):
+    powers = (2 * q).exp()
+    return torch.stack([w.sum() - 2 * (w / (1 + powers * (2 * key).exp())).sum(-1) for key in k], -1)
+
+
+RIGHT += [(check.additive_scores, scores_in_loops)]
+RIGHT += [(check.factorised_scores, unit_by_unit), (check.factorised_scores, key_by_key)]
 
 
 @pytest.mark.parametrize(("judge", "answer"), RIGHT)
@@ -392,8 +413,12 @@ def overflows(q, k, v, temperature):
     return powers @ v / powers.sum()
 
 
-@pytest.mark.parametrize(("judge", "wrong"), [(check.soft_lookup, "LOOKUP"), (check.left_out_error, "ERROR")])
-def test_every_wrong_lookup_is_found_and_named(judge, wrong):
+NAMED = [(check.soft_lookup, "LOOKUP"), (check.left_out_error, "ERROR")]
+NAMED += [(check.additive_scores, "ADDITIVE"), (check.factorised_scores, "FACTORISED")]
+
+
+@pytest.mark.parametrize(("judge", "wrong"), NAMED)
+def test_every_known_mistake_of_these_is_found_and_named(judge, wrong):
     for name, mistake in getattr(check, f"WRONG_{wrong}").items():
         verdict = judge(mistake)
         assert not verdict
@@ -419,6 +444,28 @@ def test_every_wrong_lookup_is_found_and_named(judge, wrong):
     ],
 )
 def test_wrong_lookups_are_told_what_broke(judge, answer, words):
+    verdict = judge(answer)
+    assert not verdict
+    assert words in verdict.message, verdict.message
+
+
+@pytest.mark.parametrize(
+    ("judge", "answer", "words"),
+    [
+        (check.additive_scores, no_function, "not written yet"),
+        (check.additive_scores, lambda *a: scores_in_loops(*a).T, "hidden unit: expected shape (1, 2), got (2, 1)"),
+        (check.additive_scores, lambda *a: 1.01 * scores_in_loops(*a), "first wrong cell (query, key) = (0, "),
+        (check.factorised_scores, no_function, "not written yet"),
+        (
+            check.factorised_scores,
+            additive_scores,
+            "two queries, three keys: the scores are right, but one of your tensors",
+        ),
+        (check.factorised_scores, additive_scores, "has 12 numbers, and L × M × K is 12; try one hidden unit"),
+        (check.factorised_scores, lambda q, k, w: -unit_by_unit(q, k, w), "two queries, three keys: first wrong cell"),
+    ],
+)
+def test_wrong_additive_scores_are_told_what_broke(judge, answer, words):
     verdict = judge(answer)
     assert not verdict
     assert words in verdict.message, verdict.message

@@ -14,6 +14,7 @@ import attnbook.widgets
 from attnbook import attention, causal
 from attnbook.data import english_vectors, word_vectors
 from attnbook.widgets import (
+    AlignmentPlayer,
     AnalogyBench,
     AttentionHeatmap,
     CueScene,
@@ -24,6 +25,7 @@ from attnbook.widgets import (
     Polarity,
     ScaleLab,
     SoftDictionary,
+    TanhSum,
     WordMap,
     all_widgets,
 )
@@ -99,6 +101,12 @@ def test_every_script_has_a_class():
         (lambda: SoftDictionary(temperature=0), r"'temperature' trait .* not be less than 0.1"),
         (lambda: KernelRegression(points=[[0, 0]]), r"'points' trait .* length 2 <= L <= 12"),
         (lambda: KernelRegression(width=0), r"'width' trait .* not be less than 0.02"),
+        (lambda: TanhSum(w1=3), r"'w1' trait .* not be greater than 2"),
+        (lambda: TanhSum(k=-7), r"'k' trait .* not be less than -6"),
+        (lambda: AlignmentPlayer("7 März"), r"the reader has never met z ä; it knows the letters of dates"),
+        (lambda: AlignmentPlayer(""), r"a date of 1 to 29 letters; got 0: ''"),
+        (lambda: AlignmentPlayer("1" * 30), r"a date of 1 to 29 letters; got 30"),
+        (lambda: AlignmentPlayer(step=12), r"'step' trait .* not be greater than 11"),
         (lambda: Polarity(seed=-1), r"'seed' trait .* not be less than 0"),
     ],
 )

@@ -1,5 +1,6 @@
 """What each widget shows on the page, beside what PyTorch says it must show."""
 
+import copy
 import re
 from functools import cache, partial
 
@@ -9,8 +10,9 @@ import torch.nn.functional as F
 from playwright.sync_api import Locator, expect
 from torch import Tensor, nn
 
-from attnbook import attention, causal, masked_softmax, peers
-from attnbook.data import FOLDER, english_vectors, word_vectors
+from attnbook import additive_scores, attention, causal, greedy, masked_softmax, peers
+from attnbook.data import FOLDER, date_reader, english_vectors, word_vectors
+from attnbook.text import START, STOP
 from attnbook.widgets.base import BookWidget
 from attnbook.widgets.random import normals
 
@@ -139,6 +141,35 @@ READ = {
             heat: [...node.querySelectorAll(".ab-heat i")].map((cell) => cell.style.getPropertyValue("--w")),
             here: index(".ab-here", ".ab-heat > div"),
             chosen: index(".ab-chosen", ".ab-point"),
+        };
+    }""",
+    "tanh_sum": """(node) => {
+        const places = (path) => path.getAttribute("d").slice(1).split("L").map((pair) => pair.split(" "));
+        const dots = [...node.querySelectorAll("circle")];
+        return {
+            numbers: [...node.querySelectorAll("td.ab-number")].map((cell) => cell.textContent).filter(Boolean),
+            curves: ["first", "second", "sum", "dot"].map((name) => places(node.querySelector(`.ab-plot .ab-${name}`))),
+            dots: dots.map((dot) => ["cx", "cy"].map((name) => dot.getAttribute(name))),
+            key: node.querySelector("caption").textContent.match(/[-−.0-9]+/)[0],
+            reach: node.querySelector(".ab-hint").textContent.match(/[.0-9]+$/)[0],
+        };
+    }""",
+    "alignment_player": """(node) => {
+        const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
+        const codes = (texts) => texts.map((text) => String(text.codePointAt(0)));
+        const lists = seen(".ab-lists table");
+        return {
+            written: codes([...node.querySelector(".ab-written").textContent]),
+            read: codes(seen(".ab-map thead th").map((head) => head.textContent)),
+            rows: codes(seen(".ab-map tbody th").map((head) => head.textContent)),
+            weights: seen(".ab-map td.ab-weight").map((cell) => cell.textContent).filter(Boolean),
+            colours: seen(".ab-map td.ab-weight").map((cell) => cell.style.getPropertyValue("--w")),
+            here: seen(".ab-map tbody tr").map((row) => String(Number(row.matches(".ab-here")))),
+            best: lists.map((list) => [...list.querySelectorAll("tbody tr")].filter((row) => row.checkVisibility())
+                .map((row) => row.querySelector(".ab-number").textContent)),
+            bars: seen(".ab-lists .ab-bar i").map((bar) => bar.style.getPropertyValue("--w")),
+            letters: codes(lists.flatMap((list) => [...list.querySelectorAll("tbody th")]
+                .filter((head) => head.checkVisibility()).map((head) => head.textContent))),
         };
     }""",
     "scale_lab": """(node) => {
@@ -418,6 +449,56 @@ def kernel_regression(widget) -> dict[str, Tensor]:
     }
 
 
+def tanh_sum(widget) -> dict[str, Tensor]:
+    w = torch.tensor([[widget.w1, widget.w2]], dtype=torch.float64)
+    q, k = (torch.tensor([[x]], dtype=torch.float64) for x in (widget.q, widget.k))
+    both = torch.tensor([[1.0], [-1.0]], dtype=torch.float64)
+
+    def scores(keys):
+        units = torch.tanh(F.linear(q, both) + F.linear(keys, both.abs()))
+        additive = additive_scores(F.linear(q, both), F.linear(keys, both.abs()), w[0])
+        return torch.cat([units * w, additive.T, keys @ q], -1)
+
+    keys = torch.linspace(-6, 6, 97, dtype=torch.float64)[:, None]
+    first, second, total, product = here = scores(k)[0]
+    units = torch.tanh(torch.stack([k + q, k - q]).flatten())
+    curves = torch.stack([keys.expand(-1, 4), -scores(keys)], -1).transpose(0, 1)
+    dots = torch.stack([k[0, 0] * torch.ones(2), -here[[3, 2]]], -1)
+    return {
+        "numbers": torch.stack([units[0], first, units[1], second, total, product]),
+        "curves": 26 * curves,
+        "dots": 26 * dots,
+        "key": k,
+        "reach": w.abs().sum(),
+    }
+
+
+def alignment_player(widget) -> dict[str, Tensor]:
+    model, known = date_reader()
+    model = copy.deepcopy(model).double()
+    source, prompt = known.encode([widget.text]), torch.tensor([[START]])
+    ids = greedy(model, prompt, source, stop=STOP, length=12)
+    weights, chances = model.alignment(source, ids[:, :-1])[0], model(source, ids[:, :-1])[0].softmax(-1)
+    signs = lambda numbers: [{" ": "·", "<stop>": "■"}.get(known.tokens[n], known.tokens[n]) for n in numbers]  # noqa: E731
+    codes = lambda letters: torch.tensor([ord(letter) for letter in letters])  # noqa: E731
+    read, written = signs(source[0].tolist()), signs(ids[0, 1:].tolist())
+    step = min(widget.step, len(written))
+    tops = [numbers[step - 1].topk(min(3, numbers.shape[-1])) for numbers in (weights, chances)] if step else []
+    names = [[read[j] for j in tops[0].indices], signs(tops[1].indices.tolist())] if step else []
+    nothing = torch.tensor([])
+    return {
+        "written": codes(written[:step]),
+        "read": codes(read),
+        "rows": codes(written[:step] + ["?"] * (len(written) - step)),
+        "weights": weights[:step],
+        "colours": weights * (torch.arange(len(written)) < step)[:, None],
+        "here": torch.arange(len(written)) == step - 1,
+        "best": torch.cat([top.values for top in tops]) if step else nothing,
+        "bars": torch.cat([top.values for top in tops]) if step else nothing,
+        "letters": codes(sum(names, [])),
+    }
+
+
 @cache
 def doubles() -> Tensor:
     with np.load(FOLDER / "vectors.npz") as stored:
@@ -436,6 +517,8 @@ ORACLE = {
     "cue_scene": cue_scene,
     "soft_dictionary": soft_dictionary,
     "kernel_regression": kernel_regression,
+    "tanh_sum": tanh_sum,
+    "alignment_player": alignment_player,
 }
 
 

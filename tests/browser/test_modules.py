@@ -71,6 +71,8 @@ CHANGE = {
         {"points": [[i / 3, i / 2] for i in range(12)]},
         {"chosen": 3},
     ],
+    "tanh_sum": [{"q": -3.0}, {"w2": -1.5}, {"k": 6.0}, {"w1": 0.0}],
+    "alignment_player": [{"step": 11}, {"text": "7/4/76"}, {"step": 0}, {"text": "Monday"}, {"step": 9}],
     "polarity": [{"seen": [[0, 0]]}, {"revealed": True}, {"given": [[[0, 0]]]}, {"seed": 3}],
 }
 

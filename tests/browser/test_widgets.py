@@ -9,10 +9,14 @@ import torch
 import torch.nn.functional as F
 from playwright.sync_api import expect
 from torch import nn
+from torch.testing import assert_close
 
-from attnbook import attention, causal, peers
-from attnbook.data import english_vectors
+from attnbook import attention, causal, greedy, peers
+from attnbook.data import date_reader, english_vectors
+from attnbook.data.dates import date_pairs
+from attnbook.text import START, STOP
 from attnbook.widgets import (
+    AlignmentPlayer,
     AnalogyBench,
     AttentionHeatmap,
     CueScene,
@@ -23,6 +27,7 @@ from attnbook.widgets import (
     Polarity,
     ScaleLab,
     SoftDictionary,
+    TanhSum,
     WordMap,
     all_widgets,
 )
@@ -124,6 +129,13 @@ def fill(label, written, changes):
     return [(f"{written!r} written", act, changes)]
 
 
+def compose(text):
+    def act(hand, node):
+        hand.write(node.get_by_role("textbox", name="A date"), f" {text} ")
+
+    return [(f"{text!r} written", act, {"text": text})]
+
+
 def there(word):
     """The map goes where the word is."""
     x, y = WordMap.place(word)
@@ -214,6 +226,22 @@ STEPS = {
         *slide("Query", "query", last=5.0, first=0.0),
         *slide("Point to move", "chosen", last=11),
         *slide("its value", "points", last=lambda twin: lifted(twin, 6.0), first=lambda twin: lifted(twin, 0.0)),
+    ],
+    "tanh_sum": [
+        *slide("Query", "q", last=3.0, first=-3.0),
+        *slide("Weight w₁", "w1", last=2.0, first=-2.0),
+        *slide("Weight w₂", "w2", last=2.0, first=-2.0),
+        *slide("Key", "k", last=6.0, first=-6.0),
+    ],
+    "alignment_player": [
+        *press("Forward", {"step": lambda twin: twin.step + 1}),
+        *press("Back", {"step": lambda twin: twin.step - 1}),
+        *slide("Letters written", "step", last=11, first=0),
+        *press("Forward", {"step": 1}),
+        *press("11/12/13", {"text": "11/12/13"}),
+        *slide("Letters written", "step", last=11),
+        *press("Monday", {"text": "Monday"}),
+        *compose("5 may 1955"),
     ],
     "scale_lab": [
         *slide("Width", "width", last=1024, first=1),
@@ -325,6 +353,15 @@ STATES = {
     "far from all, by dot product": SoftDictionary(x=0.0, y=10.0, score="dot", temperature=1000.0),
     "two points": KernelRegression(points=[[1.0, 2.0], [4.0, 5.0]], chosen=7, query=0.0),
     "a kernel that sees nothing but itself": KernelRegression(width=0.02, query=5.0),
+    "a query of nothing": TanhSum(q=0.0, w1=-2.0, w2=2.0),
+    "a window": TanhSum(q=3.0, w1=1.0, w2=-1.0, k=-6.0),
+    "a key between the stops": TanhSum(q=-1.3, k=0.7, w1=0.25),
+    "nothing written": AlignmentPlayer(step=0),
+    "all written": AlignmentPlayer("Wednesday, 30 September 2049", step=11),
+    "a date of one letter": AlignmentPlayer("7", step=3),
+    "spaces": AlignmentPlayer("  May ", step=5),
+    "no date": AlignmentPlayer("1962-10-23", step=11),
+    "written to an early end": AlignmentPlayer("Monday", step=11),
     "the narrowest": ScaleLab(width=1, size=0.25),
     "the widest": ScaleLab(width=1024, size=4.0, seed=12345),
     "a width between the stops": ScaleLab(width=100, seed=2**31 - 1),
@@ -393,6 +430,8 @@ DRAGS = {
     "wish": (CueScene(), slide("I want to read", "wish", last=8.0)),
     "place": (SoftDictionary(), slide("East", "x", last=10.0)),
     "kernel": (KernelRegression(), slide("Width", "width", last=100.0)),
+    "tanh": (TanhSum(), slide("Query", "q", last=3.0)),
+    "letters": (AlignmentPlayer(), slide("Letters written", "step", last=11)),
     "who sees": (Polarity(), stroke([[0, 0], [0, 1]], "seen")),
 }
 
@@ -782,6 +821,55 @@ def test_a_point_is_dragged(visit, hand):
     twin.chosen = 4
     agree(node, twin, "one point dragged onto another")
     assert page.evaluate("created") == 0
+
+
+@pytest.mark.parametrize("hand", [Mouse, Finger])
+def test_the_key_is_dragged_along_the_curves(visit, hand):
+    page = visit("bare.html", touch=hand is Finger, served={"bare.html": bare(TanhSum())})
+    node = live(page)
+    node.evaluate(COUNT_ELEMENTS)
+    start = bring(node.locator(".ab-tip"))
+    unit = node.locator(".ab-plot").bounding_box()["width"] / 12
+    hand(page).drag([start, *stops(start, (start[0] - 3 * unit, start[1] - 20))])
+    agree(node, TanhSum(k=-2.0), "the key dragged three to the left")
+    assert page.evaluate("created") == 0
+
+
+# ---- the date reader: a network in the page ----
+
+
+def test_the_network_on_the_page_is_torchs(visit):
+    """200 dates that neither was taught: the same letters, weights and chances to 1e-4."""
+    model, known = date_reader()
+    dates = [pair.source for pair in date_pairs(200, held_out=True)]
+    script = """async ([file, dates]) => {
+        const { dateReader } = await import(new URL("_static/widgets/alignment_player.js", location));
+        const answer = await fetch(new URL(`_static/widgets/${file}`, location));
+        const { read } = dateReader(await answer.arrayBuffer());
+        return dates.map(read);
+    }"""
+    page = visit("bare.html", served={"bare.html": bare()})
+    found = page.evaluate(script, [AlignmentPlayer.inputs()["model"].page_name, dates])
+    for text, steps in zip(dates, found, strict=True):
+        source, written = known.encode([text]), torch.tensor([[START, *(step["token"] for step in steps)]])
+        assert greedy(model, written[:, :1], source, stop=STOP, length=12).tolist() == written.tolist(), text
+        for name, want in {
+            "weights": model.alignment(source, written[:, :-1])[0],
+            "chances": model(source, written[:, :-1])[0].softmax(-1),
+        }.items():
+            assert_close(torch.tensor([step[name] for step in steps]), want, rtol=0, atol=1e-4, msg=f"{text}: {name}")
+
+
+def test_letters_that_the_reader_never_met_are_refused(visit):
+    page = visit("bare.html", served={"bare.html": bare(AlignmentPlayer())})
+    field = live(page).get_by_role("textbox", name="A date")
+    for typed, unknown in {"7 März 1980": "ä z", "7 ßß": "ß"}.items():
+        Mouse(page).write(field, typed)
+        expect(page.get_by_text(f"It has never met {unknown}.")).to_be_visible()
+        expect(field).to_have_value("23rd of october 1962")
+    Mouse(page).write(field, "7 May 1980")
+    expect(page.get_by_text("It has never met")).to_have_count(0)
+    agree(live(page), AlignmentPlayer("7 May 1980"), "a date after a refusal")
 
 
 @pytest.mark.parametrize("hand", [Mouse, Finger])

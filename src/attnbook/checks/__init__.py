@@ -7,23 +7,28 @@
 not written yet: your function returned nothing
 """
 
+from attnbook.checks.additive import WRONG_ADDITIVE, WRONG_FACTORISED, additive_scores, factorised_scores
 from attnbook.checks.dot_product import WRONG_ATTENTION, attention, attention_test, softmax_jacobian
 from attnbook.checks.lookup import WRONG_ERROR, WRONG_LOOKUP, left_out_error, soft_lookup
 from attnbook.checks.masks import WRONG_CAUSAL, WRONG_PACKED, WRONG_SOFTMAX, causal, masked_softmax, packed
 from attnbook.checks.word_vectors import WRONG_ANALOGY, analogy, skip_gram_pairs
 
 __all__ = [
+    "WRONG_ADDITIVE",
     "WRONG_ANALOGY",
     "WRONG_ATTENTION",
     "WRONG_CAUSAL",
     "WRONG_ERROR",
+    "WRONG_FACTORISED",
     "WRONG_LOOKUP",
     "WRONG_PACKED",
     "WRONG_SOFTMAX",
+    "additive_scores",
     "analogy",
     "attention",
     "attention_test",
     "causal",
+    "factorised_scores",
     "left_out_error",
     "masked_softmax",
     "packed",

@@ -5,8 +5,10 @@ from functools import cache
 from pathlib import Path
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from attnbook.seq2seq import Seq2Seq
+from attnbook.text import Vocabulary
 from attnbook.vectors import WordVectors
 
 FOLDER = Path(__file__).parent
@@ -34,3 +36,20 @@ def word_vectors() -> dict[str, Tensor]:
     about = json.loads(header)
     table = torch.frombuffer(bytearray(steps), dtype=torch.int8).view(-1, about["width"]) * about["unit"]
     return dict(zip(about["words"].split(), table, strict=True))
+
+
+@cache
+def date_reader() -> tuple[Seq2Seq, Vocabulary]:
+    """A small network that has learned to read dates, as in chapter 4, and the letters it knows.
+
+    >>> model, letters = date_reader()
+    >>> sum(numbers.numel() for numbers in model.parameters()), len(letters)
+    (31025, 49)
+    """
+    header, _, steps = (FOLDER / "date_reader.bin").read_bytes().partition(b"\n")
+    about = json.loads(header)
+    letters = Vocabulary([about["letters"]])
+    model = Seq2Seq(len(letters)).eval().requires_grad_(False)
+    numbers = torch.frombuffer(bytearray(steps), dtype=torch.int16) * about["unit"]
+    nn.utils.vector_to_parameters(numbers, model.parameters())
+    return model, letters

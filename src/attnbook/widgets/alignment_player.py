@@ -1,0 +1,60 @@
+"""A network reads a date and writes it as year-month-day: where it looks for each letter that it writes."""
+
+import torch
+import traitlets
+from torch import Tensor
+
+from attnbook.data import date_reader
+from attnbook.decoding import greedy
+from attnbook.text import START, STOP
+from attnbook.widgets.base import Asset, BookWidget, html_table
+
+LONGEST, LETTERS = 29, 11  # of what is read, and of what is written: ten letters, and that it ends
+
+
+class AlignmentPlayer(BookWidget):
+    """The committed `date_reader`, letter by letter; `step` letters are written.
+
+    >>> widget = AlignmentPlayer("23rd of october 1962")
+    >>> letters, weights = widget.read()
+    >>> "".join(letters), tuple(weights.shape)
+    ('1962-10-23■', (11, 21))
+    """
+
+    text = traitlets.Unicode("23rd of october 1962").tag(sync=True)
+    step = traitlets.Int(2, min=0, max=LETTERS).tag(sync=True)
+    model = Asset("date_reader.bin")
+
+    def __init__(self, text: str = "23rd of october 1962", **traits):
+        super().__init__(text=text, **traits)
+
+    @traitlets.validate("text")
+    def _known(self, proposal) -> str:
+        text = proposal["value"]
+        if unknown := sorted({letter for letter in text if letter not in date_reader()[1].ids}):
+            raise traitlets.TraitError(f"the reader has never met {' '.join(unknown)}; it knows the letters of dates.")
+        if not 1 <= len(text) <= LONGEST:
+            raise traitlets.TraitError(f"a date of 1 to {LONGEST} letters; got {len(text)}: {text!r}")
+        return text
+
+    def read(self) -> tuple[list[str], Tensor]:
+        """The letters that are written (■ ends them), and for each the weights (L, M) of the letters read."""
+        model, known = date_reader()
+        source = known.encode([self.text])
+        ids = greedy(model, torch.tensor([[START]]), source, stop=STOP, length=LETTERS + 1)
+        letters = [shown(known.tokens[number]) for number in ids[0, 1:].tolist()]
+        return letters, model.alignment(source, ids[:, :-1])[0]
+
+    def table(self) -> str:
+        letters, weights = self.read()
+        read = [*map(shown, self.text), shown("<stop>")]
+        rows = []
+        for letter, row in zip(letters, weights, strict=True):
+            share, place = row.max(-1)
+            rows.append((letter, [f"{read[place]} (letter {place + 1})", f"{share:.2f}"]))
+        return html_table(f"“{self.text}” becomes {''.join(letters)}", ["looked most at", "weight"], rows)
+
+
+def shown(token: str) -> str:
+    """A space and the end, made visible."""
+    return {" ": "·", "<stop>": "■"}.get(token, token)
