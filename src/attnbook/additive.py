@@ -62,11 +62,11 @@ def fast_additive_scores(q: Tensor, k: Tensor, w: Tensor) -> Tensor:
 
     tanh x = 1 - 2r with r = 1/(1 + exp 2x), and exp 2(q + k) = exp 2q · exp 2k: so exp runs once for each query and
     once for each key, not once for each pair. What is left for the pairs runs tile by tile (`additive_tiled`, and
-    `additive_triton` for a GPU).
+    `additive_triton` for a GPU). A single query has no more pairs than there are keys, and gains nothing by it.
     """
     _check_scores(q, k, w)
     compiled = torch.compiler.is_compiling()
-    if not runs_eagerly() and not compiled:  # torch.func transforms nothing else
+    if q.shape[-2] == 1 or (not runs_eagerly() and not compiled):  # torch.func transforms only plain operations
         return additive_scores(q, k, w)
     wide = torch.promote_types(q.dtype, torch.float32)
     B = math.prod(q.shape[:-2])

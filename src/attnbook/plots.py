@@ -70,16 +70,18 @@ def axes(columns: int = 1, width: float = 5.0, height: float = 3.0):
 
 
 def heatmap(weights: Tensor, queries: Sequence[str], keys: Sequence[str], ax: Axes | None = None, title="") -> Axes:
-    """Weights (L, M) as a picture with its numbers, 0 to 1."""
+    """Weights (L, M) as a picture, 0 to 1, with its numbers as long as there is room for them: up to 12 keys."""
     if weights.shape != (len(queries), len(keys)):
         raise ValueError(
             f"weights of shape {tuple(weights.shape)} need as many names: {len(queries)} × {len(keys)} came."
         )
     L, M = weights.shape
-    ax = axes(width=0.7 * M + 1.2, height=0.5 * L + 0.8) if ax is None else ax
+    roomy = M <= 12
+    wide, high = (0.7, 0.5) if roomy else (0.25, 0.22)
+    ax = axes(width=wide * M + 1.2, height=high * L + 0.8) if ax is None else ax
     numbers = weights.detach().cpu().float().numpy()
     ax.imshow(numbers, cmap=WEIGHTS, vmin=0, vmax=1, aspect="auto")
-    for (i, j), w in np.ndenumerate(numbers):
+    for (i, j), w in np.ndenumerate(numbers) if roomy else ():
         ax.text(j, i, f"{w:.2f}", ha="center", va="center", fontsize=8, color="white" if w > _FLIP else "black")
     ax.set_xticks(range(M), keys)
     ax.set_yticks(range(L), queries)

@@ -484,7 +484,7 @@ def alignment_player(widget) -> dict[str, Tensor]:
     read, written = signs(source[0].tolist()), signs(ids[0, 1:].tolist())
     step = min(widget.step, len(written))
     tops = [numbers[step - 1].topk(min(3, numbers.shape[-1])) for numbers in (weights, chances)] if step else []
-    names = [[read[j] for j in tops[0].indices], signs(tops[1].indices.tolist())] if step else []
+    names = [read[j] for j in tops[0].indices] + signs(tops[1].indices.tolist()) if step else []
     nothing = torch.tensor([])
     return {
         "written": codes(written[:step]),
@@ -495,7 +495,7 @@ def alignment_player(widget) -> dict[str, Tensor]:
         "here": torch.arange(len(written)) == step - 1,
         "best": torch.cat([top.values for top in tops]) if step else nothing,
         "bars": torch.cat([top.values for top in tops]) if step else nothing,
-        "letters": codes(sum(names, [])),
+        "letters": codes(names),
     }
 
 

@@ -14,7 +14,8 @@ from torch.testing import assert_close
 from attnbook import attention, causal, greedy, peers
 from attnbook.data import date_reader, english_vectors
 from attnbook.data.dates import date_pairs
-from attnbook.text import START, STOP
+from attnbook.text import START
+from attnbook.text import STOP as END
 from attnbook.widgets import (
     AlignmentPlayer,
     AnalogyBench,
@@ -852,7 +853,7 @@ def test_the_network_on_the_page_is_torchs(visit):
     found = page.evaluate(script, [AlignmentPlayer.inputs()["model"].page_name, dates])
     for text, steps in zip(dates, found, strict=True):
         source, written = known.encode([text]), torch.tensor([[START, *(step["token"] for step in steps)]])
-        assert greedy(model, written[:, :1], source, stop=STOP, length=12).tolist() == written.tolist(), text
+        assert greedy(model, written[:, :1], source, stop=END, length=12).tolist() == written.tolist(), text
         for name, want in {
             "weights": model.alignment(source, written[:, :-1])[0],
             "chances": model(source, written[:, :-1])[0].softmax(-1),

@@ -9,7 +9,6 @@ bytes, as steps of 1/4096.
 import json
 from pathlib import Path
 
-import numpy as np
 from torch import nn
 
 from attnbook.data.dates import date_pairs

@@ -10,10 +10,10 @@ const TEXT = {
     of: (step, all) => `${step} of ${all}`,
     back: "Back",
     forward: "Forward",
-    map: "A row for each letter written, a column for each letter read; the darker, the more it was looked at. · is a space, ■ the end.",
+    map: "A row for each letter written, a column for each letter read; the stronger the colour, the more it was looked at. · is a space, ■ the end.",
     written: "Written so far:",
     heads: { looked: "it looked at", share: "weight", next: "it could write", chance: "chance" },
-    choosing: (letter, n) => `For letter ${n}, ${letter}`,
+    choosing: (letter, n) => `When it wrote letter ${n}, the ${letter}:`,
     nothing: "Nothing is written yet. Where will it look first?",
   },
 };

@@ -4,8 +4,8 @@ const TEXT = {
   en: {
     picture: "Scores over every key from −6 to 6: two tanh curves, their sum, and the dot product, a straight line. A vertical line marks the key; it can be dragged.",
     sliders: { q: "Query q:", w1: "Weight w₁:", w2: "Weight w₂:", k: "Key k:" },
-    rows: { first: "w₁ tanh(k + q)", second: "w₂ tanh(k − q)", sum: "their sum, the score", dot: "the dot product q·k" },
-    heads: ["curve", "unit", "× w"],
+    rows: { first: "w₁ tanh(k + q)", second: "w₂ tanh(k − q)", sum: "sum: the score", dot: "dot product" },
+    heads: ["curve", "tanh", "times w"],
     caption: (k) => `At the key ${k}`,
     reach: (most) => `However large q and k: at most |w₁| + |w₂| = ${most}`,
   },
