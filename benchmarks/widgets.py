@@ -11,6 +11,8 @@ from attnbook.widgets import (
     AttentionHeatmap,
     CueScene,
     FillValue,
+    HeadBudget,
+    HeadSplit,
     KernelRegression,
     LengthSlider,
     PaintMask,
@@ -51,6 +53,8 @@ def widget_rows() -> list[list[str]]:
         "SoftDictionary": SoftDictionary(),
         "KernelRegression": KernelRegression(),
         "TanhSum": TanhSum(),
+        "HeadSplit": HeadSplit(),
+        "HeadBudget": HeadBudget(),
         "AlignmentPlayer, 28 letters": AlignmentPlayer("Wednesday, 30 September 2049"),
     }
     with sync_playwright() as driver:

@@ -9,12 +9,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnbook.data import FOLDER, date_reader, english_vectors, make_date_reader, make_word_map, make_words
+from attnbook.data import FOLDER, date_reader, english_vectors, make_word_map, make_words
 from attnbook.data.analogies import ENGLISH, questions
 from attnbook.data.dates import FIRST, FORMATS, LAST, date_pairs, is_held_out, share_on_spans, write
 from attnbook.data.grammar import FAMILIES, analogies, sentences
 from attnbook.data.phrases import ADJECTIVES, NOUNS, VERBS, VERBS_ALONE, NounPhrase, Phrase, phrase_pairs
 from attnbook.data.sentences import SENSES, references, two_senses
+from attnbook.data.stored import packed
 from attnbook.translation import Translation
 
 SOME = st.dates(FIRST, LAST)
@@ -276,7 +277,7 @@ def test_the_committed_date_reader_reads_dates_it_was_not_taught():
     model, letters = date_reader()
     held_out = Translation(date_pairs(1000, held_out=True), vocabulary=letters)
     assert held_out.exact(model) >= 0.99
-    assert make_date_reader.packed(model, letters.tokens[3:]) == (FOLDER / "date_reader.bin").read_bytes()
+    assert packed({"reader": model}, letters="".join(letters.tokens[3:])) == (FOLDER / "date_reader.bin").read_bytes()
     assert (FOLDER / "date_reader.bin").stat().st_size <= 150_000
 
 

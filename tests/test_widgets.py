@@ -19,6 +19,9 @@ from attnbook.widgets import (
     AttentionHeatmap,
     CueScene,
     FillValue,
+    HeadAblation,
+    HeadBudget,
+    HeadSplit,
     KernelRegression,
     LengthSlider,
     PaintMask,
@@ -107,6 +110,14 @@ def test_every_script_has_a_class():
         (lambda: AlignmentPlayer(""), r"a date of 1 to 29 letters; got 0: ''"),
         (lambda: AlignmentPlayer("1" * 30), r"a date of 1 to 29 letters; got 30"),
         (lambda: AlignmentPlayer(step=12), r"'step' trait .* not be greater than 11"),
+        (lambda: HeadSplit(heads=4), r"'heads' trait .* any of \[2, 3, 6\]"),
+        (lambda: HeadSplit(step=6), r"'step' trait .* not be greater than 5"),
+        (lambda: HeadAblation(heads=3), r"'heads' trait .* any of \[1, 2, 4\]"),
+        (
+            lambda: HeadAblation(off=[-1]),
+            r"element of the 'off' trait .* less than 0|'off' trait .* not be less than 0",
+        ),
+        (lambda: HeadBudget(width=100), r"'width' trait .* any of \[64, "),
         (lambda: Polarity(seed=-1), r"'seed' trait .* not be less than 0"),
     ],
 )
@@ -214,6 +225,32 @@ def test_tables_of_soft_lookups():
     assert itself < 1e-9 < 0.3 < others
     assert KernelRegression(width=0.3).errors()[1] < others
     assert_close(numbers(KernelRegression(width=100.0))[:, 2], torch.full((12,), 1 / 12), rtol=0, atol=0.00501)
+
+
+def test_tables_of_additive_scores():
+    cells = [cell.text for cell in parsed(TanhSum(q=2.0, k=-2.0, w1=1.0, w2=-0.5)).select("td")[1:]]
+    assert cells == ["0.00", "1.00", "0.00", "-1.00", "-0.50", "0.50", "", "", "0.50", "", "", "-4.00"]
+    page = parsed(AlignmentPlayer("7/4/76"))
+    letters, weights = AlignmentPlayer("7/4/76").read()
+    assert page.caption.text == "“7/4/76” becomes 1976-07-04■"
+    assert [head.text for head in page.select("th[scope=row]")] == letters == [*"1976-07-04■"]
+    looked = [cell.text for cell in page.select("tr td:nth-of-type(1)")[1:]]
+    places = [f"{'7/4/76■'[j]} (letter {j + 1})" for j in weights.argmax(-1).tolist()]
+    assert looked == places
+    shares = [float(cell.text) for cell in page.select("td:nth-of-type(2)")]
+    assert_close(torch.tensor(shares), weights.amax(-1), rtol=0, atol=0.00501)
+
+
+def test_tables_of_heads():
+    view = [cell.text for cell in parsed(HeadSplit(way="view")).select("td")]
+    assert view[1:7] == ["a0 a1 a2", "a3 a4 a5", "b0 b1 b2", "b3 b4 b5", "c0 c1 c2", "c3 c4 c5"]
+    heads = [cell.text for cell in parsed(HeadSplit()).select("td")]
+    assert heads[1:7] == ["a0 a1 a2", "b0 b1 b2", "c0 c1 c2", "a3 a4 a5", "b3 b4 b5", "c3 c4 c5"]
+    assert parsed(HeadAblation(heads=2)).caption.text == "Right under the star: 100%, under the dot: 100%"
+    page = parsed(HeadAblation(heads=4, off=[2]))
+    assert [head.text for head in page.select("th[scope=row]")] == ["head 1", "head 2", "head 3 (off)", "head 4"]
+    assert_close(numbers(HeadAblation(heads=4)).sum(-1), torch.ones(4), rtol=0, atol=0.021)
+    assert [cell.text for cell in parsed(HeadBudget()).select("td")[1:4]] == ["64", "1,048,576", "335,544,320"]
 
 
 def test_questions_about_polarity():

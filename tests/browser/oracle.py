@@ -7,11 +7,21 @@ from functools import cache, partial
 import numpy as np
 import torch
 import torch.nn.functional as F
+from einops import rearrange
 from playwright.sync_api import Locator, expect
 from torch import Tensor, nn
 
-from attnbook import additive_scores, attention, causal, greedy, masked_softmax, peers
-from attnbook.data import FOLDER, date_reader, english_vectors, word_vectors
+from attnbook import (
+    MultiHeadAttention,
+    SelfAttention,
+    additive_scores,
+    attention,
+    causal,
+    greedy,
+    masked_softmax,
+    peers,
+)
+from attnbook.data import FOLDER, date_reader, english_vectors, finders, word_vectors
 from attnbook.text import START, STOP
 from attnbook.widgets.base import BookWidget
 from attnbook.widgets.random import normals
@@ -172,6 +182,37 @@ READ = {
                 .filter((head) => head.checkVisibility()).map((head) => head.textContent))),
         };
     }""",
+    "head_split": """(node) => {
+        const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
+        const number = (name) => String("abcdef".indexOf(name[0]) * 6 + Number(name[1]));
+        return {
+            step: node.querySelector(".ab-value").textContent[0],
+            places: [...node.querySelectorAll(".ab-cell")].map((c) => c.getAttribute("transform").match(/[\\d.]+/g)),
+            words: seen("tbody td").flatMap((cell) => cell.textContent.split(" ").map(number)),
+            shape: node.querySelector(".ab-shape").textContent.split("=")[1].match(/\\d+/g),
+        };
+    }""",
+    "head_ablation": """(node) => {
+        const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
+        const codes = (parts) => parts.flatMap((part) => [...part.textContent].map((c) => String(c.codePointAt(0))));
+        return {
+            text: codes(seen(".ab-map thead th")),
+            weights: seen(".ab-map .ab-weight").map((cell) => cell.textContent),
+            colours: seen(".ab-map .ab-weight").map((cell) => cell.style.getPropertyValue("--w")),
+            off: seen(".ab-map tbody tr").map((row) => String(Number(row.matches(".ab-off")))),
+            on: seen(".ab-switches button").map((key) => String(Number(key.getAttribute("aria-pressed") === "true"))),
+            letters: codes(seen(".ab-answers td:nth-of-type(odd)")),
+            chances: seen(".ab-answers td:nth-of-type(2)").map((cell) => cell.textContent),
+            wrong: seen(".ab-answers tbody tr").map((row) => String(Number(row.matches(".ab-wrong")))),
+            figures: seen("dd").map((figure) => figure.textContent.replace(" %", "")),
+        };
+    }""",
+    "head_budget": """(node) => ({
+        numbers: [...node.querySelectorAll(".ab-number")].map((cell) => cell.textContent.replaceAll(",", "")),
+        pieces: String([...node.querySelectorAll(".ab-strip i")].filter((piece) => piece.checkVisibility()).length),
+        strip: node.querySelector("figcaption").textContent.match(/\\d+/g),
+        same: [...node.querySelectorAll("tbody tr")].map((row) => String(Number(row.matches(".ab-same")))),
+    })""",
     "scale_lab": """(node) => {
         const panels = [...node.querySelectorAll(".ab-panel")];
         const heights = (place) => panels.map((panel) =>
@@ -499,6 +540,73 @@ def alignment_player(widget) -> dict[str, Tensor]:
     }
 
 
+def head_split(widget) -> dict[str, Tensor]:
+    H, step = widget.heads, widget.step
+    x = torch.arange(36).view(2, 3, 6)
+    split = rearrange(x, "B L (H K) -> B L H K", H=H)
+    now = {0: x, 5: x, 1: split, 4: split}.get(step, rearrange(split, "B L H K -> B H L K"))
+    if widget.way == "view" and 0 < step < 5:
+        now = x.view(2, H, 3, 6 // H)
+    blocks = now if now.ndim == 4 else now[:, None]
+    Y, Z = blocks.shape[2:]
+    b, block, row, column = torch.meshgrid(*map(torch.arange, blocks.shape), indexing="ij")
+    left, top = block * (30 * Z + 12) + 30 * column, b * (30 * Y + 24) + 30 * row
+    order = blocks.flatten().argsort()
+    return {
+        "step": torch.tensor(step),
+        "places": torch.stack([left.flatten()[order], top.flatten()[order]], -1),
+        "words": rearrange(blocks[0], "X Y Z -> Y X Z"),
+        "shape": torch.tensor(now.shape),
+    }
+
+
+def head_ablation(widget) -> dict[str, Tensor]:
+    model, H = copy.deepcopy(finders()[widget.heads]).double(), widget.heads
+    letters, marks, answers = widget.texts()
+    part = lambda x: rearrange(x, "... M (H K) -> ... H M K", H=H)  # noqa: E731
+    q = part(model.attention.query(model.query.expand(len(letters), 1, -1)))
+    k, v = part(model.attention.key(model.marks(marks))), part(model.attention.value(model.letters(letters)))
+    on = torch.tensor([h not in widget.off for h in range(H)])
+    blended = F.scaled_dot_product_attention(q, k, v) * on[:, None, None]
+    scores = model.answers(model.attention.output(rearrange(blended, "B H 1 K -> B (H K)"))).unflatten(-1, (2, 8))
+    weights = (q @ k.mT / k.shape[-1] ** 0.5).softmax(-1)[0, :, 0]
+    chances, said = scores.softmax(-1)[0].max(-1)
+    right = (scores.argmax(-1) == answers)[1:].double().mean(0)
+    loss = F.cross_entropy(scores[1:].flatten(0, 1), answers[1:].flatten())
+    names = "".join("abcdefgh"[x] + ["", "★", "●"][m] for x, m in zip(letters[0], marks[0], strict=True))
+    codes = lambda text: torch.tensor([ord(letter) for letter in text])  # noqa: E731
+    return {
+        "text": codes(names),
+        "weights": weights,
+        "colours": weights,
+        "off": ~on,
+        "on": on,
+        "letters": codes("".join("abcdefgh"[x] for pair in zip(said, answers[0], strict=True) for x in pair)),
+        "chances": chances,
+        "wrong": said != answers[0],
+        "figures": torch.stack([100 * right[0], 100 * right[1], loss]),
+    }
+
+
+def head_budget(widget) -> dict[str, Tensor]:
+    D, L = widget.width, widget.length
+
+    def figures(H):
+        cost = SelfAttention(H).cost(L, D)
+        layer = MultiHeadAttention(D, H)
+        parameters = sum(x.numel() for x in layer.parameters())
+        each = layer.query.out_features // H
+        return [each, parameters, cost.operations // 2, H, cost.memory - 5 * L * D, min(each, L)]
+
+    now, single = torch.tensor(figures(widget.heads)), torch.tensor(figures(1))
+    return {
+        "numbers": torch.stack([now, single], -1),
+        "pieces": torch.tensor(widget.heads),
+        "strip": torch.tensor([widget.heads, D // widget.heads]),
+        "same": now == single,
+    }
+
+
 @cache
 def doubles() -> Tensor:
     with np.load(FOLDER / "vectors.npz") as stored:
@@ -519,6 +627,9 @@ ORACLE = {
     "kernel_regression": kernel_regression,
     "tanh_sum": tanh_sum,
     "alignment_player": alignment_player,
+    "head_split": head_split,
+    "head_ablation": head_ablation,
+    "head_budget": head_budget,
 }
 
 

@@ -73,6 +73,9 @@ CHANGE = {
     ],
     "tanh_sum": [{"q": -3.0}, {"w2": -1.5}, {"k": 6.0}, {"w1": 0.0}],
     "alignment_player": [{"step": 11}, {"text": "7/4/76"}, {"step": 0}, {"text": "Monday"}, {"step": 9}],
+    "head_split": [{"step": 2}, {"heads": 3}, {"way": "view"}, {"step": 5}, {"heads": 6}],
+    "head_ablation": [{"off": [1]}, {"heads": 4}, {"off": [0, 3, 7]}, {"seed": 5}, {"heads": 1}],
+    "head_budget": [{"heads": 64}, {"width": 768}, {"length": 16}],
     "polarity": [{"seen": [[0, 0]]}, {"revealed": True}, {"given": [[[0, 0]]]}, {"seed": 3}],
 }
 

@@ -22,6 +22,9 @@ from attnbook.widgets import (
     AttentionHeatmap,
     CueScene,
     FillValue,
+    HeadAblation,
+    HeadBudget,
+    HeadSplit,
     KernelRegression,
     LengthSlider,
     PaintMask,
@@ -244,6 +247,26 @@ STEPS = {
         *press("Monday", {"text": "Monday"}),
         *compose("5 may 1955"),
     ],
+    "head_split": [
+        *press("Forward", {"step": 1}),
+        *press("Forward", {"step": 2}),
+        *choose("heads", 3, 6, 2),
+        *choose("way", "view", "transpose"),
+        *press("Back", {"step": 1}),
+        *slide("Step", "step", last=5, first=0),
+    ],
+    "head_ablation": [
+        *press("head 1", {"off": [0]}),
+        *press("head 2", {"off": [0, 1]}),
+        *press("head 1", {"off": [1]}),
+        *choose("heads", 4, 1, 2),
+        *press("Another text", {"seed": lambda twin: twin.seed + 1}),
+    ],
+    "head_budget": [
+        *slide("Heads", "heads", last=64, first=1),
+        *slide("Width", "width", last=1024, first=64),
+        *slide("Words", "length", last=4096, first=16),
+    ],
     "scale_lab": [
         *slide("Width", "width", last=1024, first=1),
         *slide("Typical size", "size", last=4.0, first=0.25),
@@ -363,6 +386,16 @@ STATES = {
     "spaces": AlignmentPlayer("  May ", step=5),
     "no date": AlignmentPlayer("1962-10-23", step=11),
     "written to an early end": AlignmentPlayer("Monday", step=11),
+    **{
+        f"{heads} heads, step {step}, by {way}": HeadSplit(heads=heads, step=step, way=way)
+        for heads in (2, 3, 6)
+        for step in range(1, 5)
+        for way in ("transpose", "view")
+    },
+    "all heads off": HeadAblation(off=[0, 1]),
+    "heads off that are not there": HeadAblation(heads=1, off=[1, 3]),
+    "four heads, two of them off": HeadAblation(heads=4, off=[0, 2], seed=9),
+    "more words than a head has numbers": HeadBudget(width=64, heads=64, length=4096),
     "the narrowest": ScaleLab(width=1, size=0.25),
     "the widest": ScaleLab(width=1024, size=4.0, seed=12345),
     "a width between the stops": ScaleLab(width=100, seed=2**31 - 1),
@@ -433,6 +466,8 @@ DRAGS = {
     "kernel": (KernelRegression(), slide("Width", "width", last=100.0)),
     "tanh": (TanhSum(), slide("Query", "q", last=3.0)),
     "letters": (AlignmentPlayer(), slide("Letters written", "step", last=11)),
+    "step": (HeadSplit(), slide("Step", "step", last=5)),
+    "heads": (HeadBudget(), slide("Heads", "heads", last=64)),
     "who sees": (Polarity(), stroke([[0, 0], [0, 1]], "seen")),
 }
 

@@ -5,8 +5,10 @@ from functools import cache
 from pathlib import Path
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from attnbook.data import stored
+from attnbook.data.marks import Finder
 from attnbook.seq2seq import Seq2Seq
 from attnbook.text import Vocabulary
 from attnbook.vectors import WordVectors
@@ -46,10 +48,16 @@ def date_reader() -> tuple[Seq2Seq, Vocabulary]:
     >>> sum(numbers.numel() for numbers in model.parameters()), len(letters)
     (31025, 49)
     """
-    header, _, steps = (FOLDER / "date_reader.bin").read_bytes().partition(b"\n")
-    about = json.loads(header)
-    letters = Vocabulary([about["letters"]])
-    model = Seq2Seq(len(letters)).eval().requires_grad_(False)
-    numbers = torch.frombuffer(bytearray(steps), dtype=torch.int16) * about["unit"]
-    nn.utils.vector_to_parameters(numbers, model.parameters())
+    path = FOLDER / "date_reader.bin"
+    letters = Vocabulary([stored.about(path)["letters"]])
+    model = Seq2Seq(len(letters))
+    stored.unpack(path, {"reader": model})
     return model, letters
+
+
+@cache
+def finders() -> dict[int, Finder]:
+    """Three `Finder`s that have learned as in chapter 6, by their number of heads: 1, 2 and 4."""
+    models = {heads: Finder(heads) for heads in (1, 2, 4)}
+    stored.unpack(FOLDER / "finders.bin", models)
+    return models

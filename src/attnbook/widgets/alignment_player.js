@@ -1,4 +1,4 @@
-import { asset, body, button, dot, element, follower, number, packed, put, slider, softmax, words } from "./core.js";
+import { asset, body, button, dot, element, follower, networks, number, plus, put, slider, softmax, times, words } from "./core.js";
 
 const TEXT = {
   en: {
@@ -23,24 +23,11 @@ const [START, STOP, FIRST] = [1, 2, 3]; // ids of tokens; then come the letters
 
 // ---- the network, as in attnbook/seq2seq.py ----
 
-const plus = (a, b) => a.map((x, i) => x + b[i]);
-const times = (matrix, x) => matrix.map((row) => dot(row, x));
 const sigmoid = (x) => 1 / (1 + Math.exp(-x));
 
-// From a file made by data/make_date_reader.py: every parameter by its name, a matrix as a list of rows.
-function parameters(bytes) {
-  const { letters, unit, shapes, start } = packed(bytes);
-  const numbers = Array.from(new Int16Array(bytes, start), (step) => step * unit);
-  const found = {};
-  for (const [name, [rows, columns]] of Object.entries(shapes)) {
-    const mine = numbers.splice(0, rows * (columns ?? 1));
-    found[name] = columns ? Array.from({ length: rows }, (_, i) => mine.slice(i * columns, (i + 1) * columns)) : mine;
-  }
-  return { letters: [...letters], found };
-}
-
 export function dateReader(bytes) {
-  const { letters, found } = parameters(bytes);
+  const { letters: known, models: { reader: found } } = networks(bytes);
+  const letters = [...known];
   const ids = new Map(letters.map((letter, i) => [letter, i + FIRST]));
   const gru = (layer, end) => (x, h) => {
     const [W, U, b, c] = ["weight_ih", "weight_hh", "bias_ih", "bias_hh"].map((name) => found[`${layer}.${name}${end}`]);

@@ -96,10 +96,11 @@ export function choice(model, life, { trait, label, options }) {
   const group = `${trait}-${Math.random().toString(36).slice(2)}`;
   const inputs = Object.entries(options).map(([value, text]) => {
     const input = element("input", { type: "radio", name: group, value });
-    input.addEventListener("change", () => put(model, { [trait]: value }));
+    const given = () => (typeof model.get(trait) === "number" ? Number(value) : value); // keys of an object are texts
+    input.addEventListener("change", () => put(model, { [trait]: given() }));
     return [input, text];
   });
-  life.follow([trait], () => { for (const [input] of inputs) input.checked = input.value === model.get(trait); });
+  life.follow([trait], () => { for (const [input] of inputs) input.checked = input.value === String(model.get(trait)); });
   return element("fieldset", { class: "ab-control" }, element("legend", {}, label),
     element("div", { class: "ab-choices" }, ...inputs.map(([input, text]) => element("label", {}, input, element("span", {}, text)))));
 }
@@ -245,6 +246,20 @@ export const dot = (a, b) => {
   for (let i = 0; i < a.length; i++) total += a[i] * b[i];
   return total;
 };
+
+export const plus = (a, b) => a.map((x, i) => x + b[i]);
+export const times = (matrix, x) => matrix.map((row) => dot(row, x));
+
+// From a file made by data/stored.py: of each network every parameter by its name, a matrix as a list of rows.
+export function networks(bytes) {
+  const { unit, shapes, start, ...more } = packed(bytes);
+  const numbers = new Int16Array(bytes, start);
+  let next = 0;
+  const take = (n) => Array.from(numbers.subarray(next, (next += n)), (step) => step * unit);
+  const rows = (shape) => (shape.length > 1 ? Array.from({ length: shape[0] }, () => rows(shape.slice(1))) : take(shape[0]));
+  const read = (parts) => Object.fromEntries(Object.entries(parts).map(([name, shape]) => [name, rows(shape)]));
+  return { ...more, models: Object.fromEntries(Object.entries(shapes).map(([name, parts]) => [name, read(parts)])) };
+}
 
 // Softmax of the scores that are not -Infinity; all zeros where none is left.
 export function softmax(scores) {

@@ -1,0 +1,38 @@
+"""Small trained networks as files that a page can read: a line of JSON, then every parameter in two bytes."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from torch import nn
+
+UNIT = 1 / 4096
+
+
+def packed(models: Mapping[str, nn.Module], **more) -> bytes:
+    """The networks under their names; what else is given goes into the first line."""
+    shapes = {name: {part: list(x.shape) for part, x in model.named_parameters()} for name, model in models.items()}
+    header = json.dumps({"unit": UNIT, "shapes": shapes} | more) + "\n"
+    numbers = torch.cat([nn.utils.parameters_to_vector(model.parameters()).detach() for model in models.values()])
+    steps = (numbers / UNIT).round()
+    if steps.abs().max() > 32767:
+        raise ValueError(f"parameters up to {numbers.abs().max():.1f} came; in steps of {UNIT} at most 8 fit.")
+    # numbers begin at an even place
+    return header.rjust(len(header) + len(header) % 2).encode() + steps.numpy().astype("<i2").tobytes()
+
+
+def about(path: Path) -> dict:
+    """The first line of such a file."""
+    return json.loads(path.read_bytes().partition(b"\n")[0])
+
+
+def unpack(path: Path, models: Mapping[str, nn.Module]) -> None:
+    """Give networks, of the same kinds and in the same order, the parameters of a file; no longer to be trained."""
+    _, _, steps = path.read_bytes().partition(b"\n")
+    numbers = torch.frombuffer(bytearray(steps), dtype=torch.int16) * UNIT
+    for model in models.values():
+        model.eval().requires_grad_(False)
+        size = sum(x.numel() for x in model.parameters())
+        nn.utils.vector_to_parameters(numbers[:size].clone(), model.parameters())
+        numbers = numbers[size:]
