@@ -111,13 +111,29 @@ def unit_by_unit(q, k, w):
     return scores
 
 
+def in_pieces(q, k, w):
+    powers, others = (2 * q).exp(), (2 * k).exp()[None].expand(len(q), -1, -1)  # which holds no more than k
+    return torch.cat([w.sum() - 2 * (1 / (1 + p[:, None] * others[0])) @ w for p in powers.split(16)])
+
+
 def key_by_key(q, k, w):
     powers = (2 * q).exp()
     return torch.stack([w.sum() - 2 * (w / (1 + powers * (2 * key).exp())).sum(-1) for key in k], -1)
 
 
+def split_by_slices(x, heads):
+    K = x.shape[-1] // heads
+    return torch.stack([x[..., h * K : (h + 1) * K] for h in range(heads)], 1)
+
+
+def head_after_head(x, W_q, W_k, W_v, W_o, heads):
+    pieces = [W.chunk(heads) for W in (W_q, W_k, W_v)]
+    return torch.cat([attention(x @ q.T, x @ k.T, x @ v.T)[0] for q, k, v in zip(*pieces, strict=True)], -1) @ W_o.T
+
+
+RIGHT += [(check.split_heads, split_by_slices), (check.multi_head, head_after_head)]
 RIGHT += [(check.additive_scores, scores_in_loops)]
-RIGHT += [(check.factorised_scores, unit_by_unit), (check.factorised_scores, key_by_key)]
+RIGHT += [(check.factorised_scores, in_pieces), (check.factorised_scores, key_by_key)]
 
 
 @pytest.mark.parametrize(("judge", "answer"), RIGHT)
@@ -415,6 +431,7 @@ def overflows(q, k, v, temperature):
 
 NAMED = [(check.soft_lookup, "LOOKUP"), (check.left_out_error, "ERROR")]
 NAMED += [(check.additive_scores, "ADDITIVE"), (check.factorised_scores, "FACTORISED")]
+NAMED += [(check.split_heads, "SPLIT"), (check.multi_head, "MULTI_HEAD")]
 
 
 @pytest.mark.parametrize(("judge", "wrong"), NAMED)
@@ -459,13 +476,41 @@ def test_wrong_lookups_are_told_what_broke(judge, answer, words):
         (
             check.factorised_scores,
             additive_scores,
-            "two queries, three keys: the scores are right, but one of your tensors",
+            "L=64, M=48, K=16: the scores are right, but one of your tensors has",
         ),
-        (check.factorised_scores, additive_scores, "has 12 numbers, and L × M × K is 12; try one hidden unit"),
+        (check.factorised_scores, additive_scores, "has 49,152 numbers, and L × M × K is 49,152; try one hidden unit"),
+        (check.factorised_scores, unit_by_unit, "exp or tanh met 49,152 numbers; with e^(2q) · e^(2k) in place"),
+        (check.factorised_scores, unit_by_unit, "they need meet only (L + M) × K = 1,792"),
         (check.factorised_scores, lambda q, k, w: -unit_by_unit(q, k, w), "two queries, three keys: first wrong cell"),
     ],
 )
 def test_wrong_additive_scores_are_told_what_broke(judge, answer, words):
+    verdict = judge(answer)
+    assert not verdict
+    assert words in verdict.message, verdict.message
+
+
+@pytest.mark.parametrize(
+    ("judge", "answer", "words"),
+    [
+        (check.split_heads, no_function, "not written yet"),
+        (
+            check.split_heads,
+            lambda x, H: split_by_slices(x, H).mT,
+            "2 heads: expected shape (1, 2, 3, 2), got (1, 2, 2",
+        ),
+        (check.split_heads, lambda x, H: split_by_slices(x, 2), "3 heads: expected shape (2, 3, 5, 2)"),
+        (
+            check.split_heads,
+            lambda x, H: 2 * split_by_slices(x, H),
+            "(text, head, token, feature) = (0, 0, 0, 1): expec",
+        ),
+        (check.multi_head, no_function, "not written yet"),
+        (check.multi_head, lambda *a: (head_after_head(*a), 1), "return the output alone, got 2 things"),
+        (check.multi_head, lambda *a: 1.01 * head_after_head(*a), "2 heads: first wrong cell (text, token, feature)"),
+    ],
+)
+def test_wrong_heads_are_told_what_broke(judge, answer, words):
     verdict = judge(answer)
     assert not verdict
     assert words in verdict.message, verdict.message

@@ -58,7 +58,7 @@ def test_every_script_has_a_class():
     assert {kind.name for kind in all_widgets()} == names
     for name in names:
         assert all((HERE / f"{name}.{suffix}").is_file() for suffix in ("py", "js", "css")), f"{name} is not a trio"
-    with pytest.raises(AttributeError, match=r"has no 'Heatmap'; it has AnalogyBench, AttentionHeatmap, "):
+    with pytest.raises(AttributeError, match=r"has no 'Heatmap'; it has AlignmentPlayer, AnalogyBench, "):
         attnbook.widgets.Heatmap  # noqa: B018
 
 

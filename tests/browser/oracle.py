@@ -161,7 +161,6 @@ READ = {
             curves: ["first", "second", "sum", "dot"].map((name) => places(node.querySelector(`.ab-plot .ab-${name}`))),
             dots: dots.map((dot) => ["cx", "cy"].map((name) => dot.getAttribute(name))),
             key: node.querySelector("caption").textContent.match(/[-−.0-9]+/)[0],
-            reach: node.querySelector(".ab-hint").textContent.match(/[.0-9]+$/)[0],
         };
     }""",
     "alignment_player": """(node) => {
@@ -510,7 +509,6 @@ def tanh_sum(widget) -> dict[str, Tensor]:
         "curves": 26 * curves,
         "dots": 26 * dots,
         "key": k,
-        "reach": w.abs().sum(),
     }
 
 

@@ -11,6 +11,7 @@ from attnbook.checks.additive import WRONG_ADDITIVE, WRONG_FACTORISED, additive_
 from attnbook.checks.dot_product import WRONG_ATTENTION, attention, attention_test, softmax_jacobian
 from attnbook.checks.lookup import WRONG_ERROR, WRONG_LOOKUP, left_out_error, soft_lookup
 from attnbook.checks.masks import WRONG_CAUSAL, WRONG_PACKED, WRONG_SOFTMAX, causal, masked_softmax, packed
+from attnbook.checks.multihead import WRONG_MULTI_HEAD, WRONG_SPLIT, multi_head, split_heads
 from attnbook.checks.word_vectors import WRONG_ANALOGY, analogy, skip_gram_pairs
 
 __all__ = [
@@ -21,8 +22,10 @@ __all__ = [
     "WRONG_ERROR",
     "WRONG_FACTORISED",
     "WRONG_LOOKUP",
+    "WRONG_MULTI_HEAD",
     "WRONG_PACKED",
     "WRONG_SOFTMAX",
+    "WRONG_SPLIT",
     "additive_scores",
     "analogy",
     "attention",
@@ -31,8 +34,10 @@ __all__ = [
     "factorised_scores",
     "left_out_error",
     "masked_softmax",
+    "multi_head",
     "packed",
     "skip_gram_pairs",
     "soft_lookup",
     "softmax_jacobian",
+    "split_heads",
 ]

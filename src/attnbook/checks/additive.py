@@ -22,37 +22,40 @@ def additive_scores(answer: Callable[..., Tensor]) -> None:
 
 @exercise
 def factorised_scores(answer: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
-    """`answer(q_LK, k_MK, w_K)` is w·tanh(q + k), and holds no tensor as large as L × M × K on the way."""
-    held, answers = {}, {}
+    """`answer(q_LK, k_MK, w_K)` is w·tanh(q + k), without a tensor as large as L × M × K on the way, and with an
+    exponential for each query and key, not for each pair."""
+    watches, answers = {case: _Watch() for case in _FACTORS}, {}
     for case, inputs in _FACTORS.items():
-        with _Largest() as held[case]:
+        with watches[case]:
             answers[case] = call(answer, *inputs)
+    why = lambda: explained(answers, WRONG_FACTORISED, _FACTORS)  # noqa: E731
     for case, got in answers.items():
-        compare(
-            case,
-            got,
-            book_scores(*_FACTORS[case]),
-            ("query", "key"),
-            lambda: explained(answers, WRONG_FACTORISED, _FACTORS),
+        compare(case, got, book_scores(*_FACTORS[case]), ("query", "key"), why)
+    q_LK, k_MK, _ = _FACTORS[_LARGE]
+    pairs, single, watch = q_LK.numel() * len(k_MK), q_LK.numel() + k_MK.numel(), watches[_LARGE]
+    if watch.largest >= pairs:
+        raise Wrong(
+            f"{_LARGE}: the scores are right, but one of your tensors has {watch.largest:,} numbers, and L × M × K is "
+            f"{pairs:,}; try one hidden unit, or a few queries, after the other"
         )
-    for case, (q_LK, k_MK, _) in _FACTORS.items():
-        (L, K), M = q_LK.shape, len(k_MK)
-        if held[case].numbers >= L * M * K:
-            raise Wrong(
-                f"{case}: the scores are right, but one of your tensors has {held[case].numbers} numbers, and "
-                f"L × M × K is {L * M * K}; try one hidden unit after the other"
-            )
+    if watch.curved > single:
+        raise Wrong(
+            f"{_LARGE}: the scores are right, but exp or tanh met {watch.curved:,} numbers; with e^(2q) · e^(2k) in "
+            f"place of e^(2q + 2k) they need meet only (L + M) × K = {single:,}"
+        )
 
 
-class _Largest(TorchFunctionMode):
-    """How many numbers the largest tensor has that any function of PyTorch returns."""
+class _Watch(TorchFunctionMode):
+    """How many numbers the largest tensor has that a function of PyTorch returns, and how many exp and tanh meet."""
 
-    numbers = 0
+    largest = curved = 0
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         result = function(*args, **kwargs or {})
         if isinstance(result, Tensor):
-            self.numbers = max(self.numbers, result.numel())
+            self.largest = max(self.largest, result.untyped_storage().nbytes() // result.element_size())
+            if getattr(function, "__name__", "").strip("_") in ("exp", "exp2", "expm1", "tanh", "sigmoid"):
+                self.curved += result.numel()
         return result
 
 
@@ -68,6 +71,8 @@ WRONG_ADDITIVE: dict[str, Callable[..., Tensor]] = {
     "leaves the tanh out": _additive_from(lambda q, k, w: (q + k) @ w),
     "takes the tanh of query and key before it adds them": _additive_from(lambda q, k, w: (q.tanh() + k.tanh()) @ w),
     "takes the tanh after the sum over hidden units": _additive_from(lambda q, k, w: ((q + k) @ w).tanh()),
+    "takes a sigmoid, and not a tanh": _additive_from(lambda q, k, w: (q + k).sigmoid() @ w),
+    "leaves the query out": _additive_from(lambda q, k, w: (0 * q + k).tanh() @ w),
     "leaves w out": _additive_from(lambda q, k, w: (q + k).tanh().sum(-1)),
     "multiplies query and key, and does not add them": _additive_from(lambda q, k, w: (q * k).tanh() @ w),
     "subtracts the key": _additive_from(lambda q, k, w: (q - k).tanh() @ w),
@@ -88,10 +93,16 @@ WRONG_FACTORISED: dict[str, Callable[..., Tensor]] = {
         lambda q, k, w: w.sum() - 2 * (1 / (1 + (2 * q).exp() + (2 * k).exp())) @ w
     ),
     "forgets the 2 in the powers of e": _factorised_from(lambda q, k, w: w.sum() - 2 * (1 / (1 + (q + k).exp())) @ w),
+    "has the powers of e upside down": _factorised_from(
+        lambda q, k, w: w.sum() - 2 * (1 / (1 + (-2 * q).exp() * (-2 * k).exp())) @ w
+    ),
     "forgets the 2 in front of the fraction": _factorised_from(
         lambda q, k, w: w.sum() - (1 / (1 + (2 * q + 2 * k).exp())) @ w
     ),
 }
+
+
+_LARGE = "L=64, M=48, K=16"
 
 
 def _cases() -> tuple[dict[str, tuple], dict[str, tuple]]:
@@ -105,7 +116,7 @@ def _cases() -> tuple[dict[str, tuple], dict[str, tuple]]:
     }
     factors = {
         "two queries, three keys": (random(2, 2), random(3, 2), random(2)),
-        "L=6, M=7, K=5": (random(6, 5), random(7, 5), random(5)),
+        _LARGE: (random(64, 16), random(48, 16), random(16)),
     }
     return scores, factors
 

@@ -79,16 +79,16 @@ async function render({ model, el }) {
   life.follow(["text"], () => { steps = reader.read(model.get("text")); });
   const at = () => Math.min(model.get("step"), steps.length);
 
-  const field = element("input", { type: "text", maxlength: LONGEST, autocomplete: "off", autocapitalize: "none", spellcheck: "false" });
+  const field = element("input", { type: "text", autocomplete: "off", autocapitalize: "none", spellcheck: "false" });
   const hint = element("p", { class: "ab-hint", role: "status" });
   field.addEventListener("change", () => {
     const text = field.value.trim();
     const unknown = [...new Set(text)].filter((letter) => !reader.knows(letter));
     hint.textContent = unknown.length ? say.unknown(unknown.join(" ")) : text.length > LONGEST ? say.long(LONGEST) : "";
-    if (text && !hint.textContent) put(model, { text });
-    else field.value = model.get("text");
+    if (text && !hint.textContent) put(model, { text, step: 0 });
+    else if (!text) field.value = model.get("text");
   });
-  const tries = TRIES.map((text) => button(text, () => put(model, { text })));
+  const tries = TRIES.map((text) => button(text, () => put(model, { text, step: 0 })));
   const turn = (by) => () => put(model, { step: Math.min(Math.max(at() + by, 0), steps.length) });
   const [back, forward] = [button(say.back, turn(-1)), button(say.forward, turn(1))];
   const written = element("output", { class: "ab-written" });
@@ -121,6 +121,7 @@ async function render({ model, el }) {
 
   life.follow(["text"], () => {
     field.value = model.get("text");
+    hint.textContent = "";
     const letters = [...field.value, ""];
     read.forEach((head, j) => {
       head.hidden = j >= letters.length;

@@ -7,7 +7,7 @@ const TEXT = {
     rows: { first: "w₁ tanh(k + q)", second: "w₂ tanh(k − q)", sum: "sum: the score", dot: "dot product" },
     heads: ["curve", "tanh", "times w"],
     caption: (k) => `At the key ${k}`,
-    reach: (most) => `However large q and k: at most |w₁| + |w₂| = ${most}`,
+    axes: { key: "key k", score: "score" },
   },
 };
 const halves = (least, most) => Array.from({ length: 2 * (most - least) + 1 }, (_, i) => least + i / 2);
@@ -29,6 +29,10 @@ function render({ model, el }) {
   draggable(reach, (across) => put(model, { k: Math.min(Math.max(Math.round(4 * WIDE * (across - 0.5)) / 2, -WIDE), WIDE) }));
   const svg = element("svg", { viewBox: [-WIDE, -HIGH, 2 * WIDE, 2 * HIGH].map((x) => x * UNIT).join(" "), role: "img", "aria-label": say.picture, class: "ab-plot" },
     element("path", { class: "ab-axes", d: `M${-WIDE * UNIT} 0H${WIDE * UNIT}M0 ${-HIGH * UNIT}V${HIGH * UNIT}` }),
+    ...[-6, -3, 3, 6].map((k) => element("text", { x: 0.97 * k * UNIT, y: 14, "text-anchor": "middle" }, number(k, 0))),
+    ...[-4, -2, 2, 4].map((score) => element("text", { x: -6, y: 4 - score * UNIT, "text-anchor": "end" }, number(score, 0))),
+    element("text", { x: 5.9 * UNIT, y: -6, "text-anchor": "end" }, say.axes.key),
+    element("text", { x: 6, y: 12 - HIGH * UNIT }, say.axes.score),
     line, curves.dot, curves.first, curves.second, curves.sum, dots.dot, dots.sum, reach);
 
   const caption = element("caption");
@@ -36,14 +40,13 @@ function render({ model, el }) {
     const cells = [0, 1].map(() => element("td", { class: "ab-number" }));
     return { name, cells, node: element("tr", {}, element("th", { scope: "row" }, sample(name), say.rows[name]), ...cells) };
   });
-  const bound = element("p", { class: "ab-hint" });
   body(el, "tanh",
     element("div", { class: "ab-controls" }, ...Object.entries(say.sliders).map(([trait, label]) =>
       slider(model, life, { trait, label, values: STOPS[trait], show: (x) => number(x, 1) }))),
     element("div", { class: "ab-views" }, svg,
       element("div", {}, element("table", {}, caption,
         element("thead", {}, element("tr", {}, ...say.heads.map((text) => element("th", { scope: "col" }, text)))),
-        element("tbody", {}, ...rows.map(({ node }) => node))), bound)));
+        element("tbody", {}, ...rows.map(({ node }) => node))))));
 
   life.follow(["q", "k", "w1", "w2"], () => {
     const [q, here, w1, w2] = ["q", "k", "w1", "w2"].map((name) => model.get(name));
@@ -68,7 +71,6 @@ function render({ model, el }) {
       dot.setAttribute("cy", at(here, found[name])[1]);
     }
     caption.textContent = say.caption(number(here, 1));
-    bound.textContent = say.reach(number(Math.abs(w1) + Math.abs(w2), 1));
   });
   return life.end;
 }
