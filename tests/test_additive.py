@@ -112,8 +112,9 @@ def test_scores_by_hand(scores):
 
 @each_dtype
 @pytest.mark.parametrize("leading", [(), (B,), (2, B)], ids=str)
-def test_the_fast_form_is_the_readable_one(leading, dtype):
-    inputs = qkw(*leading, dtype=dtype)
+@pytest.mark.parametrize("queries", [1, L])
+def test_the_fast_form_is_the_readable_one(leading, queries, dtype):
+    inputs = qkw(*leading, dtype=dtype, sizes=(queries, M, K))
     want = with_gradients(additive_scores, [x.detach().double().requires_grad_() for x in inputs])
     got = with_gradients(fast_additive_scores, inputs)
     agree(got, want, TOLERANCE[dtype])
@@ -138,7 +139,7 @@ def test_no_number_is_too_large(size, dtype):
 @each_dtype
 def test_far_out_a_number_and_its_opposite_still_cancel(dtype):
     """To rounding by exponentials, which reach this far in float64 only; exactly by the sigmoid."""
-    q = torch.full((1, K), 300.0, dtype=dtype)
+    q = torch.full((2, K), 300.0, dtype=dtype)
     assert (fast_additive_scores(q, -q, torch.ones(K, dtype=dtype)).abs() < TOLERANCE[dtype] / 100).all()
     far = q * (4 if dtype == torch.float64 else 1)
     assert (fast_additive_scores(far, -far, torch.ones(K, dtype=dtype)) == 0).all()
@@ -369,9 +370,10 @@ def test_dropout_works_on_the_weights_and_only_in_training():
 
 
 @pytest.mark.parametrize("inside", [True, False])
-def test_autocast_keeps_the_scores_exact(inside):
+@pytest.mark.parametrize("queries", [1, L])
+def test_autocast_keeps_the_scores_exact(inside, queries):
     """Backward may be called inside the block or, as the manual says, after it."""
-    inputs = qkw(B, dtype=torch.float32)
+    inputs = qkw(B, dtype=torch.float32, sizes=(queries, M, K))
     want = with_gradients(additive_scores, inputs)
     with torch.autocast("cpu", torch.bfloat16):
         scores = fast_additive_scores(*inputs)

@@ -59,3 +59,10 @@ def test_whatever_is_drawn_its_text_tells_two_drawings_apart(kind):
 
     assert text([1, 2, 7, 4]) == text([1, 2, 7, 4])
     assert len({text([1, 2, 7, 4]), text([7, 2, 1, 4]), text([1, 2, 8, 4]), text([1, 2, 7, 4, 4])}) == 4
+
+
+def test_beyond_twelve_keys_a_heat_map_has_colours_alone():
+    for M, numbers in ((12, 24), (13, 0)):
+        ax = plots.heatmap(torch.eye(2, M), ["a", "b"], [f"{j}" for j in range(M)])
+        assert len(ax.texts) == numbers
+        assert [label.get_text() for label in ax.get_xticklabels()] == [f"{j}" for j in range(M)]

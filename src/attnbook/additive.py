@@ -66,9 +66,10 @@ def fast_additive_scores(q: Tensor, k: Tensor, w: Tensor) -> Tensor:
     """
     _check_scores(q, k, w)
     compiled = torch.compiler.is_compiling()
-    if q.shape[-2] == 1 or (not runs_eagerly() and not compiled):  # torch.func transforms only plain operations
-        return additive_scores(q, k, w)
     wide = torch.promote_types(q.dtype, torch.float32)
+    if q.shape[-2] == 1 or (not runs_eagerly() and not compiled):  # torch.func transforms only plain operations
+        with torch.autocast(q.device.type, enabled=False):
+            return additive_scores(q.to(wide), k.to(wide), w.to(wide)).to(q.dtype)
     B = math.prod(q.shape[:-2])
     q_BLK, k_BMK = (x.to(wide).reshape(B, *x.shape[-2:]) for x in (q, k))
     scores_BLM = (additive_tiled.fusible_scores if compiled else _AdditiveScores.apply)(q_BLK, k_BMK, w.to(wide))

@@ -160,6 +160,8 @@ READ = {
             numbers: [...node.querySelectorAll("td.ab-number")].map((cell) => cell.textContent).filter(Boolean),
             curves: ["first", "second", "sum", "dot"].map((name) => places(node.querySelector(`.ab-plot .ab-${name}`))),
             dots: dots.map((dot) => ["cx", "cy"].map((name) => dot.getAttribute(name))),
+            line: ["x1", "x2"].map((end) => node.querySelector(".ab-here").getAttribute(end)),
+            tip: node.querySelector(".ab-tip").getAttribute("x"),
             key: node.querySelector("caption").textContent.match(/[-−.0-9]+/)[0],
         };
     }""",
@@ -177,6 +179,9 @@ READ = {
             best: lists.map((list) => [...list.querySelectorAll("tbody tr")].filter((row) => row.checkVisibility())
                 .map((row) => row.querySelector(".ab-number").textContent)),
             bars: seen(".ab-lists .ab-bar i").map((bar) => bar.style.getPropertyValue("--w")),
+            now: node.querySelector(".ab-now").textContent.match(/\\d+(?=, the)/g) ?? [],
+            value: node.querySelector("input[type=range]").getAttribute("aria-valuetext").match(/\\d+/g),
+            places: seen(".ab-lists table:first-child tbody th").map((th) => th.textContent.match(/\\d+(?=\\)$)/)[0]),
             letters: codes(lists.flatMap((list) => [...list.querySelectorAll("tbody th")]
                 .filter((head) => head.checkVisibility()).map((head) => head.textContent))),
         };
@@ -508,6 +513,8 @@ def tanh_sum(widget) -> dict[str, Tensor]:
         "numbers": torch.stack([units[0], first, units[1], second, total, product]),
         "curves": 26 * curves,
         "dots": 26 * dots,
+        "line": 26 * k.expand(2, 1),
+        "tip": 26 * k - 18,
         "key": k,
     }
 
@@ -522,8 +529,9 @@ def alignment_player(widget) -> dict[str, Tensor]:
     codes = lambda letters: torch.tensor([ord(letter) for letter in letters])  # noqa: E731
     read, written = signs(source[0].tolist()), signs(ids[0, 1:].tolist())
     step = min(widget.step, len(written))
-    tops = [numbers[step - 1].topk(min(3, numbers.shape[-1])) for numbers in (weights, chances)] if step else []
-    names = [read[j] for j in tops[0].indices] + signs(tops[1].indices.tolist()) if step else []
+    lists = (weights, chances[:, STOP:])  # padding and the start are never written
+    tops = [numbers[step - 1].topk(min(3, numbers.shape[-1])) for numbers in lists] if step else []
+    names = [read[j] for j in tops[0].indices] + signs((STOP + tops[1].indices).tolist()) if step else []
     nothing = torch.tensor([])
     return {
         "written": codes(written[:step]),
@@ -534,6 +542,9 @@ def alignment_player(widget) -> dict[str, Tensor]:
         "here": torch.arange(len(written)) == step - 1,
         "best": torch.cat([top.values for top in tops]) if step else nothing,
         "bars": torch.cat([top.values for top in tops]) if step else nothing,
+        "now": torch.tensor([step] * bool(step)),
+        "value": torch.tensor([step, len(written)]),
+        "places": 1 + tops[0].indices if step else nothing,
         "letters": codes(names),
     }
 

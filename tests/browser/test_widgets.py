@@ -242,9 +242,11 @@ STEPS = {
         *press("Back", {"step": lambda twin: twin.step - 1}),
         *slide("Letters written", "step", last=11, first=0),
         *press("Forward", {"step": 1}),
+        *press("Back", {"step": 0}),
         *press("11/12/13", {"text": "11/12/13", "step": 0}),
         *slide("Letters written", "step", last=11),
         *press("Monday", {"text": "Monday", "step": 0}),
+        *slide("Letters written", "step", last=7),
         *compose("5 may 1955"),
     ],
     "head_split": [
@@ -380,6 +382,8 @@ STATES = {
     "weights of both signs": TanhSum(q=2.0, w1=-2.0, w2=2.0),
     "a window": TanhSum(q=3.0, w1=1.0, w2=-1.0, k=-6.0),
     "a key between the stops": TanhSum(q=-1.3, k=0.7, w1=0.25),
+    "as long as can be": AlignmentPlayer("1" * 29, step=11),
+    "where the start of a text might follow": AlignmentPlayer("Ti5", step=1),
     "nothing written": AlignmentPlayer(step=0),
     "all written": AlignmentPlayer("Wednesday, 30 September 2049", step=11),
     "a date of one letter": AlignmentPlayer("7", step=3),
@@ -868,6 +872,9 @@ def test_the_key_is_dragged_along_the_curves(visit, hand):
     unit = node.locator(".ab-plot").bounding_box()["width"] / 12
     hand(page).drag([start, *stops(start, (start[0] - 3 * unit, start[1] - 20))])
     agree(node, TanhSum(k=-2.0), "the key dragged three to the left")
+    start = middle(node.locator(".ab-tip"))
+    hand(page).drag([start, *stops(start, (start[0] - 7 * unit, start[1]))])
+    agree(node, TanhSum(k=-6.0), "the key dragged out of the picture")
     assert page.evaluate("created") == 0
 
 
@@ -896,6 +903,19 @@ def test_the_network_on_the_page_is_torchs(visit):
             assert_close(torch.tensor([step[name] for step in steps]), want, rtol=0, atol=1e-4, msg=f"{text}: {name}")
 
 
+def test_back_and_forward_end_where_the_writing_does(visit):
+    page = visit("bare.html", served={"bare.html": bare(AlignmentPlayer("Monday", step=11))})
+    node = live(page)
+    back, forward = (node.get_by_role("button", name=name, exact=True) for name in ("Back", "Forward"))
+    forward.click()
+    agree(node, AlignmentPlayer("Monday", step=11), "Forward at the end")
+    back.click()
+    agree(node, AlignmentPlayer("Monday", step=6), "Back from seven letters")
+    node.get_by_role("slider").press("Home")
+    back.click()
+    agree(node, AlignmentPlayer("Monday", step=0), "Back at the start")
+
+
 def test_letters_that_the_reader_never_met_are_refused(visit):
     page = visit("bare.html", served={"bare.html": bare(AlignmentPlayer())})
     field = live(page).get_by_role("textbox", name="A date")
@@ -906,7 +926,14 @@ def test_letters_that_the_reader_never_met_are_refused(visit):
         agree(live(page), AlignmentPlayer(), "a refusal")
     Mouse(page).write(field, "Wednesday, the 30th of September 2049")
     expect(page.get_by_text("At most 29 letters.")).to_be_visible()
-    Mouse(page).write(field, "7 May 1980")
+    node = live(page)
+    node.get_by_role("button", name="Monday").click()
+    expect(page.locator(".ab-hint[role=status]")).to_be_empty()
+    field.fill("     Wednesday,\u00a030 September 2049")  # pasted
+    field.press("Enter")
+    agree(node, AlignmentPlayer("Wednesday, 30 September 2049", step=0), "blanks of all kinds")
+    Mouse(page).write(field, "7 May 1980   ")
+    expect(field).to_have_value("7 May 1980")
     expect(page.locator(".ab-hint[role=status]")).to_be_empty()
     agree(live(page), AlignmentPlayer("7 May 1980", step=0), "a date after a refusal")
 

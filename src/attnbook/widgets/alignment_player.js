@@ -14,6 +14,8 @@ const TEXT = {
     written: "Written so far:",
     heads: { looked: "it looked at", share: "weight", next: "it could write", chance: "chance" },
     choosing: (letter, n) => `When it wrote letter ${n}, the ${letter}:`,
+    place: (letter, n) => `${letter} (letter ${n})`,
+    names: { "·": "space", "■": "end", "?": "not yet" },
     nothing: "Nothing is written yet. Where will it look first?",
   },
 };
@@ -81,25 +83,35 @@ async function render({ model, el }) {
 
   const field = element("input", { type: "text", autocomplete: "off", autocapitalize: "none", spellcheck: "false" });
   const hint = element("p", { class: "ab-hint", role: "status" });
+  const take = (text) => {
+    hint.textContent = "";
+    put(model, { text, step: 0 });
+    field.value = text;
+  };
   field.addEventListener("change", () => {
-    const text = field.value.trim();
+    const text = field.value.replace(/\s/g, " ").trim();
     const unknown = [...new Set(text)].filter((letter) => !reader.knows(letter));
     hint.textContent = unknown.length ? say.unknown(unknown.join(" ")) : text.length > LONGEST ? say.long(LONGEST) : "";
-    if (text && !hint.textContent) put(model, { text, step: 0 });
-    else if (!text) field.value = model.get("text");
+    if (!text) field.value = model.get("text");
+    else if (!hint.textContent) take(text);
   });
-  const tries = TRIES.map((text) => button(text, () => put(model, { text, step: 0 })));
+  const tries = TRIES.map((text) => button(text, () => take(text)));
   const turn = (by) => () => put(model, { step: Math.min(Math.max(at() + by, 0), steps.length) });
   const [back, forward] = [button(say.back, turn(-1)), button(say.forward, turn(1))];
+  const name = (head, letter) => {
+    head.textContent = letter;
+    if (say.names[letter]) head.setAttribute("aria-label", say.names[letter]);
+    else head.removeAttribute("aria-label");
+  };
   const written = element("output", { class: "ab-written" });
 
-  const read = Array.from({ length: LONGEST + 1 }, () => element("th", { scope: "col" }));
+  const heads = Array.from({ length: LONGEST + 1 }, () => element("th", { scope: "col" }));
   const lines = Array.from({ length: LETTERS }, () => {
-    const [head, cells] = [element("th", { scope: "row" }), read.map(() => element("td", { class: "ab-weight" }))];
+    const [head, cells] = [element("th", { scope: "row" }), heads.map(() => element("td", { class: "ab-weight" }))];
     return { head, cells, node: element("tr", {}, head, ...cells) };
   });
   const map = element("table", { class: "ab-map" }, element("caption", {}, say.map),
-    element("thead", {}, element("tr", {}, element("td"), ...read)), element("tbody", {}, ...lines.map(({ node }) => node)));
+    element("thead", {}, element("tr", {}, element("td"), ...heads)), element("tbody", {}, ...lines.map(({ node }) => node)));
 
   const list = (looks, share) => {
     const rows = Array.from({ length: SHOWN }, () => {
@@ -114,18 +126,18 @@ async function render({ model, el }) {
   const details = element("div", { class: "ab-lists" }, looked.node, could.node);
   body(el, "player",
     element("div", { class: "ab-controls" }, element("div", { class: "ab-control ab-text" }, element("label", {}, say.field, field))),
-    element("div", { class: "ab-controls ab-tries" }, element("span", { class: "ab-hint" }, say.tries), ...tries), hint,
+    element("div", { class: "ab-controls ab-tries" }, element("span", { class: "ab-hint" }, say.tries), ...tries),
     element("div", { class: "ab-controls" }, back, forward,
-      slider(model, life, { trait: "step", label: say.step, values: () => Array.from({ length: steps.length + 1 }, (_, i) => i), with: ["text"], show: () => say.of(at(), steps.length) })),
+      slider(model, life, { trait: "step", label: say.step, values: () => Array.from({ length: steps.length + 1 }, (_, i) => i), with: ["text"], show: () => say.of(at(), steps.length) })), hint,
     element("p", {}, element("span", { class: "ab-hint" }, `${say.written} `), written), map, now, details);
 
   life.follow(["text"], () => {
     field.value = model.get("text");
     hint.textContent = "";
     const letters = [...field.value, ""];
-    read.forEach((head, j) => {
+    heads.forEach((head, j) => {
       head.hidden = j >= letters.length;
-      head.textContent = head.hidden ? "" : shown(letters[j]);
+      if (!head.hidden) name(head, shown(letters[j]));
     });
     lines.forEach(({ node, cells }, i) => {
       node.hidden = i >= steps.length;
@@ -136,7 +148,7 @@ async function render({ model, el }) {
     const step = at();
     written.textContent = steps.slice(0, step).map(({ token }) => reader.letter(token)).join("");
     lines.forEach(({ head, cells, node }, i) => {
-      head.textContent = i < step ? reader.letter(steps[i].token) : "?";
+      name(head, i < step ? reader.letter(steps[i].token) : "?");
       node.classList.toggle("ab-here", i === step - 1);
       cells.forEach((cell, j) => {
         const weight = i < step ? steps[i].weights[j] ?? 0 : 0;
@@ -148,9 +160,10 @@ async function render({ model, el }) {
     now.textContent = step ? say.choosing(reader.letter(steps[step - 1].token), step) : say.nothing;
     if (!step) return;
     const { weights, chances } = steps[step - 1];
-    const best = (numbers) => numbers.map((x, i) => [x, i]).sort(([x], [y]) => y - x);
-    for (const [{ rows }, numbers, name] of [[looked, weights, (j) => read[j].textContent], [could, chances, reader.letter]]) {
-      const top = best(numbers);
+    const looks = (j) => say.place(heads[j].textContent, j + 1);
+    const writes = (i) => reader.letter(i + STOP); // what comes before is never written
+    for (const [{ rows }, numbers, name] of [[looked, weights, looks], [could, chances.slice(STOP), writes]]) {
+      const top = numbers.map((x, i) => [x, i]).sort(([x], [y]) => y - x).slice(0, SHOWN);
       rows.forEach(({ name: head, value, bar, node }, n) => {
         node.hidden = n >= top.length;
         if (node.hidden) return;

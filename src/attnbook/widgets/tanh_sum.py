@@ -36,6 +36,7 @@ class TanhSum(BookWidget):
             "tanh(k + q)": [first, self.w1, self.w1 * first],
             "tanh(k − q)": [second, self.w2, self.w2 * second],
         }
-        numbers = [(name, [f"{x:.2f}" for x in row]) for name, row in rows.items()]
-        sums = [("additive score", ["", "", f"{self.score():.2f}"]), ("dot product", ["", "", f"{self.dot():.2f}"])]
+        written = lambda x: f"{round(float(x), 2) + 0.0:.2f}"  # noqa: E731 (adding 0 makes 0.00 of -0.00)
+        numbers = [(name, [written(x) for x in row]) for name, row in rows.items()]
+        sums = [("additive score", ["", "", written(self.score())]), ("dot product", ["", "", written(self.dot())])]
         return html_table(f"Query {self.q:g}, key {self.k:g}", ["is", "weight w", "gives"], numbers + sums)
