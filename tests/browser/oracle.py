@@ -212,7 +212,7 @@ READ = {
         };
     }""",
     "head_budget": """(node) => ({
-        numbers: [...node.querySelectorAll(".ab-number")].map((cell) => cell.textContent.replaceAll(",", "")),
+        numbers: [...node.querySelectorAll(".ab-number")].map((cell) => cell.textContent.split(" ")[0]),
         pieces: String([...node.querySelectorAll(".ab-strip i")].filter((piece) => piece.checkVisibility()).length),
         strip: node.querySelector("figcaption").textContent.match(/\\d+/g),
         same: [...node.querySelectorAll("tbody tr")].map((row) => String(Number(row.matches(".ab-same")))),
@@ -609,7 +609,9 @@ def head_budget(widget) -> dict[str, Tensor]:
 
     now, single = torch.tensor(figures(widget.heads)), torch.tensor(figures(1))
     return {
-        "numbers": torch.stack([now, single], -1),
+        "numbers": torch.stack([now, single], -1)
+        .double()
+        .apply_(lambda x: x / (1e9 if x >= 1e9 else 1e6 if x >= 1e6 else 1)),
         "pieces": torch.tensor(widget.heads),
         "strip": torch.tensor([widget.heads, D // widget.heads]),
         "same": now == single,

@@ -1,4 +1,4 @@
-import { body, element, follower, slider, words } from "./core.js";
+import { body, element, follower, number, slider, words } from "./core.js";
 
 const TEXT = {
   en: {
@@ -13,7 +13,7 @@ const TEXT = {
       weights: "weights it makes, H L²",
       rank: "rank of a head's scores, at most min(K, L)",
     },
-    language: "en",
+    sizes: [[1e9, "billion"], [1e6, "million"]],
   },
 };
 const STOPS = { heads: [1, 2, 4, 8, 16, 32, 64], width: [64, 128, 256, 512, 768, 1024], length: [16, 64, 256, 1024, 4096] };
@@ -37,6 +37,10 @@ function render({ model, el }) {
     const cells = [0, 1].map(() => element("td", { class: "ab-number" }));
     return { name, cells, node: element("tr", {}, element("th", { scope: "row" }, label), ...cells) };
   });
+  const written = (x) => {
+    const [size, unit] = say.sizes.find(([least]) => x >= least) ?? [];
+    return size ? `${number(x / size, 1)} ${unit}` : `${x}`;
+  };
   const heads = say.heads.map((text) => (text ? element("th", { scope: "col" }, text) : element("td")));
   body(el, "budget",
     element("div", { class: "ab-controls" }, ...Object.entries(say.sliders).map(([trait, label]) => slider(model, life, { trait, label, values: STOPS[trait] }))),
@@ -49,7 +53,7 @@ function render({ model, el }) {
     caption.textContent = say.strip(H, D / H);
     const [now, single] = [figures(D, H, L), figures(D, 1, L)];
     for (const { name, cells, node } of rows) {
-      [now, single].forEach((found, n) => { cells[n].textContent = found[name].toLocaleString(say.language); });
+      [now, single].forEach((found, n) => { cells[n].textContent = written(found[name]); });
       node.classList.toggle("ab-same", now[name] === single[name]);
     }
   });
