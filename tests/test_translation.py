@@ -106,7 +106,7 @@ def dates():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "seed"), [(Seq2Seq, 0), (Seq2Seq, 1), (Transformer, 2)])
+@pytest.mark.parametrize(("kind", "seed"), [(Seq2Seq, 0), (Transformer, 2)])  # chapter 4 trains a Seq2Seq, too
 def test_both_models_learn_the_dates_and_look_where_they_should(kind, seed, dates):
     task, held_out = dates
     seed_everything(seed)

@@ -390,12 +390,11 @@ STATES = {
     "spaces": AlignmentPlayer("  May ", step=5),
     "no date": AlignmentPlayer("1962-10-23", step=11),
     "written to an early end": AlignmentPlayer("Monday", step=11),
-    **{
-        f"{heads} heads, step {step}, by {way}": HeadSplit(heads=heads, step=step, way=way)
-        for heads in (2, 3, 6)
-        for step in range(1, 5)
-        for way in ("transpose", "view")
-    },
+    "cut into two heads": HeadSplit(heads=2, step=1),
+    "six heads to the front": HeadSplit(heads=6, step=3),
+    "three heads, on the way back": HeadSplit(heads=3, step=4),
+    "three heads by view alone": HeadSplit(heads=3, step=2, way="view"),
+    "six heads by view alone": HeadSplit(heads=6, step=4, way="view"),
     "all heads off": HeadAblation(off=[0, 1]),
     "heads off that are not there": HeadAblation(heads=1, off=[1, 3]),
     "four heads, two of them off": HeadAblation(heads=4, off=[0, 2], seed=9),
