@@ -482,17 +482,6 @@ def test_wrong_lookups_are_told_what_broke(judge, answer, words):
         (check.factorised_scores, unit_by_unit, "exp or tanh met 49,152 numbers; with e^(2q) · e^(2k) in place"),
         (check.factorised_scores, unit_by_unit, "they need meet only (L + M) × K = 1,792"),
         (check.factorised_scores, lambda q, k, w: -unit_by_unit(q, k, w), "two queries, three keys: first wrong cell"),
-    ],
-)
-def test_wrong_additive_scores_are_told_what_broke(judge, answer, words):
-    verdict = judge(answer)
-    assert not verdict
-    assert words in verdict.message, verdict.message
-
-
-@pytest.mark.parametrize(
-    ("judge", "answer", "words"),
-    [
         (check.split_heads, no_function, "not written yet"),
         (
             check.split_heads,
@@ -510,7 +499,7 @@ def test_wrong_additive_scores_are_told_what_broke(judge, answer, words):
         (check.multi_head, lambda *a: 1.01 * head_after_head(*a), "2 heads: first wrong cell (text, token, feature)"),
     ],
 )
-def test_wrong_heads_are_told_what_broke(judge, answer, words):
+def test_wrong_scores_and_heads_are_told_what_broke(judge, answer, words):
     verdict = judge(answer)
     assert not verdict
     assert words in verdict.message, verdict.message
