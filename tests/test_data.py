@@ -9,10 +9,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnbook.data import FOLDER, date_reader, english_vectors, make_word_map, make_words
+from attnbook.data import FOLDER, date_reader, english_vectors, finders, make_word_map, make_words
 from attnbook.data.analogies import ENGLISH, questions
 from attnbook.data.dates import FIRST, FORMATS, LAST, date_pairs, is_held_out, share_on_spans, write
 from attnbook.data.grammar import FAMILIES, analogies, sentences
+from attnbook.data.marks import marked_letters
 from attnbook.data.phrases import ADJECTIVES, NOUNS, VERBS, VERBS_ALONE, NounPhrase, Phrase, phrase_pairs
 from attnbook.data.sentences import SENSES, references, two_senses
 from attnbook.data.stored import packed
@@ -279,6 +280,19 @@ def test_the_committed_date_reader_reads_dates_it_was_not_taught():
     assert held_out.exact(model) >= 0.99
     assert packed({"reader": model}, letters="".join(letters.tokens[3:])) == (FOLDER / "date_reader.bin").read_bytes()
     assert (FOLDER / "date_reader.bin").stat().st_size <= 150_000
+
+
+def test_one_head_answers_one_question_and_more_heads_answer_both():
+    letters, marks, answers = marked_letters(2000)(torch.Generator().manual_seed(1))
+    right = {h: (model(letters, marks).argmax(-1) == answers).float().mean(0) for h, model in finders().items()}
+    assert list(right) == [1, 2, 4]
+    assert right[1].max() == 1
+    assert 0.1 < right[1].min() < 0.15, "the other answer is one letter of eight"
+    assert min(right[2].min(), right[4].min()) >= 0.99
+    assert packed({f"{h}": model for h, model in finders().items()}) == (FOLDER / "finders.bin").read_bytes()
+    assert (marks.sort(-1).values == torch.tensor([0] * 6 + [1, 2])).all()
+    for mark, answer in zip((1, 2), answers.T, strict=True):
+        assert (letters[marks == mark] == answer).all()
 
 
 def test_questions_of_real_words_can_be_asked():

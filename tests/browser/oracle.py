@@ -192,6 +192,7 @@ READ = {
         return {
             step: node.querySelector(".ab-value").textContent[0],
             places: [...node.querySelectorAll(".ab-cell")].map((c) => c.getAttribute("transform").match(/[\\d.]+/g)),
+            heads: seen("th").flatMap((th) => [...th.textContent].map((c) => String(c.codePointAt(0)))),
             words: seen("tbody td").flatMap((cell) => cell.textContent.split(" ").map(number)),
             shape: node.querySelector(".ab-shape").textContent.split("=")[1].match(/\\d+/g),
         };
@@ -561,9 +562,14 @@ def head_split(widget) -> dict[str, Tensor]:
     b, block, row, column = torch.meshgrid(*map(torch.arange, blocks.shape), indexing="ij")
     left, top = block * (30 * Z + 12) + 30 * column, b * (30 * Y + 24) + 30 * row
     order = blocks.flatten().argsort()
+    words_in_rows, by_word = now.ndim == 3, widget.way == "transpose" and step in (1, 4)
+    numbered = lambda name, n: [f"{name} {i + 1}" for i in range(n)]  # noqa: E731
+    columns = list("012345") if words_in_rows else list("abc") if by_word else numbered("head", H)
+    rows = list("abc") if words_in_rows else numbered("head", H) if by_word else numbered("row", 3)
     return {
         "step": torch.tensor(step),
         "places": torch.stack([left.flatten()[order], top.flatten()[order]], -1),
+        "heads": torch.tensor([ord(letter) for head in columns + rows for letter in head]),
         "words": rearrange(blocks[0], "X Y Z -> Y X Z"),
         "shape": torch.tensor(now.shape),
     }

@@ -164,6 +164,20 @@ def test_numbers_as_they_are_written(core):
     assert core("x.map((text) => core.number(Number(text)))", list(cases)) == list(cases.values())
 
 
+def test_a_choice_keeps_the_type_of_its_trait(core):
+    """Python refuses "3" for a whole number."""
+    script = """(() => {
+        const state = { heads: 2, way: "view" };
+        const model = { get: (name) => state[name], set(name, x) { state[name] = x; }, save_changes() {}, on() {} };
+        for (const [trait, value] of [["heads", "3"], ["way", "transpose"]]) {
+            const node = core.choice(model, core.follower(model), { trait, label: "x", options: { [value]: value } });
+            node.querySelector("input").dispatchEvent(new Event("change"));
+        }
+        return state;
+    })()"""
+    assert core(script) == {"heads": 3, "way": "transpose"}
+
+
 @each_widget
 def test_scripts_and_styles_are_small(kind):
     files = (f"{kind.name}.js", f"{kind.name}.css", "core.js")
