@@ -496,6 +496,11 @@ def test_wrong_lookups_are_told_what_broke(judge, answer, words):
         ),
         (check.multi_head, no_function, "not written yet"),
         (check.multi_head, lambda *a: (head_after_head(*a), 1), "return the output alone, got 2 things"),
+        (
+            check.multi_head,
+            lambda x, *W_heads: head_after_head(x, *W_heads[:-1], x.shape[-1] // 2),
+            "D=6, 2 heads: first wrong cell",
+        ),
         (check.multi_head, lambda *a: 1.01 * head_after_head(*a), "2 heads: first wrong cell (text, token, feature)"),
     ],
 )

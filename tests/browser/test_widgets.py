@@ -133,6 +133,10 @@ def fill(label, written, changes):
     return [(f"{written!r} written", act, changes)]
 
 
+def switch_on_all(steps):
+    return [(what, act, {**changes, "off": []}) for what, act, changes in steps]
+
+
 def compose(text):
     def act(hand, node):
         hand.write(node.get_by_role("textbox", name="A date"), f" {text} ")
@@ -261,7 +265,9 @@ STEPS = {
         *press("head 1", {"off": [0]}),
         *press("head 2", {"off": [0, 1]}),
         *press("head 1", {"off": [1]}),
-        *choose("heads", 4, 1, 2),
+        *switch_on_all(choose("heads", 4)),
+        *press("head 3", {"off": [2]}),
+        *switch_on_all(choose("heads", 1, 2)),
         *press("Another text", {"seed": lambda twin: twin.seed + 1}),
     ],
     "head_budget": [

@@ -66,6 +66,12 @@ def _multi_head(
 # What real code has got wrong, each as a function with the signature of the exercise.
 WRONG_MULTI_HEAD: dict[str, Callable[..., Tensor]] = {
     "views without a transpose, so that heads mix pieces of one token": _multi_head(_view),
+    "joins the heads without a transpose back": lambda x, W_q, W_k, W_v, W_o, heads: (
+        attention(*(_right(x @ W.T, heads) for W in (W_q, W_k, W_v)))[0].reshape(x.shape) @ W_o.T
+    ),
+    "lets the heads of one token attend to each other, and not the tokens": lambda x, W_q, W_k, W_v, W_o, heads: (
+        attention(*(_right(x @ W.T, heads).transpose(1, 2) for W in (W_q, W_k, W_v)))[0].reshape(x.shape) @ W_o.T
+    ),
     "divides the scores by √D, and not by √K": _multi_head(scale=lambda D, H: H**-0.5),
     "does not divide the scores": _multi_head(scale=lambda D, H: (D // H) ** 0.5),
     "leaves W_o out": _multi_head(output=False),
@@ -87,6 +93,7 @@ def _cases() -> tuple[dict[str, tuple], dict[str, tuple]]:
     }
     layers = {
         "B=1, L=3, D=4, 2 heads": (random(1, 3, 4), *(random(4, 4) for _ in range(4)), 2),
+        "B=2, L=5, D=6, 2 heads": (random(2, 5, 6), *(random(6, 6) for _ in range(4)), 2),
         "B=2, L=5, D=6, 3 heads": (random(2, 5, 6), *(random(6, 6) for _ in range(4)), 3),
     }
     return splits, layers

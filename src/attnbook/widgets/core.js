@@ -92,12 +92,13 @@ export function slider(model, life, { trait, label, values, with: others = [], s
   return node;
 }
 
-export function choice(model, life, { trait, label, options }) {
+// `with` holds what else a choice sets.
+export function choice(model, life, { trait, label, options, with: more = {} }) {
   const group = `${trait}-${Math.random().toString(36).slice(2)}`;
   const inputs = Object.entries(options).map(([value, text]) => {
     const input = element("input", { type: "radio", name: group, value });
     const given = () => (typeof model.get(trait) === "number" ? Number(value) : value); // keys of an object are texts
-    input.addEventListener("change", () => put(model, { [trait]: given() }));
+    input.addEventListener("change", () => put(model, { [trait]: given(), ...more }));
     return [input, text];
   });
   life.follow([trait], () => { for (const [input] of inputs) input.checked = input.value === String(model.get(trait)); });

@@ -72,7 +72,7 @@ async function render({ model, el }) {
   const figures = Object.entries(say.figures).map(([name, label]) => [name, element("dt", {}, label), element("dd", { class: "ab-number" })]);
   body(el, "ablation",
     element("div", { class: "ab-controls" },
-      choice(model, life, { trait: "heads", label: say.heads, options: Object.fromEntries(Object.keys(models).map((n) => [n, n])) }),
+      choice(model, life, { trait: "heads", label: say.heads, options: Object.fromEntries(Object.keys(models).map((n) => [n, n])), with: { off: [] } }),
       element("div", { class: "ab-control", role: "group", "aria-label": say.on }, element("span", { class: "ab-hint", "aria-hidden": "true" }, say.on), element("div", { class: "ab-switches" }, ...switches)),
       button(say.another, () => put(model, { seed: model.get("seed") + 1 }))),
     map, element("div", { class: "ab-results" }, answers,
