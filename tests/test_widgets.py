@@ -253,6 +253,30 @@ def test_tables_of_heads():
     assert [cell.text for cell in parsed(HeadBudget()).select("td")[1:4]] == ["64", "1.0 million", "335.5 million"]
 
 
+def test_what_the_chapters_say_of_the_networks_in_their_widgets():
+    said = {
+        "Monday": "133-03",
+        "31 February 2001": "2001-02-31",
+        "1962-10-23": "2023-12-26",
+        "1 April 2100": "2000-04-01",
+    }
+    for text, written in said.items():
+        assert "".join(AlignmentPlayer(text).read()[0]) == f"{written}■"
+    text = "the 4th of July 1976"
+    looks = AlignmentPlayer(text).read()[1]
+    assert [text[j] for j in looks[[2, 5, 6]].argmax(-1)] == ["7", "u", "l"]
+    assert looks[6].max() > 0.8
+    assert AlignmentPlayer("11/12/13").read()[1][:2].argmax(-1).tolist() == [5, 5]  # the second slash
+    weekday = AlignmentPlayer("Wednesday, 7 May 1980").read()[1][:, :9].sum(-1)
+    assert weekday[[5, 8]].min() > 0.05, "the zeros of 05-07"
+    assert weekday[[0, 1, 2, 3, 6, 9]].max() < 0.05, "the other digits"
+    right = {off: HeadAblation(heads=4, off=list(off)).right() for off in [(0,), (1,), (2,), (3,), (2, 3)]}
+    assert round(right[2,][1].item(), 2) == 0.94
+    assert min(right, key=lambda off: -right[off].min()) == (2,), "the one that is missed least"
+    assert right[2, 3][1] < 0.2
+    assert HeadAblation(heads=1).right()[1] < 0.15
+
+
 def test_questions_about_polarity():
     """Every call comes once before any comes again, in an order of its seed; no row of a mask says all or nothing."""
     asked = [[Polarity.question(seed, n) for n in range(18)] for seed in (1, 2)]

@@ -16,7 +16,7 @@ def split_heads(answer: Callable[[Tensor, int], Tensor]) -> None:
     answers = {case: call(answer, *inputs) for case, inputs in _SPLITS.items()}
     for case, got in answers.items():
         x, heads = _SPLITS[case]
-        want = rearrange(x, "B L (H K) -> B H L K", H=heads)
+        want = _right(x, heads)
         compare(case, got, want, ("text", "head", "token", "feature"), lambda: explained(answers, WRONG_SPLIT, _SPLITS))
 
 

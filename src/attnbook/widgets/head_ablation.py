@@ -1,7 +1,6 @@
 """A trained network with one, two or four heads, which can be switched off: what it then gets wrong, and how much."""
 
 import torch
-import torch.nn.functional as F
 import traitlets
 from torch import Tensor
 
@@ -50,9 +49,6 @@ class HeadAblation(BookWidget):
     def right(self) -> Tensor:
         """The share of the test's answers that are right, under the star and under the dot."""
         return (self.scores()[0].argmax(-1) == self.texts()[2])[1:].float().mean(0)
-
-    def loss(self) -> Tensor:
-        return F.cross_entropy(self.scores()[0][1:].flatten(0, 1), self.texts()[2][1:].flatten())
 
     def table(self) -> str:
         letters, marks, _ = self.texts()
