@@ -15,6 +15,7 @@ from attnbook.data.dates import FIRST, FORMATS, LAST, date_pairs, is_held_out, s
 from attnbook.data.grammar import FAMILIES, analogies, sentences
 from attnbook.data.marks import marked_letters
 from attnbook.data.phrases import ADJECTIVES, NOUNS, VERBS, VERBS_ALONE, NounPhrase, Phrase, phrase_pairs
+from attnbook.data.senses import MEANINGS, NEW_WORDS, as_tensors, sentences_with, three_matrices, understood
 from attnbook.data.sentences import SENSES, references, two_senses
 from attnbook.data.stored import packed
 from attnbook.translation import Translation
@@ -293,6 +294,33 @@ def test_one_head_answers_one_question_and_more_heads_answer_both():
     assert (marks.sort(-1).values == torch.tensor([0] * 6 + [1, 2])).all()
     for mark, answer in zip((1, 2), answers.T, strict=True):
         assert (letters[marks == mark] == answer).all()
+
+
+def test_the_committed_layer_tells_senses_apart_by_words_it_has_never_seen():
+    new = sentences_with(new=True, n=300, seed=5)
+    x_BLD, mask_B1L, place_B, meaning_B = as_tensors(new)
+    became, weights = three_matrices()(x_BLD, mask_B1L)
+    assert understood(became, new) >= 0.99
+    assert understood(x_BLD, new) < 0.6, "the word alone says nothing"
+    assert not weights.masked_select(~mask_B1L).any()
+    cosines = english_vectors().vectors @ became[torch.arange(300), place_B].T
+    assert (cosines.argmax(0) == meaning_B).float().mean() >= 0.9
+    stored = (FOLDER / "three_matrices.bin").read_bytes()
+    assert packed({"reader": three_matrices()}) == stored
+    assert len(stored) <= 50_000
+
+
+def test_the_words_kept_back_are_in_every_new_sentence_and_in_no_other():
+    old, new = (sentences_with(new, 500, seed=1) for new in (False, True))
+    assert len(old) == len(new) == 500
+    assert all(NEW_WORDS & {*s.text.split()} for s in new)
+    assert not any(NEW_WORDS & {*s.text.split()} for s in old)
+    assert {s.sense for s in old} == {s.sense for s in new} == set(MEANINGS), "each sense is learned, and tested"
+    assert {word for s in new for word in s.text.split()} >= NEW_WORDS
+    x_BLD, mask_B1L, place_B, _ = as_tensors(old[:20])
+    for s, x, mask, place in zip(old, x_BLD, mask_B1L, place_B, strict=False):
+        assert mask.sum() == len(s.text.split())
+        assert (x[place] == english_vectors()[s.text.split()[place]]).all()
 
 
 def test_questions_of_real_words_can_be_asked():
