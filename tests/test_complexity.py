@@ -40,6 +40,18 @@ def test_the_figures_by_hand():
     assert count(SelfAttention(2), 10, 4) == Cost(four_projections + scores + blends, kept, 4, 1)
 
 
+def test_time_on_a_machine():
+    """With one operation at a time, all operations; with all at once, only the steps are left."""
+    for kind in KINDS:
+        operations, _, steps, _ = kind.cost(9, 6)
+        assert kind.time(9, 6, at_once=1) == kind.layers(9) * operations
+        assert kind.time(9, 6, at_once=operations) == kind.layers(9) * steps
+    assert Convolution(3).time(9, 6, 1000) == 4 * 2  # 4 layers, each of 1,944 operations
+    assert Recurrence().time(9, 6, 100) == 9 * 2  # 9 steps, each of 144
+    assert SelfAttention().time(9, 6, 1000) == 2 + 1 + 1 + 1  # 1,944, 972, 972 and 648
+    assert [kind.layers(9) for kind in (Convolution(3), Convolution(3, dilated=True), Recurrence())] == [4, 2, 1]
+
+
 def test_how_they_grow():
     """The exponents that the table of complexities promises."""
 

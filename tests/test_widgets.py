@@ -17,6 +17,8 @@ from attnbook.widgets import (
     AlignmentPlayer,
     AnalogyBench,
     AttentionHeatmap,
+    BankInContext,
+    CostPlane,
     CueScene,
     FillValue,
     HeadAblation,
@@ -27,6 +29,7 @@ from attnbook.widgets import (
     PaintMask,
     Polarity,
     ScaleLab,
+    SignalRace,
     SoftDictionary,
     TanhSum,
     WordMap,
@@ -118,6 +121,11 @@ def test_every_script_has_a_class():
             r"element of the 'off' trait .* less than 0|'off' trait .* not be less than 0",
         ),
         (lambda: HeadBudget(width=100), r"'width' trait .* any of \[64, "),
+        (lambda: BankInContext("the bnak"), r"no vector for .*'bnak.*; try .*'bank'"),
+        (lambda: BankInContext(""), r"'tokens' trait .* length 1 <= L <= 10"),
+        (lambda: CostPlane(n=8), r"'n' trait .* not be less than 16"),
+        (lambda: CostPlane(kernel=4), r"'kernel' trait .* any of \[3, 5, 9, 17, 33\]"),
+        (lambda: SignalRace(n=1), r"'n' trait .* not be less than 2"),
         (lambda: Polarity(seed=-1), r"'seed' trait .* not be less than 0"),
     ],
 )
@@ -251,6 +259,18 @@ def test_tables_of_heads():
     assert [head.text for head in page.select("th[scope=row]")] == ["head 1", "head 2", "head 3 (off)", "head 4"]
     assert_close(numbers(HeadAblation(heads=4)).sum(-1), torch.ones(4), rtol=0, atol=0.021)
     assert [cell.text for cell in parsed(HeadBudget()).select("td")[1:4]] == ["64", "1.0 million", "335.5 million"]
+
+
+def test_tables_of_self_attention_and_its_cost():
+    page = parsed(BankInContext(matrices="learned"))
+    assert [head.text for head in page.select("th[scope=row]")] == ["the", "bank", "of", "the", "river"]
+    assert page.caption.text.startswith("What “bank” looks at. Nearest to what it becomes: shore 0.8")
+    assert_close(numbers(BankInContext("bank money", place=5)).sum(), torch.tensor(1.0), rtol=0, atol=0.011)
+    assert_close(numbers(CostPlane(n=1000, d=100, heads=2))[0], torch.tensor([4e8, 2.5e6]))
+    assert_close(numbers(CostPlane(n=1000, d=100, kernel=5, projections="in"))[:, 0], torch.tensor([4.8e8, 4e7, 1e8]))
+    cells = [cell.text for cell in parsed(SignalRace(n=16, at_once=100_000)).select("td")[1:]]
+    assert cells[:8] == ["1", "16", "262,144", "16", "8", "8", "3,145,728", "32"]
+    assert cells[8:] == ["3", "3", "1,179,648", "12", "1", "4", "589,824", "8"]
 
 
 def test_what_the_chapters_say_of_the_networks_in_their_widgets():

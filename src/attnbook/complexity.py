@@ -37,8 +37,27 @@ class Cost(NamedTuple):
 class Kind:
     """A kind of layer: its cost by formula, and all it takes to count."""
 
-    def cost(self, n: int, d: int) -> Cost:
+    def waits(self, n: int, d: int) -> list[int]:
+        """The operations of each step, of which none can begin before the one before it is done."""
         raise NotImplementedError
+
+    def memory(self, n: int, d: int) -> int:
+        raise NotImplementedError
+
+    def path(self, n: int) -> int:
+        raise NotImplementedError
+
+    def cost(self, n: int, d: int) -> Cost:
+        waits = self.waits(n, d)
+        return Cost(sum(waits), self.memory(n, d), len(waits), self.path(n))
+
+    def layers(self, n: int) -> int:
+        """How many of them on top of one another it takes until the last token knows what the first one says."""
+        return self.path(n)
+
+    def time(self, n: int, d: int, at_once: int) -> int:
+        """Moments until then, on a machine that does so many operations in each."""
+        return self.layers(n) * sum(-(-operations // at_once) for operations in self.waits(n, d))
 
     def layer(self, d: int, number: int = 0) -> nn.Module:
         """The layers of a stack are numbered from 0."""
@@ -64,11 +83,18 @@ class Convolution(Kind):
         if self.kernel < 2:
             raise ValueError(f"kernel must be at least 2, or no token sees another; got {self.kernel}.")
 
-    def cost(self, n: int, d: int) -> Cost:
-        k = self.kernel
-        reached = (k**layers - 1 if self.dilated else layers * (k - 1) for layers in naturals(1))
-        path = next(layers for layers, reach in enumerate(reached, 1) if reach >= n - 1)
-        return Cost(operations=2 * k * n * d**2, memory=(n + k - 1) * d, steps=1, path=path)
+    def waits(self, n: int, d: int) -> list[int]:
+        return [2 * self.kernel * n * d**2]
+
+    def memory(self, n: int, d: int) -> int:
+        return (n + self.kernel - 1) * d
+
+    def reach(self, layers: int) -> int:
+        """How far back a stack of so many sees."""
+        return self.kernel**layers - 1 if self.dilated else layers * (self.kernel - 1)
+
+    def path(self, n: int) -> int:
+        return next(layers for layers in naturals(1) if self.reach(layers) >= n - 1)
 
     def layer(self, d: int, number: int = 0) -> nn.Module:
         return nn.Conv1d(d, d, self.kernel, dilation=self.kernel**number if self.dilated else 1)
@@ -81,8 +107,17 @@ class Convolution(Kind):
 class Recurrence(Kind):
     """Each token looks at the one before, which must have looked itself."""
 
-    def cost(self, n: int, d: int) -> Cost:
-        return Cost(operations=4 * n * d**2, memory=(2 * n + 1) * d, steps=n, path=max(1, n - 1))
+    def waits(self, n: int, d: int) -> list[int]:
+        return [4 * d**2] * n
+
+    def memory(self, n: int, d: int) -> int:
+        return (2 * n + 1) * d
+
+    def path(self, n: int) -> int:
+        return max(1, n - 1)
+
+    def layers(self, n: int) -> int:
+        return 1
 
     def layer(self, d: int, number: int = 0) -> nn.Module:
         return nn.RNN(d, d, batch_first=True)
@@ -102,9 +137,15 @@ class SelfAttention(Kind):
 
     heads: int = 1
 
-    def cost(self, n: int, d: int) -> Cost:
-        projections, scores_and_blends = 8 * n * d**2, 4 * n**2 * d
-        return Cost(projections + scores_and_blends, memory=5 * n * d + self.heads * n**2, steps=4, path=1)
+    def waits(self, n: int, d: int) -> list[int]:
+        queries_keys_values, scores, blends, output = 6 * n * d**2, 2 * n**2 * d, 2 * n**2 * d, 2 * n * d**2
+        return [queries_keys_values, scores, blends, output]
+
+    def memory(self, n: int, d: int) -> int:
+        return 5 * n * d + self.heads * n**2
+
+    def path(self, n: int) -> int:
+        return 1
 
     def layer(self, d: int, number: int = 0) -> nn.Module:
         return MultiHeadAttention(d, self.heads)

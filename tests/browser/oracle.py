@@ -1,6 +1,7 @@
 """What each widget shows on the page, beside what PyTorch says it must show."""
 
 import copy
+import math
 import re
 from functools import cache, partial
 
@@ -21,7 +22,9 @@ from attnbook import (
     masked_softmax,
     peers,
 )
+from attnbook.complexity import Convolution, Kind, Recurrence
 from attnbook.data import FOLDER, date_reader, english_vectors, finders, word_vectors
+from attnbook.data.senses import three_matrices
 from attnbook.text import START, STOP
 from attnbook.widgets.base import BookWidget
 from attnbook.widgets.random import normals
@@ -218,6 +221,51 @@ READ = {
         strip: node.querySelector("figcaption").textContent.match(/\\d+/g),
         same: [...node.querySelectorAll("tbody tr")].map((row) => String(Number(row.matches(".ab-same")))),
     })""",
+    "bank_in_context": """(node) => {
+        const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
+        const codes = (parts) => parts.flatMap((part) => [...part.textContent].map((c) => String(c.codePointAt(0))));
+        return {
+            line: codes(seen(".ab-line button")),
+            asks: seen(".ab-line button").map((key) => String(Number(key.getAttribute("aria-pressed") === "true"))),
+            extra: codes(seen(".ab-tray").slice(8)),
+            numbers: seen(".ab-look .ab-number").map((cell) => cell.textContent),
+            bars: seen(".ab-look .ab-bar").map((bar) => bar.style.getPropertyValue("--w")),
+            rows: codes(seen(".ab-look tbody th")),
+            words: codes(seen(".ab-near tbody th")),
+            cosines: seen(".ab-near .ab-number").map((cell) => cell.textContent),
+        };
+    }""",
+    "cost_plane": """(node) => {
+        const ends = (name) => (node.querySelector(name).getAttribute("d").match(/[-\\d.e]+ [-\\d.e]+/g) ?? []);
+        const dots = [...node.querySelectorAll(".ab-dot, .ab-tip")];
+        const label = [...node.querySelectorAll("svg svg text")].filter((text) => text.checkVisibility());
+        return {
+            costs: [...node.querySelectorAll("td.ab-number")].map((cell) => cell.textContent.split(" ")[0]),
+            figures: [...node.querySelectorAll("dd")].map((figure) => figure.textContent.split(" ")[0]),
+            border: ends(".ab-border").map((pair) => pair.split(" ")),
+            shade: ends(".ab-shade").map((pair) => pair.split(" ")),
+            dots: dots.map((dot) => ["cx", "cy"].map((name) => dot.getAttribute(name))),
+            lines: label.map((text) => text.textContent.match(/n = ([\\d.]+) d/)?.[1]).filter(Boolean),
+            never: String(Number(node.querySelector(".ab-hint:last-child").checkVisibility())),
+            kernel: node.querySelector("tbody tr:last-child th").textContent.match(/\\d+/)[0],
+            chosen: [...node.querySelectorAll("tbody tr")].map((row) => String(Number(row.matches(".ab-chosen")))),
+        };
+    }""",
+    "signal_race": """(node) => {
+        const seen = (root, selector) => [...root.querySelectorAll(selector)].filter((part) => part.checkVisibility());
+        const [now, total] = node.querySelectorAll("tbody");
+        const first = (cell) => cell.textContent.split(" ")[0];
+        const numbers = (body) => [...body.querySelectorAll(".ab-number")].map(first);
+        return {
+            knows: seen(node, ".ab-strip i").map((token) => String(Number(token.matches(".ab-knows")))),
+            said: seen(node, ".ab-strip").flatMap((strip) => strip.getAttribute("aria-label").match(/\\d+/g)),
+            layers: seen(node, ".ab-lane .ab-hint").flatMap((note) => note.textContent.match(/\\d+/g) ?? []),
+            now: numbers(now),
+            total: numbers(total),
+            bars: [...total.querySelectorAll(".ab-bar")].map((bar) => bar.style.getPropertyValue("--w")),
+            first: [...total.querySelectorAll("tr")].map((row) => String(Number(row.matches(".ab-first")))),
+        };
+    }""",
     "scale_lab": """(node) => {
         const panels = [...node.querySelectorAll(".ab-panel")];
         const heights = (place) => panels.map((panel) =>
@@ -615,13 +663,120 @@ def head_budget(widget) -> dict[str, Tensor]:
 
     now, single = torch.tensor(figures(widget.heads)), torch.tensor(figures(1))
     return {
-        "numbers": torch.stack([now, single], -1)
-        .double()
-        .apply_(lambda x: x / (1e9 if x >= 1e9 else 1e6 if x >= 1e6 else 1)),
+        "numbers": in_words(torch.stack([now, single], -1).flatten(), sizes=(1e9, 1e6)),
         "pieces": torch.tensor(widget.heads),
         "strip": torch.tensor([widget.heads, D // widget.heads]),
         "same": now == single,
     }
+
+
+def bank_in_context(widget) -> dict[str, Tensor]:
+    codes = lambda words: torch.tensor([ord(letter) for word in words for letter in word])  # noqa: E731
+    tokens, asks = widget.tokens, min(widget.place, len(widget.tokens) - 1)
+    found = {
+        "line": codes(tokens),
+        "asks": torch.arange(len(tokens)) == asks,
+        "extra": codes([widget.extra]),
+    }
+    if not widget.asked:
+        return found | dict.fromkeys(["numbers", "bars", "rows", "words", "cosines"], torch.tensor([]))
+    x = doubles()[[english_vectors().index[word] for word in tokens]]
+    q, k, v, scale = x, x, x, 1.0
+    if widget.matrices == "learned":
+        layer = copy.deepcopy(three_matrices()).double()
+        q, k, v, scale = layer.query(x), layer.key(x), layer.value(x), 16**-0.5
+    became = F.scaled_dot_product_attention(q[None], k[None], v[None], scale=scale)[0, asks]
+    scores = k @ q[asks] * scale
+    near = [F.cosine_similarity(to, doubles(), dim=-1).topk(5) for to in (x[asks], became)]
+    return found | {
+        "numbers": torch.stack([scores, scores.softmax(-1)], -1),
+        "bars": scores.softmax(-1),
+        "rows": codes(tokens),
+        "words": codes(english_vectors().words[row] for best in near for row in best.indices),
+        "cosines": torch.cat([best.values for best in near]),
+    }
+
+
+def in_words(numbers, sizes=(1e15, 1e12, 1e9, 1e6, 1e3)) -> Tensor:
+    """Large numbers as they are written: of 335,500,000 the 335.5 before million."""
+    return torch.tensor([x / next((size for size in sizes if x >= size), 1) for x in map(float, numbers)]).double()
+
+
+def cost_plane(widget) -> dict[str, Tensor]:
+    """Counted in real modules where they are small, and from there on as the powers of n and d say."""
+    n, d, h, k = widget.n, widget.d, widget.heads, widget.kernel
+    other = Recurrence() if widget.against == "recurrence" else Convolution(k)
+    kinds = (SelfAttention(h), Recurrence(), Convolution(k))
+    operations = [kind.cost(n, d).operations for kind in kinds]
+    pairs = 2 * (SelfAttention().cost(2 * n, d).operations - 2 * SelfAttention().cost(n, d).operations) // 4
+    if widget.projections == "out":
+        operations[0] = pairs
+    compared = operations[0] / other.cost(n, d).operations
+    weights = 4 * (kinds[0].memory(n, d) - SelfAttention(0).memory(n, d))
+    # Both sides are linear in n after a division by n: where they are equal, at d = 1
+    slope = (other.cost(1, 1).operations - 8 * (widget.projections == "in")) / 4
+    ends = [[(p + math.log2(slope) - 4) * 24, (14 - p) * 24] for p in (4, 14)] if slope > 0 else []
+    lines = [2.0] * (widget.projections == "in") + [slope] * (slope > 0)
+    dot = [(math.log2(n) - 4) * 24, (14 - math.log2(d)) * 24]
+    return {
+        "costs": in_words(
+            x for kind, all_of_it in zip(kinds, operations, strict=True) for x in (all_of_it, kind.memory(n, d))
+        ),
+        "figures": torch.cat(
+            [in_words([100 * pairs / operations[0], compared]), in_words([weights], sizes=(1e15, 1e12, 1e9, 1e6))]
+        ),
+        "border": torch.tensor(ends, dtype=torch.float64),
+        "shade": torch.tensor(ends or [[0.0, 0.0]], dtype=torch.float64),
+        "dots": torch.tensor([dot, dot], dtype=torch.float64),
+        "lines": torch.tensor(lines),
+        "never": torch.tensor(slope <= 0),
+        "kernel": torch.tensor(k),
+        "chosen": torch.tensor([True, widget.against == "recurrence", widget.against == "convolution"]),
+    }
+
+
+def signal_race(widget) -> dict[str, Tensor]:
+    """Who knows is asked of layers with real numbers; what they cost, of the formulas that are tested by counting."""
+    n, knows, said, layers, now, total, times = widget.n, [], [], [], [], [], []
+    for name, kind in widget.kinds().items():
+        waits = kind.waits(n, 64) * kind.layers(n)
+        done, per_layer = min(widget.step, len(waits)), len(kind.waits(n, 64))
+        know = who_knows(kind, n, done if name == "recurrence" else done // per_layer)
+        knows.append(know)
+        said += [know.sum(), n]
+        if done and not know.all() and name != "self-attention":
+            layers += [-(-done // per_layer), kind.layers(n)]
+        now += [done, sum(waits[:done])]
+        times.append(kind.time(n, 64, widget.at_once))
+        total += [len(waits), sum(waits), times[-1]]
+    times = torch.tensor(times, dtype=torch.float64)
+    return {
+        "knows": torch.cat(knows),
+        "said": torch.tensor(said),
+        "layers": torch.tensor(layers),
+        "now": in_words(now),
+        "total": in_words(total),
+        "bars": times / times.max(),
+        "first": times == times.min(),
+    }
+
+
+@cache
+def who_knows(kind: Kind, n: int, rounds: int) -> Tensor:
+    """Which tokens' vectors change with the first one's after so many layers, or steps of the recurrence."""
+    torch.manual_seed(0)
+    x = torch.randn(2, n, 4, dtype=torch.float64)
+    x[1, 1:] = x[0, 1:]
+    with torch.no_grad():
+        if isinstance(kind, Recurrence):
+            layer = kind.layer(4).double()
+            nn.init.eye_(layer.weight_hh_l0)  # or what was said fades until nothing is left of it
+            y = F.pad(kind.run(layer, x)[:, :rounds], (0, 0, 0, n - rounds))
+        else:
+            y = x
+            for number in range(rounds):
+                y = kind.run(kind.layer(4, number).double(), y)
+    return (y[0] != y[1]).any(-1) | (torch.arange(n) == 0)
 
 
 @cache
@@ -647,6 +802,9 @@ ORACLE = {
     "head_split": head_split,
     "head_ablation": head_ablation,
     "head_budget": head_budget,
+    "bank_in_context": bank_in_context,
+    "cost_plane": cost_plane,
+    "signal_race": signal_race,
 }
 
 

@@ -20,6 +20,8 @@ from attnbook.widgets import (
     AlignmentPlayer,
     AnalogyBench,
     AttentionHeatmap,
+    BankInContext,
+    CostPlane,
     CueScene,
     FillValue,
     HeadAblation,
@@ -30,6 +32,7 @@ from attnbook.widgets import (
     PaintMask,
     Polarity,
     ScaleLab,
+    SignalRace,
     SoftDictionary,
     TanhSum,
     WordMap,
@@ -156,6 +159,8 @@ def lifted(twin, y):
 
 
 ROW = [[2, j] for j in range(6)]
+THE_BAT = "the bat flew in the dark cave"
+RIVER = ["the", "bank", "of", "the", "river"]
 CAUSAL = [[i, j] for i in range(4) for j in range(4) if j > i]
 STEPS = {
     "attention_heatmap": [
@@ -269,6 +274,40 @@ STEPS = {
         *press("head 3", {"off": [2]}),
         *switch_on_all(choose("heads", 1, 2)),
         *press("Another text", {"seed": lambda twin: twin.seed + 1}),
+    ],
+    "bank_in_context": [
+        *press("Let “bank” look around", {"asked": True}),
+        *choose("matrices", "learned"),
+        *press("money", {"tokens": [*RIVER, "money"]}),
+        *press("Move it right", {"tokens": ["the", "of", "bank", "the", "river", "money"], "place": 2}),
+        *press("of", {"place": 1}),
+        *press("Take it out", {"tokens": ["the", "bank", "the", "river", "money"]}),
+        *press("Move it left", {"tokens": ["bank", "the", "the", "river", "money"], "place": 0}),
+        *choose("matrices", "none"),
+        *fill(
+            "Any other word", "ocean", {"extra": "ocean", "tokens": ["bank", "the", "the", "river", "money", "ocean"]}
+        ),
+        *press(THE_BAT, {"tokens": THE_BAT.split(), "place": 1}),
+    ],
+    "cost_plane": [
+        *choose("against", "convolution"),
+        *choose("projections", "in"),
+        *slide("Kernel", "kernel", first=3, last=33),
+        *slide("Tokens", "n", last=2**20, first=16),
+        *slide("Width", "d", last=2**14, first=16),
+        *slide("Heads", "heads", last=128, first=1),
+        *choose("projections", "out"),
+        *choose("against", "recurrence"),
+        *press("Llama 3.1 8B", {"n": 131072, "d": 4096, "heads": 32}),
+    ],
+    "signal_race": [
+        *press("One step on", {"step": 1}),
+        *press("One step on", {"step": 2}),
+        *slide("Tokens", "n", last=32),
+        *slide("Kernel", "kernel", last=5, first=2),
+        *slide("Steps", "step", last=32),
+        *slide("Operations", "at_once", first=1),
+        *slide("Tokens", "n", first=2),
     ],
     "head_budget": [
         *slide("Heads", "heads", last=64, first=1),
@@ -405,6 +444,14 @@ STATES = {
     "heads off that are not there": HeadAblation(heads=1, off=[1, 3]),
     "four heads, two of them off": HeadAblation(heads=4, off=[0, 2], seed=9),
     "more words than a head has numbers": HeadBudget(width=64, heads=64, length=4096),
+    "ten words, one of them twice": BankInContext(
+        "the bank gave him cash and the bank was there", place=7, matrices="learned", asked=True
+    ),
+    "a word alone": BankInContext("bank", extra="bank", asked=True),
+    "as long and as wide as can be": CostPlane(n=2**20, d=2**14, heads=128, projections="in"),
+    "between the lines": CostPlane(against="convolution", kernel=5, projections="in", n=1000, d=3000, heads=96),
+    "two tokens": SignalRace(n=2, kernel=5, step=1, at_once=1),
+    "nearly there": SignalRace(n=30, kernel=2, step=28, at_once=10_000),
     "the narrowest": ScaleLab(width=1, size=0.25),
     "the widest": ScaleLab(width=1024, size=4.0, seed=12345),
     "a width between the stops": ScaleLab(width=100, seed=2**31 - 1),
@@ -476,6 +523,8 @@ DRAGS = {
     "tanh": (TanhSum(), slide("Query", "q", last=3.0)),
     "letters": (AlignmentPlayer(), slide("Letters written", "step", last=11)),
     "step": (HeadSplit(), slide("Step", "step", last=5)),
+    "tokens": (SignalRace(step=3), slide("Tokens", "n", last=32)),
+    "length": (CostPlane(), slide("Tokens", "n", last=2**20)),
     "heads": (HeadBudget(), slide("Heads", "heads", last=64)),
     "who sees": (Polarity(), stroke([[0, 0], [0, 1]], "seen")),
 }
@@ -608,7 +657,7 @@ def test_assets_come_once_from_the_site_itself(visit, kind):
         assert (SITE / "_static/widgets" / asset.page_name).read_bytes() == asset.default()
 
 
-@pytest.mark.parametrize("kind", [WordMap, AnalogyBench])
+@pytest.mark.parametrize("kind", [WordMap, AnalogyBench, BankInContext])
 def test_a_large_asset_waits_until_it_is_needed(visit, kind):
     visit("bare.html", served={"bare.html": bare(kind())}).wait_for_load_state("networkidle")
     assert not [address for address in visit.requests if "vectors." in address]
@@ -842,6 +891,60 @@ def test_the_analogy_bench_names_what_the_book_computes(visit, queries):
     page = visit("bare.html", served={"bare.html": bare(twin)})
     expect(live(page).locator("tbody th")).to_have_text([word for word, _ in twin.ranking()])
     expect(page.locator("svg text")).to_have_text(["man", "woman", "king", twin.ranking()[0][0]])
+
+
+@pytest.mark.parametrize("hand", [Mouse, Finger])
+def test_words_are_dragged_about(visit, hand):
+    """To another place in the line, out of it and, with a mouse, from below into it; a press is none of these."""
+    page = visit("bare.html", touch=hand is Finger, served={"bare.html": bare(BankInContext(asked=True))})
+    node, twin = live(page), BankInContext(asked=True)
+
+    def drag(chip, end):
+        start = bring(chip)
+        hand(page).drag([start, *stops(start, end())])
+
+    chips, below = node.locator(".ab-line button"), node.get_by_text("Put in")
+    drag(chips.nth(4), lambda: middle(chips.nth(0)))
+    agree(node, BankInContext("river the bank of the", place=2, asked=True), "river dragged to the front")
+    drag(chips.nth(2), lambda: (middle(chips.nth(4))[0] + 60, middle(chips.nth(4))[1]))
+    agree(node, BankInContext("river the of the bank", place=4, asked=True), "bank dragged to the end")
+    drag(chips.nth(2), lambda: middle(below))
+    twin = BankInContext("river the the bank", place=3, asked=True)
+    agree(node, twin, "of dragged out")
+    if hand is Mouse:
+        drag(node.get_by_role("button", name="money"), lambda: middle(chips.nth(3)))
+        twin = BankInContext("river the the money bank", place=4, asked=True)
+        agree(node, twin, "money dragged in")
+        drag(node.get_by_role("button", name="loan"), lambda: middle(node.locator("table").first))
+        agree(node, twin, "loan dragged elsewhere")
+    chips.nth(1).press("Enter")
+    twin.place = 1
+    agree(node, twin, "a key pressed after a drag")
+
+
+@pytest.mark.parametrize("hand", [Mouse, Finger])
+def test_the_dot_is_dragged_over_the_plane(visit, hand):
+    page = visit("bare.html", touch=hand is Finger, served={"bare.html": bare(CostPlane())})
+    node = live(page)
+    node.evaluate(COUNT_ELEMENTS)
+    start = bring(node.locator(".ab-tip"))
+    x, y = middle(node.locator(".ab-model").nth(4))  # 17 and 12 lines from the lower left
+    hand(page).drag([start, *stops(start, (x, y))])
+    agree(node, CostPlane(n=2**17, d=2**12), "dragged to a model")
+    hand(page).drag([(x, y), *stops((x, y), (x + 900, y - 900))])
+    agree(node, CostPlane(n=2**20, d=2**14), "dragged beyond the edge")
+    assert page.evaluate("created") == 0
+
+
+def test_a_line_is_never_empty_and_never_too_long(visit):
+    page = visit("bare.html", served={"bare.html": bare(BankInContext("bank", asked=True))})
+    node = live(page)
+    for name in ("Take it out", "Move it left", "Move it right"):
+        node.get_by_role("button", name=name).click()
+        agree(node, BankInContext("bank", asked=True), f"{name!r} with one word")
+    for _ in range(11):
+        node.get_by_role("button", name="sat").last.click()
+    agree(node, BankInContext(["bank"] + ["sat"] * 9, asked=True), "eleven more put in")
 
 
 @pytest.mark.parametrize("hand", [Mouse, Finger])

@@ -283,6 +283,12 @@ export function number(x, digits = 2) {
   return x.toFixed(digits).replace(/^-0\.?0*$/, (0).toFixed(digits)).replace("-", "−");
 }
 
+// A large whole number, rounded, and the words for its size: 335.5 million.
+export function large(x, sizes) {
+  const [size, unit] = sizes.find(([least]) => x >= least) ?? [];
+  return size ? `${number(x / size, 1)} ${unit}` : `${x}`;
+}
+
 // As a power of ten: 4.2e−5.
 export const scientific = (x) => x.toExponential(1).replace("e+", "e").replaceAll("-", "−");
 

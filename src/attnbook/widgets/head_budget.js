@@ -1,4 +1,4 @@
-import { body, element, follower, number, slider, words } from "./core.js";
+import { body, element, follower, large, slider, words } from "./core.js";
 
 const TEXT = {
   en: {
@@ -37,10 +37,6 @@ function render({ model, el }) {
     const cells = [0, 1].map(() => element("td", { class: "ab-number" }));
     return { name, cells, node: element("tr", {}, element("th", { scope: "row" }, label), ...cells) };
   });
-  const written = (x) => {
-    const [size, unit] = say.sizes.find(([least]) => x >= least) ?? [];
-    return size ? `${number(x / size, 1)} ${unit}` : `${x}`;
-  };
   const heads = say.heads.map((text) => (text ? element("th", { scope: "col" }, text) : element("td")));
   body(el, "budget",
     element("div", { class: "ab-controls" }, ...Object.entries(say.sliders).map(([trait, label]) => slider(model, life, { trait, label, values: STOPS[trait] }))),
@@ -53,7 +49,7 @@ function render({ model, el }) {
     caption.textContent = say.strip(H, D / H);
     const [now, single] = [figures(D, H, L), figures(D, 1, L)];
     for (const { name, cells, node } of rows) {
-      [now, single].forEach((found, n) => { cells[n].textContent = written(found[name]); });
+      [now, single].forEach((found, n) => { cells[n].textContent = large(found[name], say.sizes); });
       node.classList.toggle("ab-same", now[name] === single[name]);
     }
   });
