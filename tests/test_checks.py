@@ -1,6 +1,7 @@
 """A check that can't fail teaches nothing: each one accepts right answers, and says what is wrong with wrong ones."""
 
 import re
+from itertools import permutations
 
 import pytest
 import torch
@@ -134,6 +135,40 @@ def head_after_head(x, W_q, W_k, W_v, W_o, heads):
 RIGHT += [(check.split_heads, split_by_slices), (check.multi_head, head_after_head)]
 RIGHT += [(check.additive_scores, scores_in_loops)]
 RIGHT += [(check.factorised_scores, in_pieces), (check.factorised_scores, key_by_key)]
+
+
+def word_after_word(x):
+    blends = []
+    for word in x:
+        powers = torch.stack([(word * other).sum() for other in x]).exp()
+        blends.append(sum(p * other for p, other in zip(powers, x, strict=True)) / powers.sum())
+    return torch.stack(blends)
+
+
+def in_every_order(f, x):
+    orders = [torch.tensor(order) for order in permutations(range(len(x)))]
+    return all(torch.allclose(f(x[order]), f(x)[order], atol=1e-5) for order in orders[1:100])
+
+
+def in_three_random_orders(f, x):
+    orders = [torch.randperm(len(x), generator=torch.Generator().manual_seed(seed)) for seed in range(3)]
+    return all(torch.stack([(f(x[order]) - f(x)[order]).abs().max() < 1e-4 for order in orders]))
+
+
+def by_a_matrix(f, x):
+    P = torch.eye(len(x))[torch.tensor([1, 2, 0, 5, 4, 3])]
+    return (f(P @ x) - P @ f(x)).norm() < 1e-4
+
+
+def product_by_product(n, d, k):
+    dot = lambda width: 2 * width  # noqa: E731
+    convolution = sum(dot(k * d) for token in range(n) for feature in range(d))
+    recurrence = n * d * (dot(d) + dot(d))
+    return convolution, recurrence, 4 * n * d * dot(d) + n * n * dot(d) + n * d * dot(n)
+
+
+RIGHT += [(check.three_steps, word_after_word), (check.operations, product_by_product)]
+RIGHT += [(check.equivariant, test) for test in (in_every_order, in_three_random_orders, by_a_matrix)]
 
 
 @pytest.mark.parametrize(("judge", "answer"), RIGHT)
@@ -432,6 +467,7 @@ def overflows(q, k, v, temperature):
 NAMED = [(check.soft_lookup, "LOOKUP"), (check.left_out_error, "ERROR")]
 NAMED += [(check.additive_scores, "ADDITIVE"), (check.factorised_scores, "FACTORISED")]
 NAMED += [(check.split_heads, "SPLIT"), (check.multi_head, "MULTI_HEAD")]
+NAMED += [(check.three_steps, "STEPS"), (check.equivariant, "TESTS"), (check.operations, "OPERATIONS")]
 
 
 @pytest.mark.parametrize(("judge", "wrong"), NAMED)
@@ -502,6 +538,17 @@ def test_wrong_lookups_are_told_what_broke(judge, answer, words):
             "D=6, 2 heads: first wrong cell",
         ),
         (check.multi_head, lambda *a: 1.01 * head_after_head(*a), "2 heads: first wrong cell (text, token, feature)"),
+        (check.three_steps, no_function, "not written yet"),
+        (check.three_steps, lambda x: word_after_word(x)[-1], "three tokens: expected shape (3, 2), got (2,)"),
+        (check.three_steps, lambda x: word_after_word(1.1 * x), "three tokens: first wrong cell (token, feature) = (0"),
+        (check.equivariant, no_function, "not written yet"),
+        (check.equivariant, lambda f, x: f(x), "return True or False, got a tensor of shape (6, 3)"),
+        (check.equivariant, lambda f, x: "yes", "return True or False, got str"),
+        (check.equivariant, lambda f, x: not in_every_order(f, x), "self-attention: expected True, got False"),
+        (check.operations, no_function, "not written yet"),
+        (check.operations, lambda n, d, k: n * d**2, "return three numbers, got int"),
+        (check.operations, lambda n, d, k: (n, d), "return three numbers, got 2"),
+        (check.operations, lambda n, d, k: (10 * d, n, k), "n=10, d=4, k=3, convolution: expected 960 operations, g"),
     ],
 )
 def test_wrong_scores_and_heads_are_told_what_broke(judge, answer, words):

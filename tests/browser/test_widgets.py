@@ -912,10 +912,10 @@ def test_words_are_dragged_about(visit, hand):
     twin = BankInContext("river the the bank", place=3, asked=True)
     agree(node, twin, "of dragged out")
     if hand is Mouse:
-        drag(node.get_by_role("button", name="money"), lambda: middle(chips.nth(3)))
+        drag(node.get_by_role("button", name="money", exact=True), lambda: middle(chips.nth(3)))
         twin = BankInContext("river the the money bank", place=4, asked=True)
         agree(node, twin, "money dragged in")
-        drag(node.get_by_role("button", name="loan"), lambda: middle(node.locator("table").first))
+        drag(node.get_by_role("button", name="loan", exact=True), lambda: middle(node.locator("table").first))
         agree(node, twin, "loan dragged elsewhere")
     chips.nth(1).press("Enter")
     twin.place = 1
@@ -944,7 +944,7 @@ def test_a_line_is_never_empty_and_never_too_long(visit):
         agree(node, BankInContext("bank", asked=True), f"{name!r} with one word")
     for _ in range(11):
         node.get_by_role("button", name="sat").last.click()
-    agree(node, BankInContext(["bank"] + ["sat"] * 9, asked=True), "eleven more put in")
+    agree(node, BankInContext(["bank"] + ["sat"] * 9, place=0, asked=True), "eleven more put in")
 
 
 @pytest.mark.parametrize("hand", [Mouse, Finger])

@@ -12,6 +12,14 @@ from attnbook.checks.dot_product import WRONG_ATTENTION, attention, attention_te
 from attnbook.checks.lookup import WRONG_ERROR, WRONG_LOOKUP, left_out_error, soft_lookup
 from attnbook.checks.masks import WRONG_CAUSAL, WRONG_PACKED, WRONG_SOFTMAX, causal, masked_softmax, packed
 from attnbook.checks.multihead import WRONG_MULTI_HEAD, WRONG_SPLIT, multi_head, split_heads
+from attnbook.checks.self_attention import (
+    WRONG_OPERATIONS,
+    WRONG_STEPS,
+    WRONG_TESTS,
+    equivariant,
+    operations,
+    three_steps,
+)
 from attnbook.checks.word_vectors import WRONG_ANALOGY, analogy, skip_gram_pairs
 
 __all__ = [
@@ -23,21 +31,27 @@ __all__ = [
     "WRONG_FACTORISED",
     "WRONG_LOOKUP",
     "WRONG_MULTI_HEAD",
+    "WRONG_OPERATIONS",
     "WRONG_PACKED",
     "WRONG_SOFTMAX",
     "WRONG_SPLIT",
+    "WRONG_STEPS",
+    "WRONG_TESTS",
     "additive_scores",
     "analogy",
     "attention",
     "attention_test",
     "causal",
+    "equivariant",
     "factorised_scores",
     "left_out_error",
     "masked_softmax",
     "multi_head",
+    "operations",
     "packed",
     "skip_gram_pairs",
     "soft_lookup",
     "softmax_jacobian",
     "split_heads",
+    "three_steps",
 ]

@@ -1,0 +1,174 @@
+"""Chapter 7: self-attention without weights, a test of equivariance, and what three layers cost."""
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from attnbook.checks.judging import Wrong, call, compare, describe, exercise, explained
+from attnbook.complexity import Convolution, Recurrence, SelfAttention
+from attnbook.dot_product import attention
+from attnbook.masks import causal
+
+
+@exercise
+def three_steps(answer: Callable[[Tensor], Tensor]) -> None:
+    """`answer(x_LD)` is self-attention without matrices and without a scale: dot, softmax, blend."""
+    answers = {case: call(answer, *inputs) for case, inputs in _TOKENS.items()}
+    for case, got in answers.items():
+        compare(case, got, _three_steps(*_TOKENS[case]), ("token", "feature"), _why(answers, WRONG_STEPS, _TOKENS))
+
+
+@exercise
+def equivariant(answer: Callable[[Callable[[Tensor], Tensor], Tensor], bool]) -> None:
+    """`answer(f, x_LD)` tells whether f gives permuted tokens their outputs, permuted in the same way."""
+    answers = {}
+    for case, inputs in _FUNCTIONS.items():
+        got = call(answer, *inputs)
+        if not isinstance(got, bool) and not (isinstance(got, Tensor) and got.numel() == 1):
+            raise Wrong(f"{case}: return True or False, got {describe(got)}")
+        answers[case] = bool(got)
+    for case, got in answers.items():
+        if got != _EQUIVARIANT[case]:
+            why = _why(answers, WRONG_TESTS, _FUNCTIONS)()
+            raise Wrong(f"{case}: expected {_EQUIVARIANT[case]}, got {got}{why and f' ({why})'}")
+
+
+@exercise
+def operations(answer: Callable[[int, int, int], tuple[int, int, int]]) -> None:
+    """`answer(n, d, k)` are the operations of a convolution of kernel k, a recurrence and a self-attention layer."""
+    names = "convolution", "recurrence", "self-attention"
+    answers = {}
+    for case, inputs in _SIZES.items():
+        got = call(answer, *inputs)
+        try:
+            answers[case] = tuple(round(float(x)) for x in got)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise Wrong(f"{case}: return three numbers, got {describe(got)}") from error
+        if len(answers[case]) != len(names):
+            raise Wrong(f"{case}: return three numbers, got {len(answers[case])}")
+    for case, got in answers.items():
+        for name, x, want in zip(names, got, _operations(*_SIZES[case]), strict=True):
+            if x != want:
+                why = _why(answers, WRONG_OPERATIONS, _SIZES)()
+                raise Wrong(f"{case}, {name}: expected {want:,} operations, got {x:,}{why and f' ({why})'}")
+
+
+def _why(answers: dict, wrong: dict[str, Callable], cases: dict[str, tuple]) -> Callable[[], str]:
+    return lambda: explained(answers, wrong, cases)
+
+
+def _three_steps(x: Tensor) -> Tensor:
+    return (x @ x.T).softmax(-1) @ x
+
+
+def _without_itself(x: Tensor) -> Tensor:
+    return (x @ x.T).fill_diagonal_(-torch.inf).softmax(-1) @ x
+
+
+# What goes wrong with the three steps, each as a function with the signature of the exercise.
+WRONG_STEPS: dict[str, Callable[[Tensor], Tensor]] = {
+    "divides the scores by √D, of which there was no word yet": lambda x: attention(x, x, x)[0],
+    "takes the softmax along the wrong axis: each token's own weights must add up to 1": lambda x: (
+        (x @ x.T).softmax(0) @ x
+    ),
+    "leaves the token itself out": _without_itself,
+    "has no softmax": lambda x: x @ x.T @ x,
+    "divides by the sum of the scores, where softmax takes their powers": lambda x: (
+        x @ x.T / (x @ x.T).sum(-1, keepdim=True) @ x
+    ),
+    "compares by cosine, and not by dot product": lambda x: (F.normalize(x) @ F.normalize(x).T).softmax(-1) @ x,
+}
+
+
+def _test(order=(2, 0, 3, 1, 4, 5), expect=lambda y, order: y[order]) -> Callable[..., bool]:
+    order = torch.tensor(order)
+    return lambda f, x: torch.allclose(f(x[order]), expect(f(x), order), atol=1e-5)
+
+
+# What goes wrong with a test of equivariance, likewise.
+WRONG_TESTS: dict[str, Callable[[Callable[[Tensor], Tensor], Tensor], bool]] = {
+    "tests for invariance: the output, too, must be permuted": _test(expect=lambda y, order: y),
+    "tries one order only, back to front": _test((5, 4, 3, 2, 1, 0)),
+    "only moves the tokens along": _test((5, 0, 1, 2, 3, 4)),
+    "swaps the first two alone": _test((1, 0, 2, 3, 4, 5)),
+    "permutes the output by the order's inverse": _test(expect=lambda y, order: y[order.argsort()]),
+    "always says True: does it permute anything, and compare numbers?": lambda f, x: True,
+    "always says False": lambda f, x: False,
+}
+
+
+def _swirl(x: Tensor) -> Tensor:
+    """Each token and the one after it, in a ring."""
+    return x + 2 * x.roll(-1, 0)
+
+
+def _two_first(x: Tensor) -> Tensor:
+    """The first two tokens get their sum, all others stay as they are."""
+    return torch.cat([x[:2].sum(0, keepdim=True).expand(2, -1), x[2:]])
+
+
+_PAIRED = torch.tensor([[0.3, -1.2, 0.8], [1.1, 0.4, -0.6], [-0.9, 0.7, 1.3]])
+_EQUIVARIANT = {
+    "self-attention": True,
+    "self-attention with matrices": True,
+    "a linear layer on each token": True,
+    "the mean for every token": True,
+    "self-attention that sees no later token": False,
+    "positions added": False,
+    "sums of all tokens so far": False,
+    "each token plus the next one, in a ring": False,
+    "each token plus its mirror image": False,
+    "the first two added up": False,
+    "tokens sorted": False,
+}
+
+
+def _functions() -> dict[str, tuple[Callable[[Tensor], Tensor], Tensor]]:
+    x = torch.randn(6, 3, generator=torch.Generator().manual_seed(7))
+    functions = (
+        _three_steps,
+        lambda x: attention(x @ _PAIRED, x @ _PAIRED.T, x)[0],
+        lambda x: x @ _PAIRED,
+        lambda x: x.mean(0, keepdim=True).expand_as(x),
+        lambda x: attention(x, x, x, causal(len(x)))[0],
+        lambda x: x + torch.arange(float(len(x)))[:, None],
+        lambda x: x.cumsum(0),
+        _swirl,
+        lambda x: x + x.flip(0),
+        _two_first,
+        lambda x: x.sort(0).values,
+    )
+    return {case: (f, x) for case, f in zip(_EQUIVARIANT, functions, strict=True)}
+
+
+def _operations(n: int, d: int, k: int) -> tuple[int, int, int]:
+    return tuple(kind.cost(n, d).operations for kind in (Convolution(k), Recurrence(), SelfAttention()))
+
+
+def _cost(convolution=2, recurrence=4, projections=8, pairs=4) -> Callable[[int, int, int], tuple[int, int, int]]:
+    return lambda n, d, k: (
+        convolution * k * n * d**2,
+        recurrence * n * d**2,
+        projections * n * d**2 + pairs * n**2 * d,
+    )
+
+
+# What goes wrong with counting, likewise.
+WRONG_OPERATIONS: dict[str, Callable[[int, int, int], tuple[int, int, int]]] = {
+    "counts a product and its addition as one: that is half of everything": _cost(1, 2, 4, 2),
+    "forgets the projections of self-attention": _cost(projections=0),
+    "forgets W_O: there are four projections": _cost(projections=6),
+    "forgets that blending costs as much as scoring": _cost(pairs=2),
+    "forgets one of the two matrices of a recurrence: one for the token, one for the state": _cost(recurrence=2),
+    "forgets the kernel's k": lambda n, d, k: (2 * n * d**2, *_operations(n, d, k)[1:]),
+    "takes n d² for the scores where it is n² d": lambda n, d, k: (*_operations(n, d, k)[:2], 12 * n * d**2),
+}
+_SIZES = {"n=10, d=4, k=3": (10, 4, 3), "n=7, d=16, k=5": (7, 16, 5), "n=1000, d=64, k=9": (1000, 64, 9)}
+_TOKENS = {
+    "three tokens": (torch.tensor([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]]),),
+    "L=5, D=4": (torch.randn(5, 4, generator=torch.Generator().manual_seed(5)),),
+    "one token": (torch.tensor([[3.0, -1.0, 2.0]]),),
+}
+_FUNCTIONS = _functions()
