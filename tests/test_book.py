@@ -42,7 +42,8 @@ def is_stored_cleanly(notebook, number):
 
 def says_the_same_tomorrow(notebook, number):
     for cell in code(notebook):
-        if found := re.search(r"0x[0-9a-f]{6,}|ipykernel_\d+|/(?:home|Users|root|tmp)/\S*", str(cell.outputs)):
+        said = [o if "data" not in o else {k: v for k, v in o.data.items() if k != "image/png"} for o in cell.outputs]
+        if found := re.search(r"0x[0-9a-f]{6,}|ipykernel_\d+|/(?:home|Users|root|tmp)/\S*", str(said)):
             yield f"cell {cell.id} prints {found[0]!r}, which is different in every run"
 
 

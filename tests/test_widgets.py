@@ -12,6 +12,7 @@ from traitlets import TraitError
 
 import attnbook.widgets
 from attnbook import attention, causal
+from attnbook.complexity import SelfAttention
 from attnbook.data import english_vectors, word_vectors
 from attnbook.widgets import (
     AlignmentPlayer,
@@ -295,6 +296,42 @@ def test_what_the_chapters_say_of_the_networks_in_their_widgets():
     assert min(right, key=lambda off: -right[off].min()) == (2,), "the one that is missed least"
     assert right[2, 3][1] < 0.2
     assert HeadAblation(heads=1).right()[1] < 0.15
+
+
+def test_what_chapter_7_says_of_its_widgets():
+    plain = BankInContext()
+    assert [word for word, _ in plain.nearest()][:4] == ["bank", "banks", "banking", "river"]
+    assert round(plain.look()[1][1].item(), 2) == 0.45
+    became, weights = BankInContext(matrices="learned").look()
+    assert weights[[0, 2, 3]].lt(plain.look()[1][[0, 2, 3]]).all()
+    assert 0.45 < weights[4] < 0.55
+    assert english_vectors().neighbours(became, 1)[0][0] == "shore"
+    shuffled, order = BankInContext("river the the bank of", place=3, matrices="learned").look()
+    assert_close(shuffled, became)
+    assert_close(order.sort().values, weights.sort().values)
+    best, second = BankInContext("the bank of the loan", matrices="learned").nearest()[:2]
+    assert best[0] == "finance"
+    assert best[1] > second[1] + 0.3
+
+    race = {n: SignalRace(n=n).kinds() for n in (16, 32)}
+    steps = {n: [kind.layers(n) * kind.cost(n, 64).steps for kind in race[n].values()] for n in race}
+    assert steps == {16: [16, 8, 3, 4], 32: [32, 16, 4, 4]}
+    names = list(race[32])
+    time = {p: [kind.time(32, 64, p) for kind in race[32].values()] for p in (1, 100_000)}
+    assert names[time[1].index(min(time[1]))] == "recurrence"
+    assert names[time[1].index(max(time[1]))] == "convolution"
+    assert names[time[100_000].index(min(time[100_000]))] == "self-attention"
+
+    def border(**traits):
+        return CostPlane(**traits).crossover()
+
+    assert border() == 1
+    assert border(projections="in") == 0
+    assert [border(projections="in", against="convolution", kernel=k) for k in (3, 5, 9)] == [0, 0.5, 2.5]
+    llama = CostPlane(n=131072, d=4096, heads=32, projections="in")
+    pairs = CostPlane(n=131072, d=4096).operations(SelfAttention())
+    assert round(pairs / llama.operations(SelfAttention()), 2) == 0.94
+    assert round(4 * 32 * llama.n**2 / 1e12, 1) == 2.2
 
 
 def test_questions_about_polarity():
