@@ -155,9 +155,14 @@ def in_three_random_orders(f, x):
     return all(torch.stack([(f(x[order]) - f(x)[order]).abs().max() < 1e-4 for order in orders]))
 
 
-def by_a_matrix(f, x):
-    P = torch.eye(len(x))[torch.tensor([1, 2, 0, 5, 4, 3])]
-    return (f(P @ x) - P @ f(x)).norm() < 1e-4
+def in_one_order(f, x):
+    order = torch.tensor([3, 5, 0, 1, 4, 2])
+    return torch.allclose(f(x[order]), f(x)[order], atol=1e-5)
+
+
+def by_matrices(f, x):
+    orders = torch.tensor([[1, 2, 0, 5, 4, 3], [5, 3, 1, 0, 2, 4], [0, 1, 2, 3, 5, 4]])
+    return all((f(P @ x) - P @ f(x)).norm() < 1e-4 for P in torch.eye(len(x))[orders])
 
 
 def product_by_product(n, d, k):
@@ -168,7 +173,7 @@ def product_by_product(n, d, k):
 
 
 RIGHT += [(check.three_steps, word_after_word), (check.operations, product_by_product)]
-RIGHT += [(check.equivariant, test) for test in (in_every_order, in_three_random_orders, by_a_matrix)]
+RIGHT += [(check.equivariant, test) for test in (in_every_order, in_three_random_orders, by_matrices)]
 
 
 @pytest.mark.parametrize(("judge", "answer"), RIGHT)
@@ -545,9 +550,23 @@ def test_wrong_lookups_are_told_what_broke(judge, answer, words):
         (check.equivariant, lambda f, x: f(x), "return True or False, got a tensor of shape (6, 3)"),
         (check.equivariant, lambda f, x: "yes", "return True or False, got str"),
         (check.equivariant, lambda f, x: not in_every_order(f, x), "self-attention: expected True, got False"),
+        (check.equivariant, in_one_order, "one order can be unlucky"),
+        (
+            check.operations,
+            lambda n, d, k: "123",
+            "three numbers, convolution, recurrence, self-attention; got str",
+        ),
         (check.operations, no_function, "not written yet"),
-        (check.operations, lambda n, d, k: n * d**2, "return three numbers, got int"),
-        (check.operations, lambda n, d, k: (n, d), "return three numbers, got 2"),
+        (
+            check.operations,
+            lambda n, d, k: n * d**2,
+            "three numbers, convolution, recurrence, self-attention; got int",
+        ),
+        (
+            check.operations,
+            lambda n, d, k: (n, d),
+            "three numbers, convolution, recurrence, self-attention; got 2",
+        ),
         (check.operations, lambda n, d, k: (10 * d, n, k), "n=10, d=4, k=3, convolution: expected 960 operations, g"),
     ],
 )

@@ -15,7 +15,7 @@ from attnbook.data.dates import FIRST, FORMATS, LAST, date_pairs, is_held_out, s
 from attnbook.data.grammar import FAMILIES, analogies, sentences
 from attnbook.data.marks import marked_letters
 from attnbook.data.phrases import ADJECTIVES, NOUNS, VERBS, VERBS_ALONE, NounPhrase, Phrase, phrase_pairs
-from attnbook.data.senses import MEANINGS, NEW_WORDS, as_tensors, sentences_with, three_matrices, understood
+from attnbook.data.senses import MEANINGS, NEW_WORDS, as_tensors, became, three_matrices, two_stories, understood
 from attnbook.data.sentences import SENSES, references, two_senses
 from attnbook.data.stored import packed
 from attnbook.translation import Translation
@@ -296,31 +296,51 @@ def test_one_head_answers_one_question_and_more_heads_answer_both():
         assert (letters[marks == mark] == answer).all()
 
 
-def test_the_committed_layer_tells_senses_apart_by_words_it_has_never_seen():
-    new = sentences_with(new=True, n=300, seed=5)
-    x_BLD, mask_B1L, place_B, meaning_B = as_tensors(new)
-    became, weights = three_matrices()(x_BLD, mask_B1L)
-    assert understood(became, new) >= 0.99
-    assert understood(x_BLD, new) < 0.6, "the word alone says nothing"
+def test_the_committed_layer_understands_both_words_of_a_text_it_was_not_taught():
+    new = two_stories(300, seed=5, new=True)
+    x_BLD, mask_B1L, places_B2, meanings_B2 = as_tensors(new)
+    y_BLD, weights = three_matrices()(x_BLD, mask_B1L)
+    assert min(understood(y_BLD, new)) >= 0.99
     assert not weights.masked_select(~mask_B1L).any()
-    cosines = english_vectors().vectors @ became[torch.arange(300), place_B].T
-    assert (cosines.argmax(0) == meaning_B).float().mean() >= 0.9
+    units = torch.nn.functional.normalize(english_vectors().vectors, dim=-1)
+    became_B2D = torch.stack([y[places] for y, places in zip(y_BLD, places_B2, strict=True)])
+    by_hand = (became_B2D @ units.T).argmax(-1)
+    assert (by_hand == meanings_B2).double().mean() == understood(y_BLD, new)[1]
     stored = (FOLDER / "three_matrices.bin").read_bytes()
     assert packed({"reader": three_matrices()}) == stored
     assert len(stored) <= 50_000
 
 
+def test_what_counts_as_understood():
+    """The word's own vector says nothing of its sense; the vector of a meaning says all, unless it is another's."""
+    texts = two_stories(200)
+    x_BLD, _, places_B2, meanings_B2 = as_tensors(texts)
+    assert (became(x_BLD, places_B2)[3, 1] == english_vectors()[texts[3].words[texts[3].places[1]]]).all()
+    nearer, nearest = understood(x_BLD, texts)
+    assert 0.4 < nearer < 0.6
+    assert nearest == 0
+    for meanings, share in ((meanings_B2, 1.0), (meanings_B2.flip(1), 0.0)):
+        y_BLD = x_BLD.scatter(1, places_B2[..., None].expand(-1, -1, 128), english_vectors().vectors[meanings])
+        assert understood(y_BLD, texts)[1] == share
+
+
 def test_the_words_kept_back_are_in_every_new_sentence_and_in_no_other():
-    old, new = (sentences_with(new, 500, seed=1) for new in (False, True))
+    old, new = (two_stories(500, seed=1, new=new) for new in (False, True))
     assert len(old) == len(new) == 500
-    assert all(NEW_WORDS & {*s.text.split()} for s in new)
-    assert not any(NEW_WORDS & {*s.text.split()} for s in old)
-    assert {s.sense for s in old} == {s.sense for s in new} == set(MEANINGS), "each sense is learned, and tested"
-    assert {word for s in new for word in s.text.split()} >= NEW_WORDS
-    x_BLD, mask_B1L, place_B, _ = as_tensors(old[:20])
-    for s, x, mask, place in zip(old, x_BLD, mask_B1L, place_B, strict=False):
-        assert mask.sum() == len(s.text.split())
-        assert (x[place] == english_vectors()[s.text.split()[place]]).all()
+    for text in old + new:
+        first, second = text.places
+        assert {text.words[first], text.words[second]} <= SENSES.keys()
+        assert text.words[first] != text.words[second]
+        assert all(sense in SENSES[text.words[place]] for sense, place in zip(text.senses, text.places, strict=True))
+    assert not any(NEW_WORDS & {*text.words} for text in old)
+    assert all(NEW_WORDS & {*text.words[: text.places[1]]} for text in new)
+    assert {s for text in old for s in text.senses} == {s for text in new for s in text.senses} == set(MEANINGS)
+    assert {word for text in new for word in text.words} >= NEW_WORDS
+    assert two_stories(20, seed=3) != two_stories(20, seed=4)
+    x_BLD, mask_B1L, *_ = as_tensors(old[:20])
+    for text, x, mask in zip(old, x_BLD, mask_B1L, strict=False):
+        assert mask.sum() == len(text.words)
+        assert (x[: len(text.words)] == english_vectors()[text.words]).all()
 
 
 def test_questions_of_real_words_can_be_asked():

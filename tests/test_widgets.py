@@ -123,7 +123,7 @@ def test_every_script_has_a_class():
         ),
         (lambda: HeadBudget(width=100), r"'width' trait .* any of \[64, "),
         (lambda: BankInContext("the bnak"), r"no vector for .*'bnak.*; try .*'bank'"),
-        (lambda: BankInContext(""), r"'tokens' trait .* length 1 <= L <= 10"),
+        (lambda: BankInContext(""), r"'tokens' trait .* length 1 <= L <= 14"),
         (lambda: CostPlane(n=8), r"'n' trait .* not be less than 16"),
         (lambda: CostPlane(kernel=4), r"'kernel' trait .* any of \[3, 5, 9, 17, 33\]"),
         (lambda: SignalRace(n=1), r"'n' trait .* not be less than 2"),
@@ -303,8 +303,8 @@ def test_what_chapter_7_says_of_its_widgets():
     assert [word for word, _ in plain.nearest()][:4] == ["bank", "banks", "banking", "river"]
     assert round(plain.look()[1][1].item(), 2) == 0.45
     became, weights = BankInContext(matrices="learned").look()
-    assert weights[[0, 2, 3]].lt(plain.look()[1][[0, 2, 3]]).all()
-    assert 0.45 < weights[4] < 0.55
+    assert weights[[0, 2, 3]].lt(plain.look()[1][[0, 2, 3]] / 2).all()
+    assert 0.35 < weights[4] < 0.4
     assert english_vectors().neighbours(became, 1)[0][0] == "shore"
     shuffled, order = BankInContext("river the the bank of", place=3, matrices="learned").look()
     assert_close(shuffled, became)
@@ -312,6 +312,11 @@ def test_what_chapter_7_says_of_its_widgets():
     best, second = BankInContext("the bank of the loan", matrices="learned").nearest()[:2]
     assert best[0] == "finance"
     assert best[1] > second[1] + 0.3
+    stories = "the bat flew in the dark cave the bank gave her another loan"
+    asked = {place: BankInContext(stories, matrices="learned", place=place) for place in (1, 8)}
+    assert [widget.nearest()[0][0] for widget in asked.values()] == ["animal", "finance"]
+    assert asked[1].look()[1][7:].sum() < 0.3
+    assert asked[8].look()[1][:7].sum() < 0.3
 
     race = {n: SignalRace(n=n).kinds() for n in (16, 32)}
     steps = {n: [kind.layers(n) * kind.cost(n, 64).steps for kind in race[n].values()] for n in race}

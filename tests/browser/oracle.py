@@ -216,7 +216,7 @@ READ = {
         };
     }""",
     "head_budget": """(node) => ({
-        numbers: [...node.querySelectorAll(".ab-number")].map((cell) => cell.textContent.split(" ")[0]),
+        numbers: [...node.querySelectorAll(".ab-number")].map((cell) => cell.textContent),
         pieces: String([...node.querySelectorAll(".ab-strip i")].filter((piece) => piece.checkVisibility()).length),
         strip: node.querySelector("figcaption").textContent.match(/\\d+/g),
         same: [...node.querySelectorAll("tbody tr")].map((row) => String(Number(row.matches(".ab-same")))),
@@ -237,13 +237,16 @@ READ = {
     }""",
     "cost_plane": """(node) => {
         const ends = (name) => (node.querySelector(name).getAttribute("d").match(/[-\\d.e]+ [-\\d.e]+/g) ?? []);
+        const shade = node.querySelector(".ab-shade");
+        const shaded = (x, y) => shade.isPointInFill(Object.assign(shade.ownerSVGElement.createSVGPoint(), { x, y }));
         const dots = [...node.querySelectorAll(".ab-dot, .ab-tip")];
         const label = [...node.querySelectorAll("svg svg text")].filter((text) => text.checkVisibility());
         return {
-            costs: [...node.querySelectorAll("td.ab-number")].map((cell) => cell.textContent.split(" ")[0]),
-            figures: [...node.querySelectorAll("dd")].map((figure) => figure.textContent.split(" ")[0]),
+            costs: [...node.querySelectorAll("td.ab-number")].map((cell) => cell.textContent),
+            figures: [...node.querySelectorAll("dd")].map((figure) => figure.textContent.replace(/ (%|times.*)$/, "")),
             border: ends(".ab-border").map((pair) => pair.split(" ")),
-            shade: ends(".ab-shade").map((pair) => pair.split(" ")),
+            half: ends(".ab-half").map((pair) => pair.split(" ")),
+            shaded: [4, 6, 8, 10, 12, 14, 16, 18, 20].map((n) => String(Number(shaded((n - 4.01) * 24, 120)))),
             dots: dots.map((dot) => ["cx", "cy"].map((name) => dot.getAttribute(name))),
             lines: label.map((text) => text.textContent.match(/n = ([\\d.]+) d/)?.[1]).filter(Boolean),
             never: String(Number(node.querySelector(".ab-hint:last-child").checkVisibility())),
@@ -254,8 +257,7 @@ READ = {
     "signal_race": """(node) => {
         const seen = (root, selector) => [...root.querySelectorAll(selector)].filter((part) => part.checkVisibility());
         const [now, total] = node.querySelectorAll("tbody");
-        const first = (cell) => cell.textContent.split(" ")[0];
-        const numbers = (body) => [...body.querySelectorAll(".ab-number")].map(first);
+        const numbers = (body) => [...body.querySelectorAll(".ab-number")].map((cell) => cell.textContent);
         return {
             knows: seen(node, ".ab-strip i").map((token) => String(Number(token.matches(".ab-knows")))),
             said: seen(node, ".ab-strip").flatMap((strip) => strip.getAttribute("aria-label").match(/\\d+/g)),
@@ -663,7 +665,7 @@ def head_budget(widget) -> dict[str, Tensor]:
 
     now, single = torch.tensor(figures(widget.heads)), torch.tensor(figures(1))
     return {
-        "numbers": in_words(torch.stack([now, single], -1).flatten(), sizes=(1e9, 1e6)),
+        "numbers": torch.stack([now, single], -1),
         "pieces": torch.tensor(widget.heads),
         "strip": torch.tensor([widget.heads, D // widget.heads]),
         "same": now == single,
@@ -697,36 +699,28 @@ def bank_in_context(widget) -> dict[str, Tensor]:
     }
 
 
-def in_words(numbers, sizes=(1e15, 1e12, 1e9, 1e6, 1e3)) -> Tensor:
-    """Large numbers as they are written: of 335,500,000 the 335.5 before million."""
-    return torch.tensor([x / next((size for size in sizes if x >= size), 1) for x in map(float, numbers)]).double()
-
-
 def cost_plane(widget) -> dict[str, Tensor]:
-    """Counted in real modules where they are small, and from there on as the powers of n and d say."""
+    """By the formulas that are tested by counting; what is pairs of them, by what more than doubles with n."""
     n, d, h, k = widget.n, widget.d, widget.heads, widget.kernel
     other = Recurrence() if widget.against == "recurrence" else Convolution(k)
     kinds = (SelfAttention(h), Recurrence(), Convolution(k))
     operations = [kind.cost(n, d).operations for kind in kinds]
-    pairs = 2 * (SelfAttention().cost(2 * n, d).operations - 2 * SelfAttention().cost(n, d).operations) // 4
+    pairs = (SelfAttention().cost(2 * n, d).operations - 2 * SelfAttention().cost(n, d).operations) // 2
     if widget.projections == "out":
         operations[0] = pairs
     compared = operations[0] / other.cost(n, d).operations
     weights = 4 * (kinds[0].memory(n, d) - SelfAttention(0).memory(n, d))
-    # Both sides are linear in n after a division by n: where they are equal, at d = 1
     slope = (other.cost(1, 1).operations - 8 * (widget.projections == "in")) / 4
-    ends = [[(p + math.log2(slope) - 4) * 24, (14 - p) * 24] for p in (4, 14)] if slope > 0 else []
+    line = lambda ratio: [[(p + math.log2(ratio) - 4) * 24, (14 - p) * 24] for p in (4, 14)]  # noqa: E731
+    shaded = [2 ** (p - 0.01) > slope * 2**9 for p in range(4, 21, 2)]
     lines = [2.0] * (widget.projections == "in") + [slope] * (slope > 0)
     dot = [(math.log2(n) - 4) * 24, (14 - math.log2(d)) * 24]
     return {
-        "costs": in_words(
-            x for kind, all_of_it in zip(kinds, operations, strict=True) for x in (all_of_it, kind.memory(n, d))
-        ),
-        "figures": torch.cat(
-            [in_words([100 * pairs / operations[0], compared]), in_words([weights], sizes=(1e15, 1e12, 1e9, 1e6))]
-        ),
-        "border": torch.tensor(ends, dtype=torch.float64),
-        "shade": torch.tensor(ends or [[0.0, 0.0]], dtype=torch.float64),
+        "costs": torch.tensor([[x, kind.memory(n, d)] for x, kind in zip(operations, kinds, strict=True)]),
+        "figures": torch.tensor([100 * pairs / operations[0], compared, weights], dtype=torch.float64),
+        "border": torch.tensor(line(slope) if slope > 0 else [], dtype=torch.float64),
+        "half": torch.tensor(line(2), dtype=torch.float64),
+        "shaded": torch.tensor(shaded),
         "dots": torch.tensor([dot, dot], dtype=torch.float64),
         "lines": torch.tensor(lines),
         "never": torch.tensor(slope <= 0),
@@ -754,8 +748,8 @@ def signal_race(widget) -> dict[str, Tensor]:
         "knows": torch.cat(knows),
         "said": torch.tensor(said),
         "layers": torch.tensor(layers),
-        "now": in_words(now),
-        "total": in_words(total),
+        "now": torch.tensor(now),
+        "total": torch.tensor(total),
         "bars": times / times.max(),
         "first": times == times.min(),
     }
@@ -833,17 +827,25 @@ def flat(texts) -> list[str]:
     return [text for part in texts for text in flat(part)] if isinstance(texts, list) else [texts]
 
 
+POWERS = {"": 0, "thousand": 3, "million": 6, "billion": 9, "trillion": 12, "quadrillion": 15}
+POWERS |= {"kB": 3, "MB": 6, "GB": 9, "TB": 12, "PB": 15}
+
+
 def agrees(text: str, x: float) -> bool:
     """
     >>> agrees("−0.33", -1 / 3), agrees("0.34", 1 / 3), agrees("−∞", -torch.inf), agrees("1", 0.9)
     (True, False, True, False)
+    >>> agrees("2.2 TB", 2.199e12), agrees("2.2 GB", 2.199e12), agrees("16.4 thousand", 16384)
+    (True, False, True)
     >>> agrees("NaN", torch.nan), agrees("NaN", 0.0), agrees("0.00", torch.nan)
     (True, False, False)
     """
+    text, _, unit = text.partition(" ")
     if text in ("−∞", "NaN"):
         return x == -torch.inf if text == "−∞" else x != x
     number = re.fullmatch(r"-?\d+(?:\.(\d+))?(?:e(-?\d+))?", text.replace("−", "-"))
     if not number:
         return False
     decimals = min(len(number[1]), 9) if number[1] else 9  # a number without decimals must be whole
-    return abs(float(number[0]) - x) <= 0.5001 * 10.0 ** (int(number[2] or 0) - decimals)
+    power = int(number[2] or 0) + POWERS[unit]
+    return abs(float(number[0]) * 10.0 ** POWERS[unit] - x) <= 0.5001 * 10.0 ** (power - decimals)

@@ -159,7 +159,7 @@ def lifted(twin, y):
 
 
 ROW = [[2, j] for j in range(6)]
-THE_BAT = "the bat flew in the dark cave"
+STORIES = "the bat flew in the dark cave the bank gave her another loan"
 RIVER = ["the", "bank", "of", "the", "river"]
 CAUSAL = [[i, j] for i in range(4) for j in range(4) if j > i]
 STEPS = {
@@ -287,7 +287,7 @@ STEPS = {
         *fill(
             "Any other word", "ocean", {"extra": "ocean", "tokens": ["bank", "the", "the", "river", "money", "ocean"]}
         ),
-        *press(THE_BAT, {"tokens": THE_BAT.split(), "place": 1}),
+        *press(STORIES, {"tokens": STORIES.split(), "place": 1}),
     ],
     "cost_plane": [
         *choose("against", "convolution"),
@@ -444,8 +444,8 @@ STATES = {
     "heads off that are not there": HeadAblation(heads=1, off=[1, 3]),
     "four heads, two of them off": HeadAblation(heads=4, off=[0, 2], seed=9),
     "more words than a head has numbers": HeadBudget(width=64, heads=64, length=4096),
-    "ten words, one of them twice": BankInContext(
-        "the bank gave him cash and the bank was there", place=7, matrices="learned", asked=True
+    "a full line, one word twice": BankInContext(
+        "the bank gave him cash and the bat flew into the bank of the river", place=7, matrices="learned", asked=True
     ),
     "a word alone": BankInContext("bank", extra="bank", asked=True),
     "as long and as wide as can be": CostPlane(n=2**20, d=2**14, heads=128, projections="in"),
@@ -895,9 +895,9 @@ def test_the_analogy_bench_names_what_the_book_computes(visit, queries):
 
 @pytest.mark.parametrize("hand", [Mouse, Finger])
 def test_words_are_dragged_about(visit, hand):
-    """To another place in the line, out of it and, with a mouse, from below into it; a press is none of these."""
+    """To another place in the line, out of it and from below into it; a press is none of these."""
     page = visit("bare.html", touch=hand is Finger, served={"bare.html": bare(BankInContext(asked=True))})
-    node, twin = live(page), BankInContext(asked=True)
+    node = live(page)
 
     def drag(chip, end):
         start = bring(chip)
@@ -906,17 +906,17 @@ def test_words_are_dragged_about(visit, hand):
     chips, below = node.locator(".ab-line button"), node.get_by_text("Put in")
     drag(chips.nth(4), lambda: middle(chips.nth(0)))
     agree(node, BankInContext("river the bank of the", place=2, asked=True), "river dragged to the front")
-    drag(chips.nth(2), lambda: (middle(chips.nth(4))[0] + 60, middle(chips.nth(4))[1]))
+    drag(chips.nth(2), lambda: (middle(chips.nth(4))[0] + 60, middle(chips.nth(4))[1] + 10))
     agree(node, BankInContext("river the of the bank", place=4, asked=True), "bank dragged to the end")
     drag(chips.nth(2), lambda: middle(below))
     twin = BankInContext("river the the bank", place=3, asked=True)
     agree(node, twin, "of dragged out")
-    if hand is Mouse:
-        drag(node.get_by_role("button", name="money", exact=True), lambda: middle(chips.nth(3)))
-        twin = BankInContext("river the the money bank", place=4, asked=True)
-        agree(node, twin, "money dragged in")
-        drag(node.get_by_role("button", name="loan", exact=True), lambda: middle(node.locator("table").first))
-        agree(node, twin, "loan dragged elsewhere")
+    low = lambda: (middle(chips.nth(3))[0], middle(chips.nth(3))[1] + 30)  # noqa: E731 (below the words)
+    drag(node.get_by_role("button", name="money", exact=True), low)
+    twin = BankInContext("river the the money bank", place=4, asked=True)
+    agree(node, twin, "money dragged in")
+    drag(node.get_by_role("button", name="loan", exact=True), lambda: middle(node.locator("table").first))
+    agree(node, twin, "loan dragged elsewhere")
     chips.nth(1).press("Enter")
     twin.place = 1
     agree(node, twin, "a key pressed after a drag")
@@ -942,9 +942,14 @@ def test_a_line_is_never_empty_and_never_too_long(visit):
     for name in ("Take it out", "Move it left", "Move it right"):
         node.get_by_role("button", name=name).click()
         agree(node, BankInContext("bank", asked=True), f"{name!r} with one word")
-    for _ in range(11):
+    for _ in range(15):
+        expect(page.get_by_text("The line is full")).to_have_count(0)
         node.get_by_role("button", name="sat").last.click()
-    agree(node, BankInContext(["bank"] + ["sat"] * 9, place=0, asked=True), "eleven more put in")
+        if node.locator(".ab-line button:visible").count() == 14:
+            break
+    expect(page.get_by_text("The line is full")).to_be_visible()
+    node.get_by_role("button", name="sat").last.click()
+    agree(node, BankInContext(["bank"] + ["sat"] * 13, place=0, asked=True), "more put in than there is room")
 
 
 @pytest.mark.parametrize("hand", [Mouse, Finger])

@@ -7,7 +7,7 @@ The recipe is chapter 7's; `stored` says what the file is like.
 
 from pathlib import Path
 
-from attnbook.data.senses import ThreeMatrices, sentences_to_read
+from attnbook.data.senses import ThreeMatrices, texts_to_read
 from attnbook.data.stored import packed
 from attnbook.device import seed_everything
 from attnbook.training import fit
@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 def make() -> ThreeMatrices:
     seed_everything(7)
     model = ThreeMatrices()
-    fit(model, ThreeMatrices.loss, sentences_to_read(64), 150, lr=2e-2, seed=7)
+    fit(model, ThreeMatrices.loss, texts_to_read(64), 150, lr=2e-2, seed=7)
     return model
 
 

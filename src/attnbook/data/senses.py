@@ -1,13 +1,19 @@
-"""Learning what a word with two senses means where it stands, by one self-attention layer on real word vectors.
+"""Learning what words with two senses mean where they stand, by one self-attention layer on real word vectors.
 
->>> x_BLD, mask_B1L, place_B, meaning_B = as_tensors(two_senses(3))
->>> x_BLD.shape, [english_vectors().words[row] for row in meaning_B]
-(torch.Size([3, 8, 128]), ['factory', 'game', 'wire'])
+>>> text = two_stories(2)[1]
+>>> " ".join(text.words)
+'the team won the match by two goals the girl hit the ball with the bat'
+>>> [text.words[place] for place in text.places], text.senses
+(['match', 'bat'], ('game', 'club'))
+>>> x_BLD, mask_B1L, places_B2, meanings_B2 = as_tensors([text])
+>>> x_BLD.shape, [english_vectors().words[row] for row in meanings_B2[0]]
+(torch.Size([1, 16, 128]), ['game', 'stick'])
 """
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from itertools import count, islice
+from itertools import count, islice, pairwise
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -15,11 +21,11 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from attnbook.data import FOLDER, english_vectors, stored
-from attnbook.data.sentences import SENSES, TwoSenses, two_senses
+from attnbook.data.sentences import SENSES, two_senses
 from attnbook.dot_product import attention
 from attnbook.masks import padding
 
-MEANINGS = {  # of each sense: another word, one that has no second
+MEANINGS = {  # of each sense: a word that says it
     "river": "shore",
     "money": "finance",
     "animal": "animal",
@@ -36,6 +42,15 @@ _NEW = (  # words kept back from training, with every sentence that has one
     "cigarette lamp"
 )
 NEW_WORDS = frozenset(_NEW.split())
+SHARPNESS = 20  # cosines lie within 1 of each other; times this, their softmax can be sure
+
+
+class TwoStories(NamedTuple):
+    """Two sentences in a row: their words, the places of the two with two senses, and which they have here."""
+
+    words: tuple[str, ...]
+    places: tuple[int, int]
+    senses: tuple[str, str]
 
 
 class ThreeMatrices(nn.Module):
@@ -54,35 +69,43 @@ class ThreeMatrices(nn.Module):
 
     @staticmethod
     def loss(model: nn.Module, given: tuple[Tensor, Tensor, Tensor, Tensor]) -> Tensor:
-        """Of all 8,000 words, what the word becomes should be nearest to the one that says what it means."""
-        x, mask, place, meaning = given
-        became = model(x, mask)[0][torch.arange(len(x)), place]
-        return F.cross_entropy(
-            20 * F.normalize(became, dim=-1) @ F.normalize(english_vectors().vectors, dim=-1).T, meaning
-        )
+        """Of all 8,000 words, what a word becomes should be nearest to the one that says what it means."""
+        x, mask, places, meanings = given
+        cosines = F.normalize(became(model(x, mask)[0], places), dim=-1) @ _directions().T
+        return F.cross_entropy((SHARPNESS * cosines).flatten(0, 1), meanings.flatten())
 
 
-def sentences_with(new: bool, n: int, seed: int = 0) -> list[TwoSenses]:
-    """n sentences, each with a new word or each without."""
-    drawn = (sentence for s in count(1000 * seed) for sentence in two_senses(100, s))
-    return list(islice((s for s in drawn if new != NEW_WORDS.isdisjoint(s.text.split())), n))
+def two_stories(n: int, seed: int = 0, *, new: bool = False) -> list[TwoStories]:
+    """n texts at random. With `new`, both sentences of each have a word that is kept back; else none has."""
+
+    def sentences():
+        for s in count(1000 * seed):
+            for sentence in two_senses(100, s):
+                if new != NEW_WORDS.isdisjoint(sentence.text.split()):
+                    yield tuple(sentence.text.split()), sentence.place, sentence.sense
+
+    texts = (
+        TwoStories(words + more, (place, len(words) + other), (sense, another))
+        for (words, place, sense), (more, other, another) in pairwise(sentences())
+        if words[place] != more[other]
+    )
+    return list(islice(texts, n))
 
 
-def as_tensors(sentences: Sequence[TwoSenses]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Vectors (B, L, D), the mask of padding (B, 1, L), the word's place (B,), its meaning (B,)."""
+def as_tensors(texts: Sequence[TwoStories]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Vectors (B, L, D), the mask of padding (B, 1, L), the two places (B, 2), the rows of their meanings (B, 2)."""
     vectors = english_vectors()
-    words = [sentence.text.split() for sentence in sentences]
     return (
-        pad_sequence([vectors[line] for line in words], batch_first=True),
-        padding(torch.tensor([len(line) for line in words])),
-        torch.tensor([sentence.place for sentence in sentences]),
-        torch.tensor([vectors.index[MEANINGS[sentence.sense]] for sentence in sentences]),
+        pad_sequence([vectors[text.words] for text in texts], batch_first=True),
+        padding(torch.tensor([len(text.words) for text in texts])),
+        torch.tensor([text.places for text in texts]),
+        torch.tensor([[vectors.index[MEANINGS[sense]] for sense in text.senses] for text in texts]),
     )
 
 
-def sentences_to_read(size: int) -> Callable[[torch.Generator], tuple[Tensor, Tensor, Tensor, Tensor]]:
-    """To be called in each step of training: sentences, none with a word that is kept back."""
-    everything = as_tensors(sentences_with(new=False, n=2000))
+def texts_to_read(size: int) -> Callable[[torch.Generator], tuple[Tensor, Tensor, Tensor, Tensor]]:
+    """To be called in each step of training: texts without words that are kept back."""
+    everything = as_tensors(two_stories(2000))
 
     def draw(generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         rows = torch.randint(len(everything[0]), (size,), generator=generator)
@@ -91,15 +114,27 @@ def sentences_to_read(size: int) -> Callable[[torch.Generator], tuple[Tensor, Te
     return draw
 
 
-def understood(became_BLD: Tensor, sentences: Sequence[TwoSenses]) -> float:
-    """How often what the word became is nearer to what it means than to what it means elsewhere."""
-    vectors, right = english_vectors(), 0
-    for became, sentence in zip(became_BLD, sentences, strict=True):
-        senses = list(SENSES[sentence.text.split()[sentence.place]])
-        meanings = vectors[[MEANINGS[sense] for sense in senses]]
-        nearest = F.cosine_similarity(became[sentence.place], meanings).argmax()
-        right += senses[nearest] == sentence.sense
-    return right / len(sentences)
+def became(y_BLD: Tensor, places_B2: Tensor) -> Tensor:
+    """What stands in the places of the two words, (B, 2, D)."""
+    return y_BLD.gather(1, places_B2[..., None].expand(-1, -1, y_BLD.shape[-1]))
+
+
+def understood(y_BLD: Tensor, texts: Sequence[TwoStories]) -> tuple[float, float]:
+    """How often a word became nearer to what it means than to what it means elsewhere, and nearest of all 8,000."""
+    *_, places_B2, meanings_B2 = as_tensors(texts)
+    cosines_B2N = F.normalize(became(y_BLD, places_B2), dim=-1) @ _directions().T
+    own = torch.tensor([[_two_rows(text.words[place]) for place in text.places] for text in texts])
+    nearer = own.gather(-1, cosines_B2N.gather(-1, own).argmax(-1, keepdim=True))[..., 0]
+    return tuple((said == meanings_B2).double().mean().item() for said in (nearer, cosines_B2N.argmax(-1)))
+
+
+def _two_rows(word: str) -> list[int]:
+    return [english_vectors().index[MEANINGS[sense]] for sense in SENSES[word]]
+
+
+@cache
+def _directions() -> Tensor:
+    return F.normalize(english_vectors().vectors, dim=-1)
 
 
 @cache

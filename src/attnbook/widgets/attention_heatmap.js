@@ -1,4 +1,4 @@
-import { asset, body, choice, dot, element, follower, grid, largestOf, number, painter, put, SCALES, slider, softmax, TEMPERATURES, words, wordVectors } from "./core.js";
+import { asset, body, choice, dot, element, follower, grid, heading, largestOf, number, painter, put, SCALES, slider, softmax, TEMPERATURES, words, wordVectors } from "./core.js";
 
 const TEXT = {
   en: {
@@ -120,7 +120,7 @@ async function render({ model, el }) {
     note = element("p", { class: "ab-hint" }, say.empty);
     row.replaceChildren(
       element("table", {}, title,
-        element("thead", {}, element("tr", {}, ...heads.map((text) => (text ? element("th", { scope: "col" }, text) : element("td"))))),
+        heading(heads),
         element("tbody", {}, ...answers.map((answer) => answer.node))),
       element("p", { class: "attn-value" }, say.output), element("div", { class: "ab-output" }, ...numbers), note);
   }

@@ -1,4 +1,4 @@
-import { asset, body, button, choice, dot, element, follower, lexicon, nearest, networks, number, packed, put, softmax, times, whenNeeded, wordField, words, wordVectors } from "./core.js";
+import { asset, body, button, choice, dot, element, follower, heading, lexicon, nearest, networks, number, packed, put, softmax, times, whenNeeded, wordField, words, wordVectors } from "./core.js";
 
 const TEXT = {
   en: {
@@ -10,6 +10,7 @@ const TEXT = {
     out: "Take it out",
     tray: "Put in",
     field: "Any other word",
+    full: "The line is full. Take a word out first.",
     unknown: (word) => `“${word}” is not among the 8,000 words.`,
     matrices: "Queries, keys and values are",
     options: { none: "the words", learned: "the words × learned matrices" },
@@ -22,17 +23,20 @@ const TEXT = {
     columns: ["word", "cosine"],
   },
 };
-const TRIES = ["the bank of the river", "the bank gave her another loan", "the bat flew in the dark cave", "the player hit the ball with the bat"];
-const TWO_SENSES = ["bank", "bat", "spring", "plant", "match"];
+const TRIES = [ // and the place of the word that asks
+  ["the bank of the river", 1],
+  ["the bank gave her another loan", 1],
+  ["the player hit the ball with the bat", 7],
+  ["the bat flew in the dark cave the bank gave her another loan", 1],
+];
 const TRAY = ["river", "water", "boat", "money", "loan", "customer", "sat", "the"];
-const [MOST, SHOWN, FAR] = [10, 5, 30]; // words in a line, words in a ranking, how far from the line is out of it
+const [MOST, SHOWN, FAR] = [14, 5, 30]; // words in a line, words in a ranking, how far from the line is out of it
 
 // A word that can be carried elsewhere; `drop` is told where. A press that carries it nowhere is a press.
 function carry(chip, { press, drop }) {
   let from = null;
   let carried = false;
   const end = () => {
-    from = null;
     chip.style.translate = "";
     chip.classList.remove("ab-carried");
   };
@@ -43,13 +47,14 @@ function carry(chip, { press, drop }) {
     chip.setPointerCapture(event.pointerId);
   });
   chip.addEventListener("pointermove", (event) => {
-    if (!from) return;
+    if (!chip.hasPointerCapture(event.pointerId)) return;
     const [x, y] = [event.clientX - from[0], event.clientY - from[1]];
     carried ||= Math.hypot(x, y) > 8;
     chip.classList.toggle("ab-carried", carried);
     if (carried) chip.style.translate = `${x}px ${y}px`;
   });
   chip.addEventListener("pointerup", (event) => {
+    if (!chip.hasPointerCapture(event.pointerId)) return;
     end();
     if (carried) drop(event.clientX, event.clientY);
   });
@@ -70,11 +75,11 @@ async function render({ model, el }) {
   };
   const remove = (from) => {
     const [tokens, place] = sentence();
-    if (tokens.length > 1) put(model, { tokens: tokens.toSpliced(from, 1), place: Math.min(place - (from < place), tokens.length - 2) });
+    if (from < tokens.length && tokens.length > 1) put(model, { tokens: tokens.toSpliced(from, 1), place: Math.min(place - (from < place), tokens.length - 2) });
   };
   const move = (from, to) => {
     const [tokens, place] = sentence();
-    if (to < 0 || to >= tokens.length) return;
+    if (from >= tokens.length || to < 0 || to >= tokens.length) return;
     const order = tokens.map((_, i) => i);
     order.splice(to, 0, ...order.splice(from, 1));
     put(model, { tokens: order.map((i) => tokens[i]), place: order.indexOf(place) });
@@ -86,10 +91,9 @@ async function render({ model, el }) {
   const before = (x, y, but) => {
     const box = line.getBoundingClientRect();
     if (y < box.top - FAR || y > box.bottom + FAR || x < box.left - FAR || x > box.right + FAR) return null;
-    return chips.filter((chip) => {
-      const place = chip.getBoundingClientRect();
-      return chip !== but && !chip.hidden && (place.bottom < y || (place.top <= y && (place.left + place.right) / 2 < x));
-    }).length;
+    const places = chips.filter((chip) => chip !== but && !chip.hidden).map((chip) => chip.getBoundingClientRect());
+    const inside = Math.min(Math.max(y, Math.min(...places.map(({ top }) => top))), Math.max(...places.map(({ bottom }) => bottom)));
+    return places.filter(({ top, bottom, left, right }) => bottom < inside || (top <= inside && (left + right) / 2 < x)).length;
   };
   chips.forEach((chip, i) => carry(chip, {
     press: () => put(model, { place: i }),
@@ -118,15 +122,15 @@ async function render({ model, el }) {
       return tokens.length < MOST ? { tokens: [...tokens, known.list[row]] } : {};
     },
   });
-  const tries = TRIES.map((text) => button(text, () => {
-    const tokens = text.split(" ");
-    put(model, { tokens, place: tokens.findIndex((word) => TWO_SENSES.includes(word)) });
-  }));
+  const tries = TRIES.map(([text, place]) => button(text, () => put(model, { tokens: text.split(" "), place })));
   const moves = [[say.left, () => move(sentence()[1], sentence()[1] - 1)], [say.right, () => move(sentence()[1], sentence()[1] + 1)], [say.out, () => remove(sentence()[1])]];
-  const ask = button("", () => put(model, { asked: true }));
+  const ask = button("", () => {
+    put(model, { asked: true });
+    chips[sentence()[1]].focus(); // this button is gone now
+  });
+  const full = element("p", { class: "ab-hint", role: "status" });
   const status = element("p", { class: "ab-hint", role: "status" });
 
-  const heading = (texts) => element("thead", {}, element("tr", {}, ...texts.map((text) => (text ? element("th", { scope: "col" }, text) : element("td")))));
   const rows = Array.from({ length: MOST }, () => {
     const [word, score, weight, bar] = [element("th", { scope: "row" }), ...["ab-number", "ab-number", "ab-bar"].map((kind) => element("td", { class: kind }))];
     bar.append(element("i"));
@@ -145,7 +149,7 @@ async function render({ model, el }) {
     element("div", { class: "ab-controls ab-tries" }, element("span", { class: "ab-hint" }, say.tries), ...tries),
     line, element("p", { class: "ab-hint" }, say.how),
     element("div", { class: "ab-controls ab-tries" }, ...moves.map(([text, press]) => button(text, press))),
-    element("div", { class: "ab-controls ab-tries" }, element("span", { class: "ab-hint" }, say.tray), ...tray, field),
+    element("div", { class: "ab-controls ab-tries" }, element("span", { class: "ab-hint" }, say.tray), ...tray, field), full,
     element("div", { class: "ab-controls" }, choice(model, life, { trait: "matrices", label: say.matrices, options: say.options }), ask),
     status, results);
 
@@ -161,6 +165,7 @@ async function render({ model, el }) {
     });
     extra.textContent = model.get("extra");
     extra.hidden = !model.get("extra");
+    full.textContent = tokens.length === MOST ? say.full : "";
     ask.textContent = say.ask(tokens[place]);
     ask.hidden = model.get("asked");
     if (!model.get("asked")) {
@@ -169,6 +174,7 @@ async function render({ model, el }) {
     }
     const reader = await trained(root, status, say.fetching);
     const vectors = await fetched(root, status, say.fetching);
+    if (!model.get("asked")) return;
     show(reader, vectors);
     results.hidden = false;
   }

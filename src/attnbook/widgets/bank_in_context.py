@@ -8,7 +8,7 @@ from attnbook.data.senses import three_matrices
 from attnbook.widgets.base import Asset, BookWidget, html_table
 from attnbook.widgets.words import Word
 
-MOST, SHOWN = 10, 5
+MOST, SHOWN = 14, 5
 
 
 class BankInContext(BookWidget):
@@ -32,6 +32,11 @@ class BankInContext(BookWidget):
     def __init__(self, tokens: str | list[str] = "the bank of the river", **traits):
         super().__init__(tokens=tokens.split() if isinstance(tokens, str) else tokens, **traits)
 
+    @property
+    def asks(self) -> int:
+        """The place of the word that asks: words may be gone since it was chosen."""
+        return min(self.place, len(self.tokens) - 1)
+
     def look(self) -> tuple[Tensor, Tensor]:
         """What the word that asks becomes, (D,), and its weights (L,)."""
         x_LD = english_vectors()[self.tokens]
@@ -40,15 +45,14 @@ class BankInContext(BookWidget):
         else:
             weights_LL = (x_LD @ x_LD.T).softmax(-1)
             became_LD = weights_LL @ x_LD
-        asks = min(self.place, len(self.tokens) - 1)
-        return became_LD[asks], weights_LL[asks]
+        return became_LD[self.asks], weights_LL[self.asks]
 
     def nearest(self) -> list[tuple[str, float]]:
         """The words nearest to what it becomes, with their cosines."""
         return english_vectors().neighbours(self.look()[0], SHOWN)
 
     def table(self) -> str:
-        word = self.tokens[min(self.place, len(self.tokens) - 1)]
+        word = self.tokens[self.asks]
         near = ", ".join(f"{name} {cosine:.2f}" for name, cosine in self.nearest())
         rows = [(name, [f"{weight:.2f}"]) for name, weight in zip(self.tokens, self.look()[1].tolist(), strict=True)]
         return html_table(f"What “{word}” looks at. Nearest to what it becomes: {near}", ["weight"], rows)

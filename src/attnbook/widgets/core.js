@@ -71,6 +71,11 @@ export function whenNeeded(model, name, read) {
   };
 }
 
+// The head of a table: a cell for each text, an empty one for no text.
+export function heading(texts) {
+  return element("thead", {}, element("tr", {}, ...texts.map((text) => (text ? element("th", { scope: "col" }, text) : element("td")))));
+}
+
 // ---- controls ----
 
 // `values` may be a function of the model, which then also follows the traits named in `with`.

@@ -1,4 +1,4 @@
-import { body, button, choice, draggable, element, follower, large, number, put, slider, words } from "./core.js";
+import { body, button, choice, draggable, element, follower, heading, large, number, put, slider, words } from "./core.js";
 
 const TEXT = {
   en: {
@@ -17,11 +17,11 @@ const TEXT = {
     shares: "Scores and blends, of all operations of self-attention",
     ratio: { recurrence: "Self-attention, compared with the recurrence", convolution: "Self-attention, compared with the convolution" },
     weights: "The weights of all heads, h n², in single precision",
-    times: (x) => `${x >= 1000 ? large(x, SIZES) : number(x, 2)} times the operations`,
+    times: (x) => `${x >= 1000 ? large(x, SIZES) : x >= 0.1 ? number(x) : x.toPrecision(2)} times the operations`,
   },
 };
 const SIZES = [[1e15, "quadrillion"], [1e12, "trillion"], [1e9, "billion"], [1e6, "million"], [1e3, "thousand"]];
-const BYTES = [[1e15, "PB"], [1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1, "bytes"]];
+const BYTES = [[1e15, "PB"], [1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"]];
 const MODELS = {
   "base Transformer, a sentence": [64, 512, 8], "BERT base": [512, 768, 12], "GPT-2": [1024, 768, 12],
   "GPT-3": [2048, 12288, 96], "Llama 3.1 8B": [131072, 4096, 32],
@@ -73,7 +73,7 @@ function render({ model, el }) {
       element("div", { class: "ab-controls" }, ...["n", "d", "heads", "kernel"].map(control),
         choice(model, life, { trait: "against", label: say.against, options: say.others }),
         choice(model, life, { trait: "projections", label: say.projections, options: say.counted }))),
-    element("table", {}, element("thead", {}, element("tr", {}, ...say.heads.map((name) => (name ? element("th", { scope: "col" }, name) : element("td"))))),
+    element("table", {}, heading(say.heads),
       element("tbody", {}, ...Object.values(rows).map(({ node }) => node))),
     element("dl", {}, element("dt", {}, say.shares), shareOf, ratioName, ratio, element("dt", {}, say.weights), weights));
 
@@ -92,10 +92,10 @@ function render({ model, el }) {
       node.classList.toggle("ab-chosen", kind === against || kind === "attention");
     }
     const slope = ((against === "recurrence" ? 4 : 2 * k) - (counted ? 8 : 0)) / 4;
-    const edge = [LOW, HIGH].map((power) => at(2 ** power * Math.max(slope, 2 ** -9), 2 ** power).join(" "));
-    shade.setAttribute("d", slope > 0 ? `M${edge.join("L")}H${2 * wide}V${tall}Z` : `M0 0H${wide}V${tall}H0Z`);
-    border.setAttribute("d", slope > 0 ? `M${edge.join("L")}` : "");
-    half.setAttribute("d", `M${[LOW, HIGH].map((power) => at(2 ** (power + 1), 2 ** power).join(" ")).join("L")}`);
+    const line = (ratio) => `M${[LOW, HIGH].map((power) => at(2 ** power * ratio, 2 ** power).join(" ")).join("L")}`; // n = ratio d
+    shade.setAttribute("d", slope > 0 ? `${line(slope)}H${2 * wide}V${tall}Z` : `M0 0H${wide}V${tall}H0Z`);
+    border.setAttribute("d", slope > 0 ? line(slope) : "");
+    half.setAttribute("d", line(2));
     const [x, y] = at(2 ** 5.5 * Math.max(slope, 1), 2 ** 5);
     label.setAttribute("x", x + 6);
     label.setAttribute("y", y);

@@ -46,5 +46,9 @@ class CostPlane(BookWidget):
             (name, [f"{self.operations(kind):.1e}", f"{kind.memory(self.n, self.d):.1e}"])
             for name, kind in self.kinds().items()
         ]
-        caption = f"One layer: n = {self.n}, d = {self.d}, {self.heads} heads"
+        border = f"at n = {self.crossover():g} d" if self.crossover() else "nowhere"
+        caption = (
+            f"One layer: n = {self.n}, d = {self.d}, {self.heads} heads. "
+            f"Self-attention and {self.against} need as many operations {border}"
+        )
         return html_table(caption, ["operations", "numbers kept"], rows)

@@ -1,4 +1,4 @@
-import { body, dot, element, follower, number, slider, softmax, words } from "./core.js";
+import { body, dot, element, follower, heading, number, slider, softmax, words } from "./core.js";
 
 const TEXT = {
   en: {
@@ -50,7 +50,7 @@ function render({ model, el }) {
     element("div", { class: "ab-controls" },
       slider(model, life, { trait: "salience", label: say.salience, values: LEVELS, show: (x) => number(x, 1) }),
       slider(model, life, { trait: "wish", label: say.wishes[scene], values: LEVELS, show: (x) => number(x, 1) })),
-    element("table", {}, element("thead", {}, element("tr", {}, ...say.heads.map((text) => (text ? element("th", { scope: "col" }, text) : element("td"))))),
+    element("table", {}, heading(say.heads),
       element("tbody", {}, element("tr", { class: "ab-asks" }, element("th", { scope: "row", class: "attn-query" }, say.query), ...asks, element("td"), element("td"), element("td")),
         ...rows.map(({ node }) => node))));
 

@@ -1,4 +1,4 @@
-import { body, choice, element, follower, number, scientific, slider, words } from "./core.js";
+import { body, choice, element, follower, heading, number, scientific, slider, words } from "./core.js";
 
 const TEXT = {
   en: {
@@ -81,7 +81,7 @@ function render({ model, el }) {
     const said = element("p", { class: "ab-verdict", role: "status" });
     const node = element("div", { role: "group", class: "ab-panel", "aria-label": name },
       element("table", {}, element("caption", {}, name),
-        element("thead", {}, element("tr", {}, ...say.heads.map((head) => element("th", { scope: "col" }, head)))),
+        heading(say.heads),
         element("tbody", {}, ...cells.map((row, j) => element("tr", {}, element("th", { scope: "row", class: "attn-key" }, `${j + 1}`), ...row))),
         element("tfoot", {}, element("tr", {}, element("th", { scope: "row", colspan: 3 }, say.leak), leak))), said);
     return { name, cells, leak, said, node };

@@ -1,4 +1,4 @@
-import { asset, body, button, choice, dot, element, follower, networks, normals, number, plus, put, softmax, times, words } from "./core.js";
+import { asset, body, button, choice, dot, element, follower, heading, networks, normals, number, plus, put, softmax, times, words } from "./core.js";
 
 const TEXT = {
   en: {
@@ -68,7 +68,7 @@ async function render({ model, el }) {
     return { cells, node: element("tr", {}, element("th", { scope: "row" }, ask), ...cells) };
   });
   const answers = element("table", { class: "ab-answers" },
-    element("thead", {}, element("tr", {}, ...say.answers.map((head) => element("th", { scope: "col" }, head)))), element("tbody", {}, ...asks.map(({ node }) => node)));
+    heading(say.answers), element("tbody", {}, ...asks.map(({ node }) => node)));
   const figures = Object.entries(say.figures).map(([name, label]) => [name, element("dt", {}, label), element("dd", { class: "ab-number" })]);
   body(el, "ablation",
     element("div", { class: "ab-controls" },

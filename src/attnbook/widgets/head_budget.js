@@ -1,4 +1,4 @@
-import { body, element, follower, large, slider, words } from "./core.js";
+import { body, element, follower, heading, large, slider, words } from "./core.js";
 
 const TEXT = {
   en: {
@@ -37,11 +37,10 @@ function render({ model, el }) {
     const cells = [0, 1].map(() => element("td", { class: "ab-number" }));
     return { name, cells, node: element("tr", {}, element("th", { scope: "row" }, label), ...cells) };
   });
-  const heads = say.heads.map((text) => (text ? element("th", { scope: "col" }, text) : element("td")));
   body(el, "budget",
     element("div", { class: "ab-controls" }, ...Object.entries(say.sliders).map(([trait, label]) => slider(model, life, { trait, label, values: STOPS[trait] }))),
     element("figure", {}, caption, element("div", { class: "ab-strip", "aria-hidden": "true" }, ...pieces)),
-    element("table", {}, element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows.map(({ node }) => node))));
+    element("table", {}, heading(say.heads), element("tbody", {}, ...rows.map(({ node }) => node))));
 
   life.follow(["width", "heads", "length"], () => {
     const [D, H, L] = ["width", "heads", "length"].map((trait) => model.get(trait));

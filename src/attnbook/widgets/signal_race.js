@@ -1,4 +1,4 @@
-import { body, button, element, follower, large, put, slider, words } from "./core.js";
+import { body, button, element, follower, heading, large, put, slider, words } from "./core.js";
 
 const TEXT = {
   en: {
@@ -46,7 +46,7 @@ function render({ model, el }) {
   const say = words(TEXT, el);
   const life = follower(model);
   const table = (caption, heads, rows) => element("table", {}, element("caption", {}, caption),
-    element("thead", {}, element("tr", {}, ...heads.map((text) => (text ? element("th", { scope: "col" }, text) : element("td"))))),
+    heading(heads),
     element("tbody", {}, ...rows.map(({ name, cells }) => element("tr", {}, element("th", { scope: "row" }, name), ...cells))));
   const numbers = (many) => Array.from({ length: many }, () => element("td", { class: "ab-number" }));
   const lanes = Object.entries(say.kinds).map(([kind, name]) => {
@@ -63,7 +63,7 @@ function render({ model, el }) {
   const control = (trait, more) => slider(model, life, { trait, label: say.sliders[trait], values: stops[trait], ...more });
   body(el, "race",
     element("div", { class: "ab-controls" }, control("n"), control("kernel"), control("step", { with: ["n", "kernel"] }),
-      button(say.forward, () => put(model, { step: Math.min(model.get("step") + 1, longest()) }))),
+      button(say.forward, () => put(model, { step: Math.min(model.get("step"), longest() - 1) + 1 }))),
     element("div", { class: "ab-lanes" }, ...lanes.map(({ node }) => node)),
     table(say.race, say.heads, lanes.map(({ name, now }) => ({ name, cells: now }))),
     element("div", { class: "ab-controls ab-machine" }, control("at_once", { show: (x) => x.toLocaleString("en") })),

@@ -1,4 +1,4 @@
-import { body, choice, dot, draggable, element, follower, number, put, slider, softmax, words } from "./core.js";
+import { body, choice, dot, draggable, element, follower, heading, number, put, slider, softmax, words } from "./core.js";
 
 const TEXT = {
   en: {
@@ -49,7 +49,7 @@ function render({ model, el }) {
         slider(model, life, { trait: "y", label: say.y, values: STEPS, show: (x) => number(x) }),
         slider(model, life, { trait: "temperature", label: say.temperature, values: TEMPERATURES }),
         choice(model, life, { trait: "score", label: say.score, options: say.scores })),
-      element("table", {}, element("thead", {}, element("tr", {}, ...say.heads.map((text) => (text ? element("th", { scope: "col" }, text) : element("td"))))),
+      element("table", {}, heading(say.heads),
         element("tbody", {}, ...stations.map(({ row }) => row))),
       element("dl", {}, element("dt", {}, say.exact), exact, element("dt", {}, say.soft), soft)));
 

@@ -1,4 +1,4 @@
-import { body, draggable, element, follower, number, put, slider, words } from "./core.js";
+import { body, draggable, element, follower, heading, number, put, slider, words } from "./core.js";
 
 const TEXT = {
   en: {
@@ -45,7 +45,7 @@ function render({ model, el }) {
       slider(model, life, { trait, label, values: STOPS[trait], show: (x) => number(x, 1) }))),
     element("div", { class: "ab-views" }, svg,
       element("div", {}, element("table", {}, caption,
-        element("thead", {}, element("tr", {}, ...say.heads.map((text) => element("th", { scope: "col" }, text)))),
+        heading(say.heads),
         element("tbody", {}, ...rows.map(({ node }) => node))))));
 
   life.follow(["q", "k", "w1", "w2"], () => {
