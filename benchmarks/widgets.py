@@ -9,6 +9,7 @@ from playwright.sync_api import sync_playwright
 from attnbook.widgets import (
     AlignmentPlayer,
     AttentionHeatmap,
+    CostPlane,
     CueScene,
     FillValue,
     HeadBudget,
@@ -17,6 +18,7 @@ from attnbook.widgets import (
     LengthSlider,
     PaintMask,
     ScaleLab,
+    SignalRace,
     SoftDictionary,
     TanhSum,
     WordMap,
@@ -55,6 +57,8 @@ def widget_rows() -> list[list[str]]:
         "TanhSum": TanhSum(),
         "HeadSplit": HeadSplit(),
         "HeadBudget": HeadBudget(),
+        "CostPlane": CostPlane(),
+        "SignalRace": SignalRace(n=32),
         "AlignmentPlayer, 28 letters": AlignmentPlayer("Wednesday, 30 September 2049"),
     }
     with sync_playwright() as driver:

@@ -246,7 +246,7 @@ READ = {
             figures: [...node.querySelectorAll("dd")].map((figure) => figure.textContent.replace(/ (%|times.*)$/, "")),
             border: ends(".ab-border").map((pair) => pair.split(" ")),
             half: ends(".ab-half").map((pair) => pair.split(" ")),
-            shaded: [4, 6, 8, 10, 12, 14, 16, 18, 20].map((n) => String(Number(shaded((n - 4.01) * 24, 120)))),
+            shaded: [5, 7, 9, 11, 13, 15, 17, 19].map((n) => String(Number(shaded((n - 4.01) * 24, 120)))),
             dots: dots.map((dot) => ["cx", "cy"].map((name) => dot.getAttribute(name))),
             lines: label.map((text) => text.textContent.match(/n = ([\\d.]+) d/)?.[1]).filter(Boolean),
             never: String(Number(node.querySelector(".ab-hint:last-child").checkVisibility())),
@@ -712,7 +712,7 @@ def cost_plane(widget) -> dict[str, Tensor]:
     weights = 4 * (kinds[0].memory(n, d) - SelfAttention(0).memory(n, d))
     slope = (other.cost(1, 1).operations - 8 * (widget.projections == "in")) / 4
     line = lambda ratio: [[(p + math.log2(ratio) - 4) * 24, (14 - p) * 24] for p in (4, 14)]  # noqa: E731
-    shaded = [2 ** (p - 0.01) > slope * 2**9 for p in range(4, 21, 2)]
+    shaded = [2 ** (p - 0.01) > slope * 2**9 for p in range(5, 20, 2)]
     lines = [2.0] * (widget.projections == "in") + [slope] * (slope > 0)
     dot = [(math.log2(n) - 4) * 24, (14 - math.log2(d)) * 24]
     return {

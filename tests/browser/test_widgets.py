@@ -445,7 +445,7 @@ STATES = {
     "four heads, two of them off": HeadAblation(heads=4, off=[0, 2], seed=9),
     "more words than a head has numbers": HeadBudget(width=64, heads=64, length=4096),
     "a full line, one word twice": BankInContext(
-        "the bank gave him cash and the bat flew into the bank of the river", place=7, matrices="learned", asked=True
+        "the bank gave him cash and one bat flew to the bank of river", place=7, matrices="learned", asked=True
     ),
     "a word alone": BankInContext("bank", extra="bank", asked=True),
     "as long and as wide as can be": CostPlane(n=2**20, d=2**14, heads=128, projections="in"),
