@@ -1,5 +1,6 @@
 """A check that can't fail teaches nothing: each one accepts right answers, and says what is wrong with wrong ones."""
 
+import math
 import re
 from itertools import permutations
 
@@ -172,6 +173,19 @@ def product_by_product(n, d, k):
     return convolution, recurrence, 4 * n * d * dot(d) + n * n * dot(d) + n * d * dot(n)
 
 
+def number_by_number(length, D):
+    wave = lambda i, c: (math.cos if c % 2 else math.sin)(i / 10000 ** ((c - c % 2) / D))  # noqa: E731
+    return torch.tensor([[wave(i, c) for c in range(D)] for i in range(length)])
+
+
+def by_complex_numbers(x_LK):
+    L, K = x_LK.shape
+    angles = torch.arange(L)[:, None] / 10000 ** (torch.arange(0, K, 2) / K)
+    turned = torch.view_as_complex(x_LK.reshape(L, -1, 2).contiguous()) * torch.polar(torch.ones_like(angles), angles)
+    return torch.view_as_real(turned).flatten(-2)
+
+
+RIGHT += [(check.sinusoidal, number_by_number), (check.rotary, by_complex_numbers)]
 RIGHT += [(check.three_steps, word_after_word), (check.operations, product_by_product)]
 RIGHT += [(check.equivariant, test) for test in (in_every_order, in_three_random_orders, by_matrices)]
 
@@ -472,6 +486,7 @@ def overflows(q, k, v, temperature):
 NAMED = [(check.soft_lookup, "LOOKUP"), (check.left_out_error, "ERROR")]
 NAMED += [(check.additive_scores, "ADDITIVE"), (check.factorised_scores, "FACTORISED")]
 NAMED += [(check.split_heads, "SPLIT"), (check.multi_head, "MULTI_HEAD")]
+NAMED += [(check.sinusoidal, "SINUSOIDAL"), (check.rotary, "ROTARY")]
 NAMED += [(check.three_steps, "STEPS"), (check.equivariant, "TESTS"), (check.operations, "OPERATIONS")]
 
 
@@ -556,6 +571,16 @@ def test_wrong_lookups_are_told_what_broke(judge, answer, words):
             lambda n, d, k: "123",
             "three numbers, convolution, recurrence, self-attention; got str",
         ),
+        (check.sinusoidal, no_function, "not written yet"),
+        (
+            check.sinusoidal,
+            lambda L, D: number_by_number(L, D).T,
+            "3 positions, D=4: expected shape (3, 4), got (4, 3)",
+        ),
+        (check.sinusoidal, lambda L, D: -number_by_number(L, D), "first wrong cell (position, column) = (0, 1)"),
+        (check.rotary, no_function, "not written yet"),
+        (check.rotary, lambda x: by_complex_numbers(x)[1:], "3 positions, K=4: expected shape (3, 4), got (2, 4)"),
+        (check.rotary, lambda x: 2 * by_complex_numbers(x), "first wrong cell (position, column) = (0, 0)"),
         (check.operations, no_function, "not written yet"),
         (
             check.operations,

@@ -12,6 +12,7 @@ from attnbook.checks.dot_product import WRONG_ATTENTION, attention, attention_te
 from attnbook.checks.lookup import WRONG_ERROR, WRONG_LOOKUP, left_out_error, soft_lookup
 from attnbook.checks.masks import WRONG_CAUSAL, WRONG_PACKED, WRONG_SOFTMAX, causal, masked_softmax, packed
 from attnbook.checks.multihead import WRONG_MULTI_HEAD, WRONG_SPLIT, multi_head, split_heads
+from attnbook.checks.places import WRONG_ROTARY, WRONG_SINUSOIDAL, rotary, sinusoidal
 from attnbook.checks.self_attention import (
     WRONG_OPERATIONS,
     WRONG_STEPS,
@@ -33,6 +34,8 @@ __all__ = [
     "WRONG_MULTI_HEAD",
     "WRONG_OPERATIONS",
     "WRONG_PACKED",
+    "WRONG_ROTARY",
+    "WRONG_SINUSOIDAL",
     "WRONG_SOFTMAX",
     "WRONG_SPLIT",
     "WRONG_STEPS",
@@ -49,6 +52,8 @@ __all__ = [
     "multi_head",
     "operations",
     "packed",
+    "rotary",
+    "sinusoidal",
     "skip_gram_pairs",
     "soft_lookup",
     "softmax_jacobian",
