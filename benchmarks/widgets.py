@@ -9,6 +9,7 @@ from playwright.sync_api import sync_playwright
 from attnbook.widgets import (
     AlignmentPlayer,
     AttentionHeatmap,
+    ClockHands,
     CostPlane,
     CueScene,
     FillValue,
@@ -18,6 +19,7 @@ from attnbook.widgets import (
     LengthSlider,
     PaintMask,
     ScaleLab,
+    ShiftLab,
     SignalRace,
     SoftDictionary,
     TanhSum,
@@ -59,6 +61,8 @@ def widget_rows() -> list[list[str]]:
         "HeadBudget": HeadBudget(),
         "CostPlane": CostPlane(),
         "SignalRace": SignalRace(n=32),
+        "ClockHands": ClockHands(width=32),
+        "ShiftLab": ShiftLab(),
         "AlignmentPlayer, 28 letters": AlignmentPlayer("Wednesday, 30 September 2049"),
     }
     with sync_playwright() as driver:

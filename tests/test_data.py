@@ -14,6 +14,7 @@ from attnbook.data.analogies import ENGLISH, questions
 from attnbook.data.dates import FIRST, FORMATS, LAST, date_pairs, is_held_out, share_on_spans, write
 from attnbook.data.grammar import FAMILIES, analogies, sentences
 from attnbook.data.marks import marked_letters
+from attnbook.data.neighbours import KINDS, Neighbour, letters_with_a_star
 from attnbook.data.phrases import ADJECTIVES, NOUNS, VERBS, VERBS_ALONE, NounPhrase, Phrase, phrase_pairs
 from attnbook.data.senses import MEANINGS, NEW_WORDS, as_tensors, became, three_matrices, two_stories, understood
 from attnbook.data.sentences import SENSES, references, two_senses
@@ -341,6 +342,25 @@ def test_the_words_kept_back_are_in_every_new_sentence_and_in_no_other():
     for text, x, mask in zip(old, x_BLD, mask_B1L, strict=False):
         assert mask.sum() == len(text.words)
         assert (x[: len(text.words)] == english_vectors()[text.words]).all()
+
+
+def test_the_answer_stands_before_the_star_and_a_small_layer_finds_it():
+    letters, stars, answers = letters_with_a_star(500, length=9)(torch.Generator().manual_seed(3))
+    assert letters.shape == stars.shape == (500, 9)
+    assert (stars.sum(-1) == 1).all()
+    assert set(stars.argmax(-1).tolist()) == set(range(1, 9))
+    assert (letters[torch.arange(500), stars.argmax(-1) - 1] == answers).all()
+    torch.manual_seed(0)
+    for kind in KINDS:
+        model = Neighbour(kind)
+        assert model(letters, stars).shape == (500, 8)
+        swapped = torch.arange(9).flip(0)
+        same = torch.allclose(model(letters[:, swapped], stars[:, swapped]), model(letters, stars), atol=1e-5)
+        assert same == (kind in ("none", "relative", "alibi")), kind  # a fresh relative bias is all zeros
+    with pytest.raises(ValueError, match="length must be at least 2, or no letter stands before the star; got 1"):
+        letters_with_a_star(3, length=1)
+    with pytest.raises(ValueError, match=r"kind must be one of none, sinusoidal, learned, .* got 'rope'"):
+        Neighbour("rope")
 
 
 def test_questions_of_real_words_can_be_asked():

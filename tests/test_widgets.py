@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+from itertools import pairwise
 
 import pytest
 import torch
@@ -19,9 +20,11 @@ from attnbook.widgets import (
     AnalogyBench,
     AttentionHeatmap,
     BankInContext,
+    ClockHands,
     CostPlane,
     CueScene,
     FillValue,
+    FindTheBug,
     HeadAblation,
     HeadBudget,
     HeadSplit,
@@ -30,6 +33,7 @@ from attnbook.widgets import (
     PaintMask,
     Polarity,
     ScaleLab,
+    ShiftLab,
     SignalRace,
     SoftDictionary,
     TanhSum,
@@ -127,6 +131,9 @@ def test_every_script_has_a_class():
         (lambda: CostPlane(n=8), r"'n' trait .* not be less than 16"),
         (lambda: CostPlane(kernel=4), r"'kernel' trait .* any of \[3, 5, 9, 17, 33\]"),
         (lambda: SignalRace(n=1), r"'n' trait .* not be less than 2"),
+        (lambda: ClockHands(width=5), r"'width' trait .* any of \[4, 8, 16, 32\]"),
+        (lambda: ShiftLab(position=9), r"'position' trait .* not be less than 10"),
+        (lambda: FindTheBug(a="wrong"), r"'a' trait .* any of \['', 'right', 'batch', 'none'\]"),
         (lambda: Polarity(seed=-1), r"'seed' trait .* not be less than 0"),
     ],
 )
@@ -296,6 +303,45 @@ def test_what_the_chapters_say_of_the_networks_in_their_widgets():
     assert min(right, key=lambda off: -right[off].min()) == (2,), "the one that is missed least"
     assert right[2, 3][1] < 0.2
     assert HeadAblation(heads=1).right()[1] < 0.15
+
+
+def test_tables_of_positions():
+    assert_close(numbers(ClockHands(position=0, other=1, width=4))[0], torch.tensor([0.0, 1, 0.84, 0.54]))
+    assert parsed(ClockHands(position=5, other=8)).caption.text == "Positions 5 and 8 are 0.69 alike"
+    moved = numbers(ShiftLab(position=20, apart=-7))
+    assert_close(moved[:, 5], moved[:, 6])
+    assert_close(moved[:, :4] @ moved[:, 4], moved[:, 5], rtol=0, atol=0.02)
+    assert parsed(ShiftLab(mode="turned")).caption.text.startswith("Score -0.11; with positions added 0.28")
+    cells = numbers(FindTheBug())
+    assert [head.text for head in parsed(FindTheBug()).select("th[scope=row]")] == ["A", "B", "C"]
+    assert (cells[0] != cells[1]).any()
+    orders = [FindTheBug(seed=seed).order() for seed in range(1, 30)]
+    assert all(sorted(order) == ["batch", "none", "right"] for order in orders)
+    assert len({tuple(order) for order in orders}) == 6
+
+
+def test_what_chapter_8_says_of_its_widgets():
+    def alike(**traits):
+        return ClockHands(**traits).alike().item()
+
+    assert round(alike(position=5, other=8), 2) == round(alike(position=45, other=48), 2) == 0.69
+    assert [round(alike(position=0, other=i, base=2), 2) for i in (4, 8)] == [-0.82, 0.4]
+    assert round(min(alike(position=0, other=i, base=100_000) for i in range(60)), 2) == 0.28
+    slow = ClockHands(width=4).vectors()
+    assert 0.55 < slow[59, 2].asin() < 0.6
+    assert (slow[2, :2] - slow[46, :2]).norm() < 0.02
+    assert (slow[1:, 2:] - slow[:-1, 2:]).norm(dim=-1).max() < 0.0101
+    assert round(torch.cdist(slow, slow).fill_diagonal_(9).min().item(), 2) == 0.24
+    scores = {apart: ShiftLab(apart=apart).scores() for apart in range(-10, 11)}
+    assert sorted(scores, key=lambda apart: -scores[apart][0])[:2] == [8, 7]
+    turned, added = zip(*(ShiftLab(position=i, apart=3).scores() for i in range(10, 51)), strict=True)
+    assert {round(score, 4) for score in turned} == {-0.1142}
+    assert min(abs(a - b) for a, b in pairwise(added)) > 1e-4
+    words, texts = FindTheBug(words_swapped=True), FindTheBug(texts_swapped=True)
+    assert words.moved("right")[0].all()
+    assert not torch.cat([words.moved("batch"), words.moved("none")]).any()
+    assert texts.moved("batch").all()
+    assert not torch.cat([texts.moved("right"), texts.moved("none")]).any()
 
 
 def test_what_chapter_7_says_of_its_widgets():

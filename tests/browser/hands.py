@@ -89,7 +89,8 @@ class Keyboard(Hand):
 
     def choose(self, radio: Locator):
         group = radio.locator("xpath=ancestor::fieldset")
-        group.locator(":checked").focus()
+        checked = group.locator(":checked")  # at first there may be none
+        (checked if checked.count() else group.locator("input").first).focus()
         while not radio.is_checked():
             self.page.keyboard.press("ArrowRight")
 

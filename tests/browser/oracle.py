@@ -21,6 +21,7 @@ from attnbook import (
     greedy,
     masked_softmax,
     peers,
+    sinusoidal,
 )
 from attnbook.complexity import Convolution, Kind, Recurrence
 from attnbook.data import FOLDER, date_reader, english_vectors, finders, word_vectors
@@ -28,6 +29,7 @@ from attnbook.data.senses import three_matrices
 from attnbook.text import START, STOP
 from attnbook.widgets.base import BookWidget
 from attnbook.widgets.random import normals
+from attnbook.widgets.shift_lab import KEY, QUERY
 
 READ = {
     "attention_heatmap": """(node) => {
@@ -266,6 +268,40 @@ READ = {
             total: numbers(total),
             bars: [...total.querySelectorAll(".ab-bar")].map((bar) => bar.style.getPropertyValue("--w")),
             first: [...total.querySelectorAll("tr")].map((row) => String(Number(row.matches(".ab-first")))),
+        };
+    }""",
+    "clock_hands": """(node) => {
+        const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
+        const at = (part, ...names) => names.map((name) => part.getAttribute(name));
+        return {
+            hands: seen(".ab-faces line").map((line) => at(line, "x2", "y2")),
+            said: node.querySelector(".ab-faces").getAttribute("aria-label").match(/\\d+/g),
+            curve: node.querySelector(".ab-curve").getAttribute("d").slice(1).split("L").map((pair) => pair.split(" ")),
+            marks: seen(".ab-plot circle").map((mark) => at(mark, "cx", "cy")),
+            figures: seen("dd").map((figure) => figure.textContent.replace(/,| positions/g, "")),
+        };
+    }""",
+    "shift_lab": """(node) => {
+        const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
+        return {
+            numbers: seen("td.ab-number").map((cell) => cell.textContent),
+            heads: seen("thead th").flatMap((head) => head.textContent.match(/\\d+$/) ?? []),
+            hands: seen("line").map((line) => ["x2", "y2"].map((end) => line.getAttribute(end))),
+            scores: seen("dd").map((score) => score.textContent),
+            moves: seen("caption").flatMap((caption) => caption.textContent.match(/[-−]?\\d+/g) ?? []),
+        };
+    }""",
+    "find_the_bug": """(node) => {
+        const all = (selector) => [...node.querySelectorAll(selector)];
+        const codes = (text) => [...text].map((c) => String(c.codePointAt(0)));
+        return {
+            words: all("td span:first-child").flatMap((word) => codes(word.textContent)),
+            outputs: all("td .ab-number").map((output) => output.textContent),
+            moved: all("td:has(.ab-number)").map((cell) => String(Number(cell.matches(".ab-moved")))),
+            pressed: all("button[aria-pressed]").map((key) => String(Number(key.ariaPressed === "true"))),
+            right: node.querySelector(".ab-verdict").textContent.replace("All three", "3").match(/^\\d/) ?? [],
+            was: all(".ab-panel .ab-hint:last-child").map((note) => String(Number(note.textContent !== ""))),
+            count: all("table + .ab-hint").map((note) => note.textContent[0]),
         };
     }""",
     "scale_lab": """(node) => {
@@ -773,6 +809,83 @@ def who_knows(kind: Kind, n: int, rounds: int) -> Tensor:
     return (y[0] != y[1]).any(-1) | (torch.arange(n) == 0)
 
 
+def clock_hands(widget) -> dict[str, Tensor]:
+    P = sinusoidal(60, widget.width, base=widget.base, dtype=torch.float64)
+    both = P[[widget.other, widget.position]].unflatten(-1, (-1, 2))  # sine goes right, cosine up
+    alike = F.cosine_similarity(P[widget.position], P)
+    curve = torch.stack([torch.arange(60) * 590 / 59, 60 * (1 - alike)], -1)
+    period = 2 * math.pi * widget.base ** (1 - 2 / widget.width)
+    return {
+        "hands": (both * torch.tensor([20, -20])).transpose(0, 1),
+        "said": torch.tensor([widget.width // 2, widget.position, widget.other]),
+        "curve": curve,
+        "marks": curve[[widget.position, widget.other]],
+        "figures": torch.tensor(
+            [alike[widget.other], abs(widget.position - widget.other), round(period) if period >= 1000 else period],
+            dtype=torch.float64,
+        ),
+    }
+
+
+def shift_lab(widget) -> dict[str, Tensor]:
+    """The matrix is found, not written down: the one that takes every position to the one so many later."""
+    i, apart = widget.position, widget.apart
+    if widget.mode == "moved":
+        P = sinusoidal(80, 4, base=100.0, dtype=torch.float64)
+        matrix = torch.linalg.lstsq(P[10:70], P[10 + apart : 70 + apart]).solution.T
+        shown = torch.stack([P[i], P[i + apart]])
+        columns = [*matrix.T, P[i], matrix @ P[i], P[i + apart]]
+        heads, scores, moves = [1, 1, 2, 2, i, i + apart], [], [apart, i]
+    else:
+        q, k = torch.tensor([QUERY, KEY], dtype=torch.float64)
+        angles = torch.tensor([[i], [i + apart]]) * torch.tensor([1, 0.1], dtype=torch.float64)
+        pairs = torch.view_as_complex(torch.stack([q, k]).unflatten(-1, (2, 2))) * torch.exp(1j * angles)
+        shown = torch.view_as_real(pairs).flatten(-2)
+        columns, heads, moves = [q, shown[0], k, shown[1]], [i, i + apart], []
+        added = (q + sinusoidal(1, 4, start=i, base=100.0, dtype=torch.float64)[0]) @ (
+            k + sinusoidal(1, 4, start=i + apart, base=100.0, dtype=torch.float64)[0]
+        )
+        scores = [(shown[0] @ shown[1]).item(), added.item()]
+    return {
+        "numbers": torch.stack(columns, -1),
+        "heads": torch.tensor(heads),
+        "hands": (shown.unflatten(-1, (2, 2)) * torch.tensor([34, -34])).transpose(0, 1),
+        "scores": torch.tensor(scores, dtype=torch.float64),
+        "moves": torch.tensor(moves),
+    }
+
+
+def find_the_bug(widget) -> dict[str, Tensor]:
+    first, second = ["dog", "bites", "man"], ["cat", "hears", "rain"]
+    texts = [first[::-1] if widget.words_swapped else first, second]
+    texts = texts[::-1] if widget.texts_swapped else texts
+    kinds, given = widget.order(), [widget.a, widget.b, widget.c]
+    vectors = dict(zip(first + second, normals(100 + widget.seed, 24).view(6, 4), strict=True))
+
+    def outputs(texts, kind):
+        """Of every word, whether it was there before or not, its vector after attention."""
+        x = torch.stack([torch.stack([vectors[word] for word in text]) for text in texts])
+        table = sinusoidal(3, 4, dtype=torch.float64)
+        x = x + {"right": table, "batch": table[:2, None], "none": 0}[kind]
+        y = F.scaled_dot_product_attention(x, x, x).flatten(0, 1)
+        return dict(zip((word for text in texts for word in text), y, strict=True))
+
+    now, before = ([outputs(of, kind) for kind in kinds] for of in (texts, [first, second]))
+    line = [word for text in texts for word in text]
+    pairs = zip(now, before, strict=True)
+    moved = torch.tensor([[(a[word] - b[word]).abs().max() > 1e-6 for word in line] for a, b in pairs])
+    right = [a == b for a, b in zip(given, kinds, strict=True)]
+    return {
+        "words": torch.tensor([ord(letter) for word in line * 3 for letter in word]),
+        "outputs": torch.stack([found[word][0] for found in now for word in line]),
+        "moved": moved,
+        "count": moved.sum(-1),
+        "pressed": torch.tensor([widget.words_swapped, widget.texts_swapped]),
+        "right": torch.tensor([sum(right)] if widget.revealed else []),
+        "was": torch.tensor([widget.revealed and not r for r in right]),
+    }
+
+
 @cache
 def doubles() -> Tensor:
     with np.load(FOLDER / "vectors.npz") as stored:
@@ -799,6 +912,9 @@ ORACLE = {
     "bank_in_context": bank_in_context,
     "cost_plane": cost_plane,
     "signal_race": signal_race,
+    "clock_hands": clock_hands,
+    "shift_lab": shift_lab,
+    "find_the_bug": find_the_bug,
 }
 
 

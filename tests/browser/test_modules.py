@@ -94,6 +94,17 @@ CHANGE = {
         {"kernel": 33},
     ],
     "signal_race": [{"step": 3}, {"n": 32}, {"kernel": 5}, {"at_once": 1000}, {"step": 32}, {"n": 2}],
+    "clock_hands": [{"position": 59}, {"width": 4}, {"base": 2}, {"other": 59}, {"width": 32}],
+    "shift_lab": [{"apart": -10}, {"mode": "turned"}, {"position": 50}, {"apart": 10}, {"mode": "moved"}],
+    "find_the_bug": [
+        {"revealed": True},
+        {"words_swapped": True},
+        {"a": "none"},
+        {"texts_swapped": True},
+        {"seed": 5},
+        {"c": "batch"},
+        {"b": "right"},
+    ],
     "head_budget": [{"heads": 64}, {"width": 768}, {"length": 16}],
     "polarity": [{"seen": [[0, 0]]}, {"revealed": True}, {"given": [[[0, 0]]]}, {"seed": 3}],
 }

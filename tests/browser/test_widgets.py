@@ -21,9 +21,11 @@ from attnbook.widgets import (
     AnalogyBench,
     AttentionHeatmap,
     BankInContext,
+    ClockHands,
     CostPlane,
     CueScene,
     FillValue,
+    FindTheBug,
     HeadAblation,
     HeadBudget,
     HeadSplit,
@@ -32,6 +34,7 @@ from attnbook.widgets import (
     PaintMask,
     Polarity,
     ScaleLab,
+    ShiftLab,
     SignalRace,
     SoftDictionary,
     TanhSum,
@@ -140,6 +143,10 @@ def switch_on_all(steps):
     return [(what, act, {**changes, "off": []}) for what, act, changes in steps]
 
 
+def unchecked(steps):
+    return [(what, act, {**changes, "revealed": False}) for what, act, changes in steps]
+
+
 def compose(text):
     def act(hand, node):
         hand.write(node.get_by_role("textbox", name="A date"), f" {text} ")
@@ -160,6 +167,8 @@ def lifted(twin, y):
 
 ROW = [[2, j] for j in range(6)]
 STORIES = "the bat flew in the dark cave the bank gave her another loan"
+UNTOUCHED = {"words_swapped": False, "texts_swapped": False, "a": "", "b": "", "c": "", "revealed": False}
+ROUND = {"seed": lambda twin: twin.seed + 1, **UNTOUCHED}
 RIVER = ["the", "bank", "of", "the", "river"]
 CAUSAL = [[i, j] for i in range(4) for j in range(4) if j > i]
 STEPS = {
@@ -288,6 +297,32 @@ STEPS = {
             "Any other word", "ocean", {"extra": "ocean", "tokens": ["bank", "the", "the", "river", "money", "ocean"]}
         ),
         *press(STORIES, {"tokens": STORIES.split(), "place": 1}),
+    ],
+    "clock_hands": [
+        *slide("Position i:", "position", last=59, first=0),
+        *slide("Position i′:", "other", first=0, last=59),
+        *slide("Width", "width", first=4, last=32),
+        *slide("Base", "base", last=100_000, first=2),
+    ],
+    "shift_lab": [
+        *slide("Position i", "position", last=50),
+        *slide("Distance", "apart", first=-10, last=10),
+        *choose("mode", "turned"),
+        *slide("Distance", "apart", first=-10),
+        *slide("Position i", "position", first=10),
+        *choose("mode", "moved"),
+    ],
+    "find_the_bug": [
+        *press("Swap dog and man", {"words_swapped": True}),
+        *press("Swap the two texts", {"texts_swapped": True}),
+        *press("Swap dog and man", {"words_swapped": False}),
+        *press("Check", {"revealed": True}),
+        *unchecked(choose("a", "right")),
+        *press("Check", {"revealed": True}),
+        *press("Another round", ROUND),
+        *press("Check", {"revealed": True}),
+        *unchecked(choose("b", "batch")),
+        *press("Check", {"revealed": True}),
     ],
     "cost_plane": [
         *choose("against", "convolution"),
@@ -448,6 +483,12 @@ STATES = {
         "the bank gave him cash and one bat flew to the bank of river", place=7, matrices="learned", asked=True
     ),
     "a word alone": BankInContext("bank", extra="bank", asked=True),
+    "two slow hands": ClockHands(position=59, other=0, width=4, base=100_000),
+    "sixteen fast hands": ClockHands(position=30, other=31, width=32, base=2),
+    "turned apart the other way": ShiftLab(mode="turned", position=10, apart=-10),
+    "everything swapped, two answers": FindTheBug(
+        seed=3, words_swapped=True, texts_swapped=True, a="right", c="none", revealed=True
+    ),
     "as long and as wide as can be": CostPlane(n=2**20, d=2**14, heads=128, projections="in"),
     "between the lines": CostPlane(against="convolution", kernel=5, projections="in", n=1000, d=3000, heads=96),
     "two tokens": SignalRace(n=2, kernel=5, step=1, at_once=1),
@@ -525,6 +566,8 @@ DRAGS = {
     "step": (HeadSplit(), slide("Step", "step", last=5)),
     "tokens": (SignalRace(step=3), slide("Tokens", "n", last=32)),
     "length": (CostPlane(), slide("Tokens", "n", last=2**20)),
+    "position": (ClockHands(width=32), slide("Position i:", "position", last=59)),
+    "distance": (ShiftLab(), slide("Distance", "apart", last=10)),
     "heads": (HeadBudget(), slide("Heads", "heads", last=64)),
     "who sees": (Polarity(), stroke([[0, 0], [0, 1]], "seen")),
 }

@@ -17,12 +17,15 @@ from attnbook.data.marks import LETTERS
 from attnbook.multihead import MultiHeadAttention
 from attnbook.positions import ALiBi, LearnedPositions, RelativeBias, Rotary, SinusoidalPositions
 
-LENGTH, WIDTH, HEADS = 12, 32, 2
+LENGTH, WIDTH, HEADS = 12, 32, 8
 KINDS = ("none", "sinusoidal", "learned", "relative", "rotary", "alibi")
 
 
 def letters_with_a_star(size: int, length: int = LENGTH) -> Callable[[torch.Generator], tuple[Tensor, Tensor, Tensor]]:
     """To be called in each step of training: letters (size, L), where the star is (size, L), the letters before it."""
+
+    if length < 2:
+        raise ValueError(f"length must be at least 2, or no letter stands before the star; got {length}.")
 
     def draw(generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
         letters_BL = torch.randint(len(LETTERS), (size, length), generator=generator)
@@ -40,7 +43,6 @@ class Neighbour(nn.Module):
         if kind not in KINDS:
             raise ValueError(f"kind must be one of {', '.join(KINDS)}; got {kind!r}.")
         super().__init__()
-        self.kind = kind
         self.letters, self.stars = nn.Embedding(len(LETTERS), WIDTH), nn.Embedding(2, WIDTH)
         added = {"sinusoidal": lambda: SinusoidalPositions(WIDTH), "learned": lambda: LearnedPositions(LENGTH, WIDTH)}
         biases = {"relative": lambda: RelativeBias(HEADS, max_distance=8), "alibi": lambda: ALiBi(HEADS)}
@@ -53,9 +55,9 @@ class Neighbour(nn.Module):
         )
         self.answers = nn.Linear(WIDTH, len(LETTERS))
 
-    def forward(self, letters: Tensor, stars: Tensor) -> Tensor:
+    def forward(self, letters: Tensor, stars: Tensor, mask: Tensor | None = None) -> Tensor:
         x_BLD = self.positions(self.letters(letters) + self.stars(stars))
-        return self.answers(self.attention(x_BLD)[stars.bool()])
+        return self.answers(self.attention(x_BLD, mask=mask)[stars.bool()])
 
     @staticmethod
     def loss(model: nn.Module, given: tuple[Tensor, Tensor, Tensor]) -> Tensor:
@@ -63,7 +65,7 @@ class Neighbour(nn.Module):
         return F.cross_entropy(model(letters, stars), answers)
 
     @torch.no_grad()
-    def right(self, length: int, texts: int = 1000) -> float:
+    def right(self, length: int, mask: Tensor | None = None, texts: int = 500) -> float:
         """The share of right answers in texts of a length, the same texts each time."""
         letters, stars, answers = letters_with_a_star(texts, length)(torch.Generator().manual_seed(0))
-        return (self(letters, stars).argmax(-1) == answers).double().mean().item()
+        return (self(letters, stars, mask).argmax(-1) == answers).double().mean().item()

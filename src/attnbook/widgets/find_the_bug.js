@@ -4,6 +4,8 @@ const TEXT = {
   en: {
     swap: { words_swapped: "Swap dog and man", texts_swapped: "Swap the two texts" },
     names: { a: "Encoder A", b: "Encoder B", c: "Encoder C" },
+    is: { a: "A is", b: "B is", c: "C is" },
+    moved: (n) => `${n} of 6 words are not what they were.`,
     kinds: { right: "right", batch: "batch axis", none: "nothing added" },
     note: "The first number of what each word becomes. Framed: no longer what it was.",
     check: "Check",
@@ -17,7 +19,6 @@ const TEXT = {
 const KINDS = ["right", "batch", "none"];
 const WORDS = ["dog", "bites", "man", "cat", "hears", "rain"];
 const WIDTH = 4;
-const VECTORS = WORDS.map((_, word) => [...normals(100 + word, WIDTH)]);
 const place = (i) => [Math.sin(i), Math.cos(i), Math.sin(i / 100), Math.cos(i / 100)];
 const ADDED = { right: (text, at) => place(at), batch: (text) => place(text), none: () => [0, 0, 0, 0] };
 
@@ -26,9 +27,10 @@ const batchOf = (wordsSwapped, textsSwapped) => {
   return textsSwapped ? texts.reverse() : texts;
 };
 
-function encode(batch, kind) {
+function encode(batch, kind, seed) {
+  const vectors = normals(100 + seed, WORDS.length * WIDTH);
   return batch.map((text, b) => {
-    const x = text.map((word, at) => VECTORS[word].map((number, n) => number + ADDED[kind](b, at)[n]));
+    const x = text.map((word, at) => ADDED[kind](b, at).map((place, n) => vectors[word * WIDTH + n] + place));
     return x.map((query) => {
       const weights = softmax(x.map((key) => dot(query, key) / Math.sqrt(WIDTH)));
       return query.map((_, n) => dot(weights, x.map((value) => value[n])));
@@ -53,10 +55,10 @@ function render({ model, el }) {
       const [word, output] = [element("span"), element("span", { class: "ab-number" })];
       return { word, output, node: element("td", {}, word, " ", output) };
     }));
-    const was = element("p", { class: "ab-hint" });
+    const [moved, was] = [0, 0].map(() => element("p", { class: "ab-hint", role: "status" }));
     const rows = cells.map((row, b) => element("tr", {}, element("th", { scope: "row" }, say.text(b + 1)), ...row.map(({ node }) => node)));
     const table = element("table", {}, element("caption", {}, name), heading(["", ...[1, 2, 3].map(say.place)]), element("tbody", {}, ...rows));
-    return { trait, cells, was, node: element("div", { class: "ab-panel" }, table, choice(model, life, { trait, label: name, options: say.kinds, with: { revealed: false } }), was) };
+    return { trait, cells, moved, was, node: element("div", { class: "ab-panel" }, table, moved, choice(model, life, { trait, label: say.is[trait], options: say.kinds, with: { revealed: false } }), was) };
   });
   const verdict = element("p", { class: "ab-verdict", role: "status" });
   body(el, "bug",
@@ -69,16 +71,21 @@ function render({ model, el }) {
   life.follow(["seed", "words_swapped", "texts_swapped", "a", "b", "c", "revealed"], () => {
     for (const { trait, key } of swaps) key.setAttribute("aria-pressed", model.get(trait));
     const batch = batchOf(model.get("words_swapped"), model.get("texts_swapped"));
-    const order = orderOf(model.get("seed"));
-    encoders.forEach(({ trait, cells, was }, n) => {
-      const outputs = encode(batch, order[n]);
-      const before = encode(batchOf(false, false), order[n]).flat();
+    const seed = model.get("seed");
+    const order = orderOf(seed);
+    encoders.forEach(({ trait, cells, moved, was }, n) => {
+      let changed = 0;
+      const outputs = encode(batch, order[n], seed);
+      const before = encode(batchOf(false, false), order[n], seed).flat();
       cells.forEach((row, b) => row.forEach(({ word, output, node }, at) => {
         const now = outputs[b][at];
         word.textContent = WORDS[batch[b][at]];
         output.textContent = number(now[0]);
-        node.classList.toggle("ab-moved", now.some((x, m) => Math.abs(x - before[batch[b][at]][m]) > 1e-9));
+        const isMoved = now.some((x, m) => Math.abs(x - before[batch[b][at]][m]) > 1e-9);
+        node.classList.toggle("ab-moved", isMoved);
+        changed += isMoved;
       }));
+      moved.textContent = say.moved(changed);
       was.textContent = model.get("revealed") && model.get(trait) !== order[n] ? say.was(say.kinds[order[n]]) : "";
     });
     const right = encoders.filter(({ trait }, n) => model.get(trait) === order[n]).length;

@@ -42,11 +42,11 @@ class FindTheBug(BookWidget):
 
     def outputs(self, kind: str) -> Tensor:
         """What comes out, (2, 3, 4)."""
-        return _encode(self.batch(), kind)
+        return _encode(self.batch(), kind, self.seed)
 
     def moved(self, kind: str) -> Tensor:
         """Whose output is not what it was before anything was swapped: (2, 3)."""
-        before = _encode(_batch(False, False), kind).view(-1, WIDTH)
+        before = _encode(_batch(False, False), kind, self.seed).view(-1, WIDTH)
         return (self.outputs(kind) - before[self.batch()]).abs().amax(-1) > 1e-9
 
     def table(self) -> str:
@@ -63,8 +63,8 @@ def _batch(words_swapped: bool, texts_swapped: bool) -> Tensor:
     return torch.tensor([second, first] if texts_swapped else [first, second])
 
 
-def _encode(batch: Tensor, kind: str) -> Tensor:
-    vectors = torch.stack([normals(100 + word, WIDTH) for word in range(len(WORDS))])
+def _encode(batch: Tensor, kind: str, seed: int) -> Tensor:
+    vectors = normals(100 + seed, len(WORDS) * WIDTH).view(-1, WIDTH)
     table, texts = sinusoidal(3, WIDTH, dtype=torch.float64), torch.arange(2)
     places = {"right": table, "batch": table[texts][:, None], "none": torch.zeros(1, WIDTH)}[kind]
     x = vectors[batch] + places

@@ -33,7 +33,7 @@ class ShiftLab(BookWidget):
 
     def matrix(self) -> Tensor:
         """It moves any position by `apart`: a turn for each hand."""
-        turns = [self.apart, self.apart / 10]
+        turns = [self.apart, self.apart / BASE**0.5]
         return torch.block_diag(
             *(torch.tensor([[math.cos(a), math.sin(a)], [-math.sin(a), math.cos(a)]]).double() for a in turns)
         )
@@ -54,8 +54,8 @@ class ShiftLab(BookWidget):
     def table(self) -> str:
         i, j = self.position, self.position + self.apart
         if self.mode == "moved":
-            columns = [f"position {i}", "times the matrix", f"position {j}"]
-            numbers = torch.stack([self.place(i), self.matrix() @ self.place(i), self.place(j)], -1)
+            columns = ["sin 1", "cos 1", "sin 2", "cos 2", f"position {i}", "product", f"position {j}"]
+            numbers = torch.stack([*self.matrix().T, self.place(i), self.matrix() @ self.place(i), self.place(j)], -1)
             caption = f"The matrix that moves by {self.apart}"
         else:
             columns = ["query", f"turned to {i}", "key", f"turned to {j}"]
