@@ -10,8 +10,8 @@ const TEXT = {
       turned: "Two circles, one for each pair of numbers: the query, turned by its position, and the key, turned by its own.",
     },
     heads: {
-      moved: (i, j) => ["sin 1", "cos 1", "sin 2", "cos 2", `position ${i}`, "product", `position ${j}`],
-      turned: (i, j) => ["query", `turned to ${i}`, "key", `turned to ${j}`],
+      moved: (i, j) => ["sin 1", "cos 1", "sin 2", "cos 2", `at ${i}`, "product", `at ${j}`],
+      turned: (i, j) => ["query", `at ${i}`, "key", `at ${j}`],
     },
     captions: { moved: (i, apart) => `The matrix that moves by ${apart}, and position ${i}`, turned: () => "A query and a key of four numbers" },
     score: "Score of the two, turned",
