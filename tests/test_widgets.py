@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import random
 import re
 from itertools import pairwise
 
@@ -15,6 +16,7 @@ import attnbook.widgets
 from attnbook import attention, causal
 from attnbook.complexity import SelfAttention
 from attnbook.data import english_vectors, word_vectors
+from attnbook.data.senses import MEANINGS
 from attnbook.widgets import (
     AlignmentPlayer,
     AnalogyBench,
@@ -361,6 +363,9 @@ def test_what_chapter_7_says_of_its_widgets():
     stories = "the bat flew in the dark cave the bank gave her another loan"
     asked = {place: BankInContext(stories, matrices="learned", place=place) for place in (1, 8)}
     assert [widget.nearest()[0][0] for widget in asked.values()] == ["animal", "finance"]
+    rng, words = random.Random(0), english_vectors().words
+    others = [BankInContext(rng.sample(words, 5), matrices="learned").nearest()[0][0] for _ in range(100)]
+    assert sum(word in MEANINGS.values() for word in others) > 60, "other words mostly become one of the ten, too"
     assert asked[1].look()[1][7:].sum() < 0.3
     assert asked[8].look()[1][:7].sum() < 0.3
 

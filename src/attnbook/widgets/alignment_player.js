@@ -1,4 +1,4 @@
-import { asset, body, button, dot, element, follower, networks, number, plus, put, slider, softmax, times, words } from "./core.js";
+import { asset, body, button, dot, element, follower, heading, networks, number, plus, put, slider, softmax, times, words } from "./core.js";
 
 const TEXT = {
   en: {
@@ -118,8 +118,7 @@ async function render({ model, el }) {
       const [name, value, bar] = [element("th", { scope: "row" }), element("td", { class: "ab-number" }), element("i")];
       return { name, value, bar, node: element("tr", {}, name, value, element("td", { class: "ab-bar", "aria-hidden": "true" }, bar)) };
     });
-    const heads = [element("th", { scope: "col" }, looks), element("th", { scope: "col" }, share), element("td")];
-    return { rows, node: element("table", {}, element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows.map(({ node }) => node))) };
+    return { rows, node: element("table", {}, heading([looks, share, ""]), element("tbody", {}, ...rows.map(({ node }) => node))) };
   };
   const [looked, could] = [list(say.heads.looked, say.heads.share), list(say.heads.next, say.heads.chance)];
   const now = element("p", { class: "ab-now" });

@@ -1,4 +1,4 @@
-import { asset, body, button, choice, dot, element, follower, length, lexicon, nearest, number, packed, put, whenNeeded, wordField, words, wordVectors } from "./core.js";
+import { asset, body, button, choice, dot, element, follower, heading, length, lexicon, nearest, number, packed, put, whenNeeded, wordField, words, wordVectors } from "./core.js";
 
 const TEXT = {
   en: {
@@ -57,8 +57,7 @@ async function render({ model, el }) {
     return { node: element("tr", {}, word, cosine, element("td", { class: "ab-bar", "aria-hidden": "true" }, bar)), word, cosine, bar };
   });
   const caption = element("caption");
-  const heads = [element("th", { scope: "col" }, say.word), element("th", { scope: "col" }, say.cosine), element("td")];
-  const table = element("table", {}, caption, element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows.map(({ node }) => node)));
+  const table = element("table", {}, caption, heading([say.word, say.cosine, ""]), element("tbody", {}, ...rows.map(({ node }) => node)));
 
   const [shape, error] = ["ab-shape", "ab-error"].map((name) => element("path", { class: name }));
   const dots = ["a", "b", "c", "answer"].map((name) => ({ name, dot: element("circle", { r: 4, class: `ab-${name}` }), text: element("text", { "text-anchor": "middle" }) }));
