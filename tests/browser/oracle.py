@@ -13,10 +13,13 @@ from playwright.sync_api import Locator, expect
 from torch import Tensor, nn
 
 from attnbook import (
+    DecoderBlock,
+    EncoderBlock,
     MultiHeadAttention,
     SelfAttention,
     additive_scores,
     attention,
+    capture_attention,
     causal,
     greedy,
     masked_softmax,
@@ -24,9 +27,11 @@ from attnbook import (
     sinusoidal,
 )
 from attnbook.complexity import Convolution, Kind, Recurrence
-from attnbook.data import FOLDER, date_reader, english_vectors, finders, word_vectors
+from attnbook.data import FOLDER, date_reader, date_transformer, english_vectors, finders, word_vectors
 from attnbook.data.senses import three_matrices
 from attnbook.text import START, STOP
+from attnbook.widgets import MaskMap
+from attnbook.widgets import block_stepper as block_stepper_module
 from attnbook.widgets.base import BookWidget
 from attnbook.widgets.random import normals
 from attnbook.widgets.shift_lab import KEY, QUERY
@@ -189,6 +194,64 @@ READ = {
             places: seen(".ab-lists table:first-child tbody th").map((th) => th.textContent.match(/\\d+(?=\\)$)/)[0]),
             letters: codes(lists.flatMap((list) => [...list.querySelectorAll("tbody th")]
                 .filter((head) => head.checkVisibility()).map((head) => head.textContent))),
+        };
+    }""",
+    "live_transformer": """(node) => {
+        const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
+        const codes = (texts) => texts.flatMap((text) => [...text].map((letter) => String(letter.codePointAt(0))));
+        const texts = (selector) => seen(selector).map((part) => part.textContent);
+        return {
+            written: codes([node.querySelector(".ab-written").textContent]),
+            columns: codes(texts(".ab-map thead th")),
+            rows: codes(texts(".ab-map tbody th")),
+            weights: texts(".ab-map td.ab-weight").filter(Boolean),
+            colours: seen(".ab-map td.ab-weight").map((cell) => cell.style.getPropertyValue("--w")),
+            here: seen(".ab-map tbody tr").map((row) => String(Number(row.matches(".ab-here")))),
+            chances: texts(".ab-lists .ab-number"),
+            bars: seen(".ab-lists .ab-bar i").map((bar) => bar.style.getPropertyValue("--w")),
+            letters: codes(texts(".ab-lists tbody th")),
+            pressed: seen(".ab-lists button").map((key) => String(Number(key.ariaPressed === "true"))),
+            now: node.querySelector(".ab-now").textContent.match(/\\d+(?=, the)|-?\\d+\\.\\d+/g) ?? [],
+            instead: codes(node.querySelector(".ab-yours").textContent.match(/(?<=have written ).(?=\\.)/u) ?? []),
+            value: node.querySelector("input[type=range]").getAttribute("aria-valuetext").match(/\\d+/g),
+        };
+    }""",
+    "block_stepper": """(node) => {
+        const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
+        const texts = (selector) => seen(selector).map((part) => part.textContent);
+        const names = ["input", "norm 1", "weights", "attention", "sum 1", "hidden layer", "feed-forward", "norm 2",
+            "sum 2"];
+        return {
+            flow: texts(".ab-flow button").map((name) => String(names.indexOf(name))),
+            pressed: seen(".ab-flow button").map((key) => String(Number(key.ariaPressed === "true"))),
+            numbers: texts(".ab-tensor td:is(.ab-signed, .ab-weight)"),
+            signs: seen(".ab-tensor td.ab-signed").map((cell) => cell.style.getPropertyValue("--s")),
+            colours: seen(".ab-tensor td.ab-weight").map((cell) => cell.style.getPropertyValue("--w")),
+            lengths: texts(".ab-tensor .ab-length"),
+            shape: node.querySelector(".ab-says + .ab-hint").textContent.match(/\\d+/g),
+            stream: texts(".ab-stream .ab-number"),
+            bars: seen(".ab-stream i").map((bar) => bar.style.getPropertyValue("--w")),
+            here: seen(".ab-stream tbody tr").map((row) => String(Number(row.matches(".ab-here")))),
+        };
+    }""",
+    "mask_map": """(node) => {
+        const all = (selector) => [...node.querySelectorAll(selector)];
+        const codes = (texts) => texts.flatMap((text) => [...text].map((letter) => String(letter.codePointAt(0))));
+        const is = (parts, name) => parts.map((part) => String(Number(part.matches(name))));
+        const cells = all("[role=gridcell]");
+        const [knows, next] = node.querySelector(".ab-knows").textContent.split(". ");
+        return {
+            tokens: codes(all("[role=grid] th").map((head) => head.textContent)),
+            sees: is(cells, ".ab-yes"),
+            hidden: is(cells, ".ab-no"),
+            framed: is(cells, ".ab-wrong"),
+            reaches: is(all("[role=grid] thead th"), ".ab-reaches"),
+            here: is(all("[role=grid] tbody tr"), ".ab-here"),
+            layers: knows.match(/\\d/),
+            knows: codes(knows.split(": ")[1].replace(/\\.$/, "").split(", ")),
+            next: codes(next?.match(/(?<=“).*(?=”)/) ?? []),
+            found: all(".ab-found li:not([hidden])")
+                .map((line) => codes((line.textContent.match(/(?<=: )[^.]*/) ?? [""])[0].split(", "))),
         };
     }""",
     "head_split": """(node) => {
@@ -636,6 +699,150 @@ def alignment_player(widget) -> dict[str, Tensor]:
     }
 
 
+def live_transformer(widget) -> dict[str, Tensor]:
+    """The whole of what is written is read again for each letter: nothing is kept between two steps."""
+    model, known = date_transformer()
+    model = copy.deepcopy(model).double()
+    source, ids, forced, own = known.encode([widget.text]), [START], dict(map(tuple, widget.forced)), []
+    while len(own) < 11 and ids[-1] != STOP:
+        scores = model(source, torch.tensor([ids]))[0, -1]
+        own.append(1 + scores[1:].argmax().item())
+        ids.append(forced.get(len(own) - 1, own[-1]))
+    with capture_attention(model) as maps:
+        chances = model(source, torch.tensor([ids[:-1]]))[0].softmax(-1)
+    kind = {"encoder": "encoder.0.self", "decoder": "decoder.0.self", "cross": "decoder.0.cross"}[widget.where]
+    heads = maps[f"{kind}_attention"][0]
+    weights = heads[widget.head - 1] if widget.head else heads.mean(0)
+    tokens = {" ": "·", "<stop>": "■", "<start>": "▸"}
+    signs = lambda numbers: [tokens.get(known.tokens[n], known.tokens[n]) for n in numbers]  # noqa: E731
+    codes = lambda letters: torch.tensor([ord(letter) for letter in letters])  # noqa: E731
+    read, written, step = signs(source[0].tolist()), signs(ids[1:]), min(widget.step, len(own))
+    shown = written[:step] + ["?"] * (len(written) - step)
+    at, nothing = step - 1, torch.tensor([])
+    top = chances[at, START:].topk(5) if step else None
+    p = chances[at, ids[step]] if step else nothing
+    if widget.where == "encoder":
+        rows, columns, there = read, read, torch.ones(len(read), dtype=torch.bool)
+    else:
+        columns = read if widget.where == "cross" else ["▸", *shown[:-1]]
+        rows, there = shown, torch.arange(len(written)) < step
+    cells = weights[there] if widget.where != "decoder" else [row[: i + 1] for i, row in enumerate(weights[there])]
+    return {
+        "written": codes(written[:step]),
+        "columns": codes(columns),
+        "rows": codes(rows),
+        "weights": torch.cat([*cells]) if len(cells) else nothing,
+        "colours": weights * there[:, None],
+        "here": (torch.arange(len(rows)) == at) & (widget.where != "encoder"),
+        "chances": top.values if step else nothing,
+        "bars": top.values if step else nothing,
+        "letters": codes(signs((START + top.indices).tolist())) if step else nothing,
+        "pressed": START + top.indices == ids[step] if step else nothing,
+        "now": torch.tensor([step, p, -p.log()]) if step else nothing,
+        "instead": codes(signs(own[at:step])) if step and own[at] != ids[step] else nothing,
+        "value": torch.tensor([step, len(own)]),
+    }
+
+
+def block_stepper(widget) -> dict[str, Tensor]:
+    """An `EncoderBlock` that is watched while it runs."""
+    found, xs = {}, [block_stepper_module.words()]
+
+    def watch(block):
+        def note(name, given=None):
+            def hook(module, inputs, output):
+                found[name] = output
+                if given:
+                    found[given] = inputs[0]
+
+            return hook
+
+        pre = widget.norm == "pre"
+        block.self_attention_norm.register_forward_hook(note("norm1", None if pre else "add1"))
+        block.self_attention.register_forward_hook(note("attention"))
+        block.feed_forward_norm.register_forward_hook(note("norm2", "add1" if pre else "add2"))
+        block.feed_forward[1].register_forward_hook(note("hidden"))
+        block.feed_forward.register_forward_hook(note("forward"))
+
+    for number in range(1, 7):
+        block = block_stepper_module.block(number, widget.norm)
+        if widget.shortcut == "without":
+            block._around = lambda norm, x, f: f(norm(x)) if widget.norm == "pre" else norm(f(x))
+        if number == widget.block:
+            watch(block)
+            with capture_attention(block) as maps:
+                out = block(xs[-1][None])
+            found |= {"in": xs[-1][None], "weights": maps["self_attention"]}
+            found |= {"add2": out} if widget.norm == "pre" else {}
+        xs.append(block(xs[-1][None])[0])
+    shown = found[widget.part]
+    is_weights, nothing = widget.part == "weights", torch.tensor([])
+    order = ["in", "norm1", "weights", "attention", "add1", "norm2", "hidden", "forward", "add2"]
+    if widget.norm == "post":
+        order = ["in", "weights", "attention", "add1", "norm1", "hidden", "forward", "add2", "norm2"]
+    names = ["in", "norm1", "weights", "attention", "add1", "hidden", "forward", "norm2", "add2"]
+    sizes = torch.stack([x.norm(dim=-1).mean() for x in xs])
+    cosines = [F.cosine_similarity(x[:, None], x[None], dim=-1)[~torch.eye(5, dtype=torch.bool)].mean() for x in xs]
+    zeros = [(shown == 0).sum()] if widget.part == "hidden" else []
+    return {
+        "flow": torch.tensor([names.index(part) for part in order]),
+        "pressed": torch.tensor([part == widget.part for part in order]),
+        "numbers": shown,
+        "signs": nothing if is_weights else shown / shown.abs().max(),
+        "colours": shown if is_weights else nothing,
+        "lengths": nothing if is_weights else shown.norm(dim=-1),
+        "shape": torch.tensor([*shown.shape, *zeros]),
+        "stream": torch.stack([sizes, torch.stack(cosines)], -1),
+        "bars": sizes / sizes.max(),
+        "here": torch.arange(7) == widget.block,
+    }
+
+
+def mask_map(widget) -> dict[str, Tensor]:
+    """Who knows of whom, from the gradients of a model with these masks."""
+    names, seen = widget.tokens(), widget.mask()
+    right = MaskMap(source=widget.source, target=widget.target).mask()
+    torch.manual_seed(0)
+    encoder = [EncoderBlock(8, 2, 16, 0.0, norm="pre").double() for _ in range(widget.layers)]
+    decoder = [DecoderBlock(8, 2, 16, 0.0, norm="pre").double() for _ in range(widget.layers)]
+
+    def outputs(x):
+        memory, y = x[None, :5], x[None, 5:]
+        for block in encoder:
+            memory = block(memory, seen[:5, :5])
+        for block in decoder:
+            y = block(y, memory, seen[5:, 5:], seen[5:, :5])
+        return torch.cat([memory, y], 1)[0]
+
+    slopes = torch.autograd.functional.jacobian(outputs, torch.randn(10, 8, dtype=torch.float64))
+    reach = (slopes != 0).any(3).any(1)
+    real = [name != "pad" for name in names]
+    where = range(10)
+    bad = {
+        "told": [i for i in where if i > 4 and any(j > i and real[j] and reach[i, j] for j in where)],
+        "blind": [i for i in where if not seen[i, :5].any() or (i > 4 and not seen[i, 5:].any())],
+        "pads": [i for i in where if any(reach[i, j] and not real[j] for j in where)],
+        "missed": [i for i in where if any(not reach[i, j] and real[j] for j in range(5))],
+    }
+    lines = [[names[i] for i in rows if real[i]] for rows in bad.values()]
+    codes = lambda texts: torch.tensor([ord(letter) for text in texts for letter in text])  # noqa: E731
+    follows = [*["le", "chat", "noir", "dort"][: widget.target - 1], "stop"]
+    here, never = widget.row, torch.zeros(10, 10, dtype=torch.bool)
+    never[:5, 5:] = True
+    return {
+        "tokens": codes(names + names),
+        "sees": seen,
+        "hidden": ~seen & ~never,
+        "framed": seen != right,
+        "reaches": reach[here],
+        "here": torch.arange(10) == here,
+        "layers": torch.tensor(widget.layers),
+        "knows": codes([names[j] for j in where if reach[here, j]]),
+        "next": codes([follows[here - 5]] if here > 4 and real[here] else []),
+        "found": codes([name for line in lines for name in line]),
+    }
+
+
 def head_split(widget) -> dict[str, Tensor]:
     H, step = widget.heads, widget.step
     x = torch.arange(36).view(2, 3, 6)
@@ -906,6 +1113,9 @@ ORACLE = {
     "kernel_regression": kernel_regression,
     "tanh_sum": tanh_sum,
     "alignment_player": alignment_player,
+    "live_transformer": live_transformer,
+    "block_stepper": block_stepper,
+    "mask_map": mask_map,
     "head_split": head_split,
     "head_ablation": head_ablation,
     "head_budget": head_budget,

@@ -21,6 +21,7 @@ from attnbook.widgets import (
     AnalogyBench,
     AttentionHeatmap,
     BankInContext,
+    BlockStepper,
     ClockHands,
     CostPlane,
     CueScene,
@@ -31,6 +32,8 @@ from attnbook.widgets import (
     HeadSplit,
     KernelRegression,
     LengthSlider,
+    LiveTransformer,
+    MaskMap,
     PaintMask,
     Polarity,
     ScaleLab,
@@ -119,7 +122,7 @@ def press(name, changes):
     return [(f"{name!r} pressed", act, changes)]
 
 
-def stroke(cells, trait):
+def stroke(cells, trait, **more):
     """Over several cells: what it does to the first, it does to all."""
     (_, act, _), *_ = paint(cells)
 
@@ -129,7 +132,7 @@ def stroke(cells, trait):
             return [cell for cell in there if cell not in cells]
         return there + [cell for cell in cells if cell not in there]
 
-    return [(f"stroke over {cells}", act, {trait: after})]
+    return [(f"stroke over {cells}", act, {trait: after, **more})]
 
 
 def fill(label, written, changes):
@@ -147,11 +150,18 @@ def unchecked(steps):
     return [(what, act, {**changes, "revealed": False}) for what, act, changes in steps]
 
 
-def compose(text):
+def compose(text, **changes):
     def act(hand, node):
         hand.write(node.get_by_role("textbox", name="A date"), f" {text} ")
 
-    return [(f"{text!r} written", act, {"text": text, "step": 0})]
+    return [(f"{text!r} written", act, {"text": text, "step": 0, **changes})]
+
+
+def instead(letter, token, place):
+    """Among the letters that could be written, this one."""
+    (_, act, _), *_ = press(letter, {})
+    kept = lambda twin: [pair for pair in twin.forced if pair[0] < place]  # noqa: E731
+    return [(f"{letter!r} instead", act, {"forced": lambda twin: kept(twin) + ([[place, token]] if token else [])})]
 
 
 def there(word):
@@ -266,6 +276,41 @@ STEPS = {
         *press("Monday", {"text": "Monday", "step": 0}),
         *slide("Letters written", "step", last=7),
         *compose("5 may 1955"),
+    ],
+    "live_transformer": [
+        *press("Forward", {"step": lambda twin: twin.step + 1}),
+        *choose("where", "encoder", "decoder"),
+        *choose("head", 1, 4, 0),
+        *press("11/12/13", {"text": "11/12/13", "step": 0, "forced": []}),
+        *slide("Letters written", "step", last=11),
+        *choose("where", "cross"),
+        *press("Monday", {"text": "Monday", "step": 0, "forced": []}),
+        *press("Forward", {"step": 1}),
+        *instead("2", 8, 0),
+        *press("Forward", {"step": 2}),
+        *instead("1", None, 0),
+        *compose("5 may 1955", forced=[]),
+    ],
+    "block_stepper": [
+        *press("weights", {"part": "weights"}),
+        *press("attention", {"part": "attention"}),
+        *press("hidden layer", {"part": "hidden"}),
+        *slide("Block", "block", last=6),
+        *choose("norm", "pre"),
+        *choose("shortcut", "without"),
+        *press("feed-forward", {"part": "forward"}),
+        *slide("Block", "block", first=1),
+        *press("input", {"part": "in"}),
+        *choose("norm", "post"),
+    ],
+    "mask_map": [
+        *choose("mistake", "ahead", "strict", "pads", "cross", "encoder"),
+        *slide("Tokens of the source", "source", first=2, last=5),
+        *slide("Tokens of the target", "target", first=1, last=5),
+        *stroke([[6, 8], [6, 9]], "flipped", row=6),
+        *slide("Layers", "layers", first=1, last=3),
+        *stroke([[1, 1]], "flipped", row=1),
+        *press("Undo all changes", {"flipped": [], "mistake": "none"}),
     ],
     "head_split": [
         *press("Forward", {"step": 1}),
@@ -470,6 +515,18 @@ STATES = {
     "spaces": AlignmentPlayer("  May ", step=5),
     "no date": AlignmentPlayer("1962-10-23", step=11),
     "written to an early end": AlignmentPlayer("Monday", step=11),
+    "a long date and its encoder": LiveTransformer("1" * 29, step=11, where="encoder", head=2),
+    "nothing written, the decoder": LiveTransformer(step=0, where="decoder"),
+    "no date, forced twice": LiveTransformer("Monday", step=3, forced=[[0, 8], [2, 9]], where="decoder", head=3),
+    "a forced end": LiveTransformer("7", step=11, forced=[[1, 2]]),
+    "the sums of a post-norm block": BlockStepper(block=6, part="add2"),
+    "the sums of a pre-norm block": BlockStepper(norm="pre", block=3, part="add1"),
+    "no shortcuts": BlockStepper(shortcut="without", block=2, part="weights"),
+    "no shortcuts, the sum": BlockStepper(norm="pre", shortcut="without", block=2, part="add1"),
+    "the second norm": BlockStepper(block=4, part="norm2"),
+    "cells of a row that is padding": MaskMap(source=2, target=1, row=3, flipped=[[3, 4], [0, 4]]),
+    "a padded target": MaskMap(target=2, row=9, layers=1, flipped=[[6, 7], [2, 7], [5, 5]]),
+    "a Transformer": MaskMap(source=5, layers=3, row=9),
     "cut into two heads": HeadSplit(heads=2, step=1),
     "six heads to the front": HeadSplit(heads=6, step=3),
     "three heads, on the way back": HeadSplit(heads=3, step=4),
@@ -563,6 +620,9 @@ DRAGS = {
     "kernel": (KernelRegression(), slide("Width", "width", last=100.0)),
     "tanh": (TanhSum(), slide("Query", "q", last=3.0)),
     "letters": (AlignmentPlayer(), slide("Letters written", "step", last=11)),
+    "letters of the Transformer": (LiveTransformer(), slide("Letters written", "step", last=11)),
+    "blocks": (BlockStepper(part="weights"), slide("Block", "block", last=6)),
+    "masks": (MaskMap(), stroke([[6, 8], [6, 9]], "flipped", row=6)),
     "step": (HeadSplit(), slide("Step", "step", last=5)),
     "tokens": (SignalRace(step=3), slide("Tokens", "n", last=32)),
     "length": (CostPlane(), slide("Tokens", "n", last=2**20)),

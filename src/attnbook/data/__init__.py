@@ -11,6 +11,7 @@ from attnbook.data import stored
 from attnbook.data.marks import Finder
 from attnbook.seq2seq import Seq2Seq
 from attnbook.text import Vocabulary
+from attnbook.transformer import Transformer
 from attnbook.vectors import WordVectors
 
 FOLDER = Path(__file__).parent
@@ -52,6 +53,21 @@ def date_reader() -> tuple[Seq2Seq, Vocabulary]:
     letters = Vocabulary([stored.about(path)["letters"]])
     model = Seq2Seq(len(letters))
     stored.unpack(path, {"reader": model})
+    return model, letters
+
+
+@cache
+def date_transformer() -> tuple[Transformer, Vocabulary]:
+    """A small Transformer that has learned the same, as in chapter 9.
+
+    >>> model, letters = date_transformer()
+    >>> sum(numbers.numel() for numbers in model.parameters()), len(letters)
+    (31392, 49)
+    """
+    path = FOLDER / "date_transformer.bin"
+    letters = Vocabulary([stored.about(path)["letters"]])
+    model = Transformer(len(letters), D=32, heads=4, hidden=128, layers=1, dropout=0.0, norm="pre")
+    stored.unpack(path, {"writer": model})
     return model, letters
 
 

@@ -1,0 +1,145 @@
+// For widgets in which a network reads a text letter by letter and writes another: what they share.
+
+import { button, element, heading, number, put, slider, words } from "./core.js";
+
+const TEXT = {
+  en: {
+    field: "A date, in letters that the network knows",
+    tries: "Or try",
+    unknown: (letters) => `It has never met ${letters}. It was taught the letters of dates, and no others.`,
+    long: (most) => `At most ${most} letters.`,
+    step: "Letters written:",
+    of: (step, all) => `${step} of ${all}`,
+    back: "Back",
+    forward: "Forward",
+    written: "Written so far:",
+    names: { "·": "space", "■": "end", "▸": "start", "?": "not yet" },
+  },
+};
+// ids of tokens; then come the letters
+export const START = 1;
+export const STOP = 2;
+const FIRST = 3;
+
+export function alphabet(known) {
+  const letters = [...known];
+  const ids = new Map(letters.map((letter, i) => [letter, i + FIRST]));
+  return {
+    knows: (letter) => ids.has(letter),
+    ids: (text) => [...text].map((letter) => ids.get(letter)).concat(STOP),
+    letter: (id) => (id === START ? "▸" : shown(letters[id - FIRST] ?? "")),
+  };
+}
+
+// A space and the end can be seen.
+export const shown = (letter) => ({ " ": "·", "": "■" })[letter] ?? letter;
+
+// Writes a letter into a heading; those that a screen reader would skip get a name.
+export function name(el) {
+  const { names } = words(TEXT, el);
+  return (head, letter) => {
+    head.textContent = letter;
+    if (names[letter]) head.setAttribute("aria-label", names[letter]);
+    else head.removeAttribute("aria-label");
+  };
+}
+
+// A field for the text, and buttons with more to try. A new text sets also what is in `changes`.
+export function textField(model, life, el, { knows, longest, tries, changes }) {
+  const say = words(TEXT, el);
+  const field = element("input", { type: "text", autocomplete: "off", autocapitalize: "none", spellcheck: "false" });
+  const hint = element("p", { class: "ab-hint", role: "status" });
+  const take = (text) => {
+    hint.textContent = "";
+    put(model, { text, ...changes });
+    field.value = text;
+  };
+  field.addEventListener("change", () => {
+    const text = field.value.replace(/\s/g, " ").trim();
+    const unknown = [...new Set(text)].filter((letter) => !knows(letter));
+    hint.textContent = unknown.length ? say.unknown(unknown.join(" ")) : text.length > longest ? say.long(longest) : "";
+    if (!text) field.value = model.get("text");
+    else if (!hint.textContent) take(text);
+  });
+  life.follow(["text"], () => {
+    field.value = model.get("text");
+    hint.textContent = "";
+  });
+  return [
+    element("div", { class: "ab-controls" }, element("div", { class: "ab-control ab-text" }, element("label", {}, say.field, field))),
+    element("div", { class: "ab-controls ab-tries" }, element("span", { class: "ab-hint" }, say.tries), ...tries.map((text) => button(text, () => take(text)))),
+    hint,
+  ];
+}
+
+// Back, forward and a slider: how many letters are written, of so many as there are to write.
+export function stepper(model, life, el, written) {
+  const say = words(TEXT, el);
+  const [at, turn] = [() => Math.min(model.get("step"), written()), (by) => () => put(model, { step: Math.min(Math.max(at() + by, 0), written()) })];
+  const values = () => Array.from({ length: written() + 1 }, (_, i) => i);
+  return { at, node: element("div", { class: "ab-controls" }, button(say.back, turn(-1)), button(say.forward, turn(1)),
+    slider(model, life, { trait: "step", label: say.step, values, with: ["text"], show: () => say.of(at(), written()) })) };
+}
+
+export function writing(el) {
+  const output = element("output", { class: "ab-written" });
+  return { node: element("p", {}, element("span", { class: "ab-hint" }, `${words(TEXT, el).written} `), output), output };
+}
+
+// Weights as colours, a row for each letter that asks and a column for each that is asked; rows without weights wait.
+export function letterMap(el, caption, most) {
+  const named = name(el);
+  const heads = Array.from({ length: most.columns }, () => element("th", { scope: "col" }));
+  const lines = Array.from({ length: most.rows }, () => {
+    const [head, cells] = [element("th", { scope: "row" }), heads.map(() => element("td", { class: "ab-weight" }))];
+    return { head, cells, node: element("tr", {}, head, ...cells) };
+  });
+  const title = element("caption", {}, caption);
+  const node = element("table", { class: "ab-map" }, title,
+    element("thead", {}, element("tr", {}, element("td"), ...heads)), element("tbody", {}, ...lines.map((line) => line.node)));
+  const draw = ({ rows, columns, weights, here }) => {
+    heads.forEach((head, j) => {
+      head.hidden = j >= columns.length;
+      if (!head.hidden) named(head, columns[j]);
+    });
+    lines.forEach(({ head, cells, node: line }, i) => {
+      line.hidden = i >= rows.length;
+      if (line.hidden) return;
+      named(head, rows[i]);
+      line.classList.toggle("ab-here", i === here);
+      cells.forEach((cell, j) => {
+        cell.hidden = j >= columns.length;
+        if (cell.hidden) return;
+        const weight = weights[i]?.[j];
+        cell.style.setProperty("--w", weight ?? 0);
+        cell.textContent = weight === undefined ? "" : number(weight);
+      });
+    });
+  };
+  return { node, draw, title };
+}
+
+// The largest of some numbers, each with its name and a bar; with `press`, a name is a button.
+export function ranking(titles, n, press) {
+  const rows = Array.from({ length: n }, () => {
+    const [head, value, bar] = [element("th", { scope: "row" }), element("td", { class: "ab-number" }), element("i")];
+    const row = { value, bar, index: 0, node: element("tr", {}, head, value, element("td", { class: "ab-bar", "aria-hidden": "true" }, bar)) };
+    row.name = press ? head.appendChild(button("", () => press(row.index))) : head;
+    return row;
+  });
+  const draw = (numbers, nameOf) => {
+    const top = numbers.map((x, i) => [x, i]).sort(([x], [y]) => y - x).slice(0, n);
+    rows.forEach((row, place) => {
+      row.node.hidden = place >= top.length;
+      if (row.node.hidden) return;
+      const [x, index] = top[place];
+      row.index = index;
+      row.name.textContent = nameOf(index);
+      row.value.textContent = number(x);
+      row.bar.style.setProperty("--w", x);
+    });
+  };
+  return { rows, draw, node: element("table", {}, heading([...titles, ""]), element("tbody", {}, ...rows.map(({ node }) => node))) };
+}
+
+export const best = (chances) => chances.indexOf(Math.max(...chances));

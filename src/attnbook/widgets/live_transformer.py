@@ -1,0 +1,75 @@
+"""A Transformer that runs in the page: it reads a date, writes it as year-month-day, and shows all its attention."""
+
+import torch
+import traitlets
+from torch import Tensor
+
+from attnbook.capture import capture_attention
+from attnbook.data import date_transformer
+from attnbook.text import PAD, START, STOP
+from attnbook.widgets.alignment_player import LETTERS, LONGEST, shown
+from attnbook.widgets.base import Asset, BookWidget, html_table
+
+MAPS = {
+    "cross": "decoder.0.cross_attention",
+    "decoder": "decoder.0.self_attention",
+    "encoder": "encoder.0.self_attention",
+}
+
+
+class LiveTransformer(BookWidget):
+    """The committed `date_transformer`, letter by letter; `step` letters are written.
+
+    `where` is the attention that is shown, of one of the four heads or, with 0, the mean of all. In place of what the
+    network would write, `forced` says what is written: a list of [place, id of the token].
+
+    >>> widget = LiveTransformer("23rd of october 1962")
+    >>> letters, chances, maps = widget.read()
+    >>> "".join(letters), tuple(chances.shape), tuple(maps["cross"].shape)
+    ('1962-10-23■', (11, 49), (4, 11, 21))
+    """
+
+    text = traitlets.Unicode("23rd of october 1962").tag(sync=True)
+    step = traitlets.Int(2, min=0, max=LETTERS).tag(sync=True)
+    where = traitlets.Enum(list(MAPS), "cross").tag(sync=True)
+    head = traitlets.Int(0, min=0, max=4).tag(sync=True)
+    forced = traitlets.List(traitlets.List(traitlets.Int(), minlen=2, maxlen=2)).tag(sync=True)
+    model = Asset("date_transformer.bin")
+
+    def __init__(self, text: str = "23rd of october 1962", **traits):
+        super().__init__(text=text, **traits)
+
+    @traitlets.validate("text")
+    def _known(self, proposal) -> str:
+        text = proposal["value"]
+        if unknown := sorted({letter for letter in text if letter not in date_transformer()[1].ids}):
+            raise traitlets.TraitError(f"it has never met {' '.join(unknown)}; it knows the letters of dates.")
+        if not 1 <= len(text) <= LONGEST:
+            raise traitlets.TraitError(f"a date of 1 to {LONGEST} letters; got {len(text)}: {text!r}")
+        return text
+
+    @torch.no_grad()
+    def read(self) -> tuple[list[str], Tensor, dict[str, Tensor]]:
+        """The letters that are written (■ ends them); the chances (L, N) of every token in place of each; and the
+        weights (H, L, M) of each kind of attention.
+        """
+        model, known = date_transformer()
+        source, ids, forced = known.encode([self.text]), [START], dict(self.forced)
+        state = model.start(source)
+        while len(ids) <= LETTERS and ids[-1] != STOP:
+            scores = model.step(torch.tensor([ids[-1:]]), state)[0, -1]
+            scores[PAD] = -torch.inf  # is never written
+            ids.append(forced.get(len(ids) - 1, scores.argmax().item()))
+        with capture_attention(model) as maps:
+            chances = model(source, torch.tensor([ids[:-1]]))[0].softmax(-1)
+        return [shown(known.tokens[n]) for n in ids[1:]], chances, {kind: maps[name][0] for kind, name in MAPS.items()}
+
+    def table(self) -> str:
+        letters, chances, maps = self.read()
+        read = [*map(shown, self.text), "■"]
+        rows = []
+        for letter, chance, row in zip(letters, chances.amax(-1), maps["cross"].mean(0), strict=True):
+            share, place = row.max(-1)
+            rows.append((letter, [f"{chance:.2f}", f"{read[place]} (letter {place + 1})", f"{share:.2f}"]))
+        caption = f"“{self.text}” becomes {''.join(letters)}"
+        return html_table(caption, ["largest chance", "looked most at", "weight"], rows)
