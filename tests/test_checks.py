@@ -3,6 +3,7 @@
 import math
 import re
 from itertools import permutations
+from statistics import mean, pvariance
 
 import pytest
 import torch
@@ -185,6 +186,25 @@ def by_complex_numbers(x_LK):
     return torch.view_as_real(turned).flatten(-2)
 
 
+def by_statistics(x, gain, bias):
+    out = x.clone()
+    for text in out:
+        for token in text:
+            numbers = token.tolist()
+            deviation = (pvariance(numbers) + 1e-5) ** 0.5
+            token.copy_(gain * (token - mean(numbers)) / deviation + bias)
+    return out
+
+
+def writes(model, start, stop, length):
+    ids = torch.tensor([start])
+    while len(ids) < length and ids[-1] != stop:
+        ids = torch.cat([ids, model(ids)[-1:].argmax(-1)])
+    return ids
+
+
+RIGHT += [(check.layer_norm, by_statistics), (check.greedy, writes)]
+RIGHT += [(check.greedy, lambda *asked: writes(*asked).tolist())]
 RIGHT += [(check.sinusoidal, number_by_number), (check.rotary, by_complex_numbers)]
 RIGHT += [(check.three_steps, word_after_word), (check.operations, product_by_product)]
 RIGHT += [(check.equivariant, test) for test in (in_every_order, in_three_random_orders, by_matrices)]
@@ -486,6 +506,7 @@ def overflows(q, k, v, temperature):
 NAMED = [(check.soft_lookup, "LOOKUP"), (check.left_out_error, "ERROR")]
 NAMED += [(check.additive_scores, "ADDITIVE"), (check.factorised_scores, "FACTORISED")]
 NAMED += [(check.split_heads, "SPLIT"), (check.multi_head, "MULTI_HEAD")]
+NAMED += [(check.layer_norm, "LAYER_NORM"), (check.greedy, "GREEDY")]
 NAMED += [(check.sinusoidal, "SINUSOIDAL"), (check.rotary, "ROTARY")]
 NAMED += [(check.three_steps, "STEPS"), (check.equivariant, "TESTS"), (check.operations, "OPERATIONS")]
 
@@ -579,6 +600,16 @@ def test_wrong_lookups_are_told_what_broke(judge, answer, words):
         ),
         (check.sinusoidal, lambda L, D: -number_by_number(L, D), "first wrong cell (position, column) = (0, 1)"),
         (check.rotary, no_function, "not written yet"),
+        (check.layer_norm, no_function, "not written yet"),
+        (
+            check.layer_norm,
+            lambda x, gain, bias: x[0],
+            "2 texts of 3 tokens, D=4: expected shape (2, 3, 4), got (3, 4)",
+        ),
+        (check.greedy, no_function, "not written yet"),
+        (check.greedy, lambda *asked: "text", "return the ids, as a tensor of one axis or a list; got str"),
+        (check.greedy, lambda model, *rest: model(torch.tensor([[1]])), "got shape (1, 1)"),
+        (check.greedy, lambda *asked: [1, 2], "a text that stops: expected [1, 6, 3, 5, 3, 2], got [1, 2]"),
         (check.rotary, lambda x: by_complex_numbers(x)[1:], "3 positions, K=4: expected shape (3, 4), got (2, 4)"),
         (check.rotary, lambda x: 2 * by_complex_numbers(x), "first wrong cell (position, column) = (0, 0)"),
         (check.operations, no_function, "not written yet"),

@@ -21,6 +21,7 @@ from attnbook.checks.self_attention import (
     operations,
     three_steps,
 )
+from attnbook.checks.transformer import WRONG_GREEDY, WRONG_LAYER_NORM, greedy, layer_norm
 from attnbook.checks.word_vectors import WRONG_ANALOGY, analogy, skip_gram_pairs
 
 __all__ = [
@@ -30,6 +31,8 @@ __all__ = [
     "WRONG_CAUSAL",
     "WRONG_ERROR",
     "WRONG_FACTORISED",
+    "WRONG_GREEDY",
+    "WRONG_LAYER_NORM",
     "WRONG_LOOKUP",
     "WRONG_MULTI_HEAD",
     "WRONG_OPERATIONS",
@@ -47,6 +50,8 @@ __all__ = [
     "causal",
     "equivariant",
     "factorised_scores",
+    "greedy",
+    "layer_norm",
     "left_out_error",
     "masked_softmax",
     "multi_head",
