@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 
 
 def make() -> bytes:
-    task = Translation(date_pairs(60_000))
+    task = Translation(date_pairs(30_000))
     seed_everything(0)
     model = Transformer(len(task.vocabulary), D=32, heads=4, hidden=128, layers=1, dropout=0.0, norm="pre")
     fit(model, task.loss, task.batch(64), 1000, lr=1e-2, seed=0)
