@@ -31,7 +31,7 @@ serve: book                             ## the book in your browser
 test: book                              ## lint, units, notebooks as stored, the site in a browser
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder --nbval tests/browser tests/test_translation.py $(CHAPTERS) tests src # the longest first
+	OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder --nbval tests/browser $(CHAPTERS) tests src # the longest first
 
 notebooks: setup                        ## run the chapters and store what they print
 	$(BIN)/attnbook run $(CHAPTERS)

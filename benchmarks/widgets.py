@@ -9,6 +9,7 @@ from playwright.sync_api import sync_playwright
 from attnbook.widgets import (
     AlignmentPlayer,
     AttentionHeatmap,
+    BlockStepper,
     ClockHands,
     CostPlane,
     CueScene,
@@ -17,6 +18,8 @@ from attnbook.widgets import (
     HeadSplit,
     KernelRegression,
     LengthSlider,
+    LiveTransformer,
+    MaskMap,
     PaintMask,
     ScaleLab,
     ShiftLab,
@@ -63,6 +66,9 @@ def widget_rows() -> list[list[str]]:
         "SignalRace": SignalRace(n=32),
         "ClockHands": ClockHands(width=32),
         "ShiftLab": ShiftLab(),
+        "LiveTransformer, 28 letters": LiveTransformer("Wednesday, 30 September 2049"),
+        "BlockStepper": BlockStepper(),
+        "MaskMap": MaskMap(),
         "AlignmentPlayer, 28 letters": AlignmentPlayer("Wednesday, 30 September 2049"),
     }
     with sync_playwright() as driver:

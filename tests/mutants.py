@@ -209,7 +209,7 @@ def live(mutant: Mutant) -> None:
         setattr(import_module(package), name, module)
         suites = [path for path in SUITES if path.exists()]
         own, *others = map(str, sorted(suites, key=lambda path: not f"test_{mutant.module}".startswith(path.stem)))
-        options = ["-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", "-o", "addopts="]
+        options = ["-x", "-q", "-p", "no:cacheprovider", "-o", "addopts="]
         failed = any(pytest.main([*options, *paths]) for paths in ([own], others))
     finally:
         os._exit(failed)

@@ -204,7 +204,7 @@ def writes(model, start, stop, length):
 
 
 RIGHT += [(check.layer_norm, by_statistics), (check.greedy, writes)]
-RIGHT += [(check.greedy, lambda *asked: writes(*asked).tolist())]
+RIGHT += [(check.greedy, lambda *asked: writes(*asked).tolist()), (check.greedy, lambda *asked: [*writes(*asked)])]
 RIGHT += [(check.sinusoidal, number_by_number), (check.rotary, by_complex_numbers)]
 RIGHT += [(check.three_steps, word_after_word), (check.operations, product_by_product)]
 RIGHT += [(check.equivariant, test) for test in (in_every_order, in_three_random_orders, by_matrices)]
@@ -608,7 +608,12 @@ def test_wrong_lookups_are_told_what_broke(judge, answer, words):
         ),
         (check.greedy, no_function, "not written yet"),
         (check.greedy, lambda *asked: "text", "return the ids, as a tensor of one axis or a list; got str"),
-        (check.greedy, lambda model, *rest: model(torch.tensor([[1]])), "got shape (1, 1)"),
+        (check.greedy, lambda *asked: [1, 2.5], "ids are whole numbers, got [1, 2.5]"),
+        (
+            check.greedy,
+            lambda model, *rest: model(torch.tensor([[1]])),
+            "a tensor of one axis, with at most 49 ids; got",
+        ),
         (check.greedy, lambda *asked: [1, 2], "a text that stops: expected [1, 6, 3, 5, 3, 2], got [1, 2]"),
         (check.rotary, lambda x: by_complex_numbers(x)[1:], "3 positions, K=4: expected shape (3, 4), got (2, 4)"),
         (check.rotary, lambda x: 2 * by_complex_numbers(x), "first wrong cell (position, column) = (0, 0)"),

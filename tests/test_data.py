@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnbook.data import FOLDER, date_reader, english_vectors, finders, make_word_map, make_words
+from attnbook.data import FOLDER, date_reader, date_transformer, english_vectors, finders, make_word_map, make_words
 from attnbook.data.analogies import ENGLISH, questions
 from attnbook.data.dates import FIRST, FORMATS, LAST, date_pairs, is_held_out, share_on_spans, write
 from attnbook.data.grammar import FAMILIES, analogies, sentences
@@ -282,6 +282,15 @@ def test_the_committed_date_reader_reads_dates_it_was_not_taught():
     assert held_out.exact(model) >= 0.99
     assert packed({"reader": model}, letters="".join(letters.tokens[3:])) == (FOLDER / "date_reader.bin").read_bytes()
     assert (FOLDER / "date_reader.bin").stat().st_size <= 150_000
+
+
+def test_the_committed_transformer_too():
+    model, letters = date_transformer()
+    held_out = Translation(date_pairs(1000, held_out=True), vocabulary=letters)
+    assert held_out.exact(model) >= 0.99
+    stored = (FOLDER / "date_transformer.bin").read_bytes()
+    assert packed({"writer": model}, letters="".join(letters.tokens[3:]), heads=4) == stored
+    assert len(stored) <= 200_000
 
 
 def test_one_head_answers_one_question_and_more_heads_answer_both():

@@ -15,13 +15,14 @@ from traitlets import TraitError
 import attnbook.widgets
 from attnbook import attention, causal
 from attnbook.complexity import SelfAttention
-from attnbook.data import english_vectors, word_vectors
+from attnbook.data import date_transformer, english_vectors, word_vectors
 from attnbook.data.senses import MEANINGS
 from attnbook.widgets import (
     AlignmentPlayer,
     AnalogyBench,
     AttentionHeatmap,
     BankInContext,
+    BlockStepper,
     ClockHands,
     CostPlane,
     CueScene,
@@ -32,6 +33,8 @@ from attnbook.widgets import (
     HeadSplit,
     KernelRegression,
     LengthSlider,
+    LiveTransformer,
+    MaskMap,
     PaintMask,
     Polarity,
     ScaleLab,
@@ -43,6 +46,7 @@ from attnbook.widgets import (
     all_widgets,
 )
 from attnbook.widgets.base import DATA, HERE, Asset, BookWidget, one_module, page_files
+from attnbook.widgets.block_stepper import alike
 from attnbook.widgets.polarity import CALLS
 from attnbook.widgets.word_map import EXAMPLES
 
@@ -64,7 +68,7 @@ def numbers(widget):
 
 
 def test_every_script_has_a_class():
-    names = {path.stem for path in HERE.glob("*.js")} - {"core", "host", "letters"}
+    names = {path.stem for path in HERE.glob("*.css")} - {"base"}
     assert {kind.name for kind in all_widgets()} == names
     for name in names:
         assert all((HERE / f"{name}.{suffix}").is_file() for suffix in ("py", "js", "css")), f"{name} is not a trio"
@@ -116,10 +120,20 @@ def test_every_script_has_a_class():
         (lambda: KernelRegression(width=0), r"'width' trait .* not be less than 0.02"),
         (lambda: TanhSum(w1=3), r"'w1' trait .* not be greater than 2"),
         (lambda: TanhSum(k=-7), r"'k' trait .* not be less than -6"),
-        (lambda: AlignmentPlayer("7 März"), r"the reader has never met z ä; it knows the letters of dates"),
+        (lambda: AlignmentPlayer("7 März"), r"the network has never met z ä; it knows the letters of dates"),
         (lambda: AlignmentPlayer(""), r"a date of 1 to 29 letters; got 0: ''"),
         (lambda: AlignmentPlayer("1" * 30), r"a date of 1 to 29 letters; got 30"),
         (lambda: AlignmentPlayer(step=12), r"'step' trait .* not be greater than 11"),
+        (lambda: LiveTransformer("7 März"), r"the network has never met z ä; it knows the letters of dates"),
+        (lambda: LiveTransformer(forced=[[0, 1]]), r"a place from 0 to 10 and a token that is written; got \[0, 1\]"),
+        (lambda: LiveTransformer(forced=[[11, 9]]), r"a place from 0 to 10"),
+        (lambda: LiveTransformer(forced=[[0, 49]]), r"a token that is written"),
+        (lambda: LiveTransformer(head=5), r"'head' trait .* not be greater than 4"),
+        (lambda: LiveTransformer(where="memory"), r"'where' trait .* any of \['cross', 'decoder', 'encoder'\]"),
+        (lambda: BlockStepper(part="output"), r"'part' trait .* any of \['in', 'weights', "),
+        (lambda: BlockStepper(block=7), r"'block' trait .* not be greater than 6"),
+        (lambda: MaskMap(source=1), r"'source' trait .* not be less than 2"),
+        (lambda: MaskMap(mistake="all"), r"'mistake' trait .* any of \['none', 'ahead', "),
         (lambda: HeadSplit(heads=4), r"'heads' trait .* any of \[2, 3, 6\]"),
         (lambda: HeadSplit(step=6), r"'step' trait .* not be greater than 5"),
         (lambda: HeadAblation(heads=3), r"'heads' trait .* any of \[1, 2, 4\]"),
@@ -281,6 +295,68 @@ def test_tables_of_self_attention_and_its_cost():
     cells = [cell.text for cell in parsed(SignalRace(n=16, at_once=100_000)).select("td")[1:]]
     assert cells[:8] == ["1", "16", "262,144", "16", "8", "8", "3,145,728", "32"]
     assert cells[8:] == ["3", "3", "1,179,648", "12", "1", "4", "589,824", "8"]
+
+
+def test_tables_of_the_transformer():
+    _, chances, maps = LiveTransformer("7/4/76").read()
+    page = parsed(LiveTransformer("7/4/76"))
+    assert page.caption.text == "“7/4/76” becomes 1976-07-04■"
+    looks = maps["cross"].mean(0).argmax(-1).tolist()
+    places = [f"{'7/4/76■'[j]} (letter {j + 1})" for j in looks]
+    assert [cell.text for cell in page.select("td:nth-of-type(2)")] == places
+    shares = torch.tensor([float(cell.text) for cell in page.select("td:nth-of-type(1)")[1:]])
+    assert_close(shares, chances.amax(-1), rtol=0, atol=0.00501)
+    forced = parsed(LiveTransformer("11/12/13", forced=[[0, date_transformer()[1].ids["1"]]]))
+    assert forced.select("td")[1].text == "0.00", "the chance of what was written"
+    assert_close(numbers(BlockStepper())[:3, 0], torch.tensor([3.26, 2.83, 2.83]))
+    cells = [cell.text for cell in parsed(MaskMap(source=2)).select("td")[1:]]
+    sees = torch.tensor([cell == "may look" for cell in cells]).view(10, 10)
+    assert torch.equal(sees[5:, 5:], causal(5))
+    assert sees[:, 0].all()
+    assert not sees[:, 2:5].any()
+    assert not sees[:5, 5:].any()
+
+
+def test_what_chapter_9_says_of_its_widgets():
+    letters, chances, _ = LiveTransformer("11/12/13").read()
+    assert "".join(letters) == "2013-11-12■"
+    assert chances.amax(-1)[:4].min() >= 0.995
+    _, known = date_transformer()
+    other = LiveTransformer("11/12/13", forced=[[0, known.ids["1"]]])
+    assert "".join(other.read()[0]) == "1913-11-12■"
+    assert chances[0, known.ids["1"]] < 0.001
+    assert known.ids["1"] in chances[0].topk(5).indices
+    text = "23rd of october 1962"
+    maps = LiveTransformer(text).read()[2]
+    favourites = maps["encoder"].mean(1).argmax(-1)
+    assert [(text + "■")[j] for j in favourites] == ["c", "c", "d", "■"]
+    assert (maps["encoder"][1, 8:15].argmax(-1) == text.index("c")).all()  # every letter of october
+    looks = [(text + "■")[j] for j in maps["cross"].mean(0).argmax(-1)]
+    assert looks[:4] == ["9", "■", "6", "2"]
+    assert looks[5:7] == ["t", "c"]
+    assert looks[8:10] == ["2", "3"]
+    letters, chances, _ = LiveTransformer("Monday").read()
+    assert "".join(letters) == "000-05-0-0■"
+    assert 0.885 < chances.amax(-1).min() < 0.895
+
+    numbers = BlockStepper().read()
+    assert_close(numbers["norm1"].norm(dim=-1), torch.full((5,), 8**0.5).double(), atol=1e-3, rtol=0)
+    assert 60 <= (numbers["hidden"] == 0).sum() <= 100, "about half of 160"
+    sizes = [x.norm(dim=-1).mean() for x in BlockStepper(norm="pre").stream()]
+    assert f"{sizes[0]:.2f}" == "3.26"
+    assert sizes[-1] > 5
+    for norm in ("pre", "post"):
+        stream = BlockStepper(norm=norm, shortcut="without").stream()
+        assert alike(stream[3]) > 0.995
+
+    leak = [[6, 8]]
+    assert MaskMap(flipped=leak).findings()["told"] == ["le", "chat"]
+    assert MaskMap(flipped=leak, layers=1).findings()["told"] == ["le"]
+    crossed = MaskMap(mistake="cross")
+    assert crossed.findings() == {"pads": ["dort"]}
+    assert crossed.reach()[5, :4].all()
+    assert MaskMap(mistake="strict").findings() == {"blind": ["start"]}
+    assert MaskMap(target=3).findings() == {}
 
 
 def test_what_the_chapters_say_of_the_networks_in_their_widgets():

@@ -60,13 +60,13 @@ def _tale(name: str, y: np.ndarray) -> str:
     return f"{name} {y[0]:.2g} to {y[-1]:.2g}, mean {y.mean():.2g}, later {later:.2g}, of {y.size}"
 
 
-def axes(columns: int = 1, width: float = 5.0, height: float = 3.0):
-    """Axes in the book's style: one, or a row of `columns`."""
+def axes(columns: int = 1, width: float = 5.0, height: float = 3.0, *, rows: int = 1):
+    """Axes in the book's style: one, a row of `columns`, or `rows` below each other."""
     figure = plt.figure(
         figsize=(width, height), dpi=150, facecolor="none", layout="constrained", FigureClass=DataFigure
     )
     with plt.rc_context(_STYLE):
-        return figure.subplots(1, columns)
+        return figure.subplots(rows, columns)
 
 
 def heatmap(weights: Tensor, queries: Sequence[str], keys: Sequence[str], ax: Axes | None = None, title="") -> Axes:

@@ -214,6 +214,9 @@ READ = {
             now: node.querySelector(".ab-now").textContent.match(/\\d+(?=, the)|-?\\d+\\.\\d+/g) ?? [],
             instead: codes(node.querySelector(".ab-yours").textContent.match(/(?<=have written ).(?=\\.)/u) ?? []),
             value: node.querySelector("input[type=range]").getAttribute("aria-valuetext").match(/\\d+/g),
+            most: node.querySelector("input[type=range]").max,
+            caption: String([/^A row for each letter written, a/, /^A row for each letter written, w/, /letter read, w/]
+                .findIndex((start) => start.test(node.querySelector("caption").textContent))),
         };
     }""",
     "block_stepper": """(node) => {
@@ -229,6 +232,10 @@ READ = {
             colours: seen(".ab-tensor td.ab-weight").map((cell) => cell.style.getPropertyValue("--w")),
             lengths: texts(".ab-tensor .ab-length"),
             shape: node.querySelector(".ab-says + .ab-hint").textContent.match(/\\d+/g),
+            names: texts(".ab-tensor th").flatMap((name) => [...name].map((letter) => String(letter.codePointAt(0)))),
+            says: String([/^What this block/, /^Each vector/, /^Self-att/, /^What att/, /^Shortcut.*attention/,
+                /^Again/, /^Inside/, /^Back/, /^Shortcut.*feed-forward/, /^Without/]
+                .findIndex((start) => start.test(node.querySelector(".ab-says").textContent))),
             stream: texts(".ab-stream .ab-number"),
             bars: seen(".ab-stream i").map((bar) => bar.style.getPropertyValue("--w")),
             here: seen(".ab-stream tbody tr").map((row) => String(Number(row.matches(".ab-here")))),
@@ -250,8 +257,12 @@ READ = {
             layers: knows.match(/\\d/),
             knows: codes(knows.split(": ")[1].replace(/\\.$/, "").split(", ")),
             next: codes(next?.match(/(?<=“).*(?=”)/) ?? []),
-            found: all(".ab-found li:not([hidden])")
-                .map((line) => codes((line.textContent.match(/(?<=: )[^.]*/) ?? [""])[0].split(", "))),
+            found: all(".ab-found li:not([hidden])").map((line) => {
+                const kinds = ["Told", "See", "Know", "Can't"];
+                const names = line.textContent.match(/(?<=: )[^.]*/)?.[0].split(", ") ?? [];
+                return [String(kinds.indexOf(line.textContent.match(/^[A-Z][a-z']+/)[0])), ...codes(names)];
+            }),
+            said: codes(cells.map((cell) => cell.ariaLabel)),
         };
     }""",
     "head_split": """(node) => {
@@ -706,7 +717,7 @@ def live_transformer(widget) -> dict[str, Tensor]:
     source, ids, forced, own = known.encode([widget.text]), [START], dict(map(tuple, widget.forced)), []
     while len(own) < 11 and ids[-1] != STOP:
         scores = model(source, torch.tensor([ids]))[0, -1]
-        own.append(1 + scores[1:].argmax().item())
+        own.append(STOP + scores[STOP:].argmax().item())
         ids.append(forced.get(len(own) - 1, own[-1]))
     with capture_attention(model) as maps:
         chances = model(source, torch.tensor([ids[:-1]]))[0].softmax(-1)
@@ -719,7 +730,7 @@ def live_transformer(widget) -> dict[str, Tensor]:
     read, written, step = signs(source[0].tolist()), signs(ids[1:]), min(widget.step, len(own))
     shown = written[:step] + ["?"] * (len(written) - step)
     at, nothing = step - 1, torch.tensor([])
-    top = chances[at, START:].topk(5) if step else None
+    top = chances[at, STOP:].topk(5) if step else None
     p = chances[at, ids[step]] if step else nothing
     if widget.where == "encoder":
         rows, columns, there = read, read, torch.ones(len(read), dtype=torch.bool)
@@ -736,11 +747,13 @@ def live_transformer(widget) -> dict[str, Tensor]:
         "here": (torch.arange(len(rows)) == at) & (widget.where != "encoder"),
         "chances": top.values if step else nothing,
         "bars": top.values if step else nothing,
-        "letters": codes(signs((START + top.indices).tolist())) if step else nothing,
-        "pressed": START + top.indices == ids[step] if step else nothing,
+        "letters": codes(signs((STOP + top.indices).tolist())) if step else nothing,
+        "pressed": STOP + top.indices == ids[step] if step else nothing,
         "now": torch.tensor([step, p, -p.log()]) if step else nothing,
         "instead": codes(signs(own[at:step])) if step and own[at] != ids[step] else nothing,
         "value": torch.tensor([step, len(own)]),
+        "most": torch.tensor(len(own)),
+        "caption": torch.tensor(["cross", "decoder", "encoder"].index(widget.where)),
     }
 
 
@@ -783,6 +796,12 @@ def block_stepper(widget) -> dict[str, Tensor]:
     names = ["in", "norm1", "weights", "attention", "add1", "hidden", "forward", "norm2", "add2"]
     sizes = torch.stack([x.norm(dim=-1).mean() for x in xs])
     cosines = [F.cosine_similarity(x[:, None], x[None], dim=-1)[~torch.eye(5, dtype=torch.bool)].mean() for x in xs]
+    says = ["in", "norm1", "weights", "attention", "add1", "norm2", "hidden", "forward", "add2"]
+    five = ["time", "flies", "like", "an", "arrow"]
+    if is_weights:
+        heads = [*five, *(f"head {h}: {word}" for h in (1, 2) for word in five)]
+    else:
+        heads = [*(str(n + 1) for n in range(shown.shape[-1])), "length", *five]
     zeros = [(shown == 0).sum()] if widget.part == "hidden" else []
     return {
         "flow": torch.tensor([names.index(part) for part in order]),
@@ -792,6 +811,8 @@ def block_stepper(widget) -> dict[str, Tensor]:
         "colours": shown if is_weights else nothing,
         "lengths": nothing if is_weights else shown.norm(dim=-1),
         "shape": torch.tensor([*shown.shape, *zeros]),
+        "names": torch.tensor([ord(letter) for name in heads for letter in name]),
+        "says": torch.tensor(9 if widget.shortcut == "without" and "add" in widget.part else says.index(widget.part)),
         "stream": torch.stack([sizes, torch.stack(cosines)], -1),
         "bars": sizes / sizes.max(),
         "here": torch.arange(7) == widget.block,
@@ -824,9 +845,14 @@ def mask_map(widget) -> dict[str, Tensor]:
         "pads": [i for i in where if any(reach[i, j] and not real[j] for j in where)],
         "missed": [i for i in where if any(not reach[i, j] and real[j] for j in range(5))],
     }
-    lines = [[names[i] for i in rows if real[i]] for rows in bad.values()]
+    lines = {n: [names[i] for i in rows if real[i]] for n, rows in enumerate(bad.values())}
+    lines = {n: line for n, line in lines.items() if line} or {-1: []}
     codes = lambda texts: torch.tensor([ord(letter) for text in texts for letter in text])  # noqa: E731
     follows = [*["le", "chat", "noir", "dort"][: widget.target - 1], "stop"]
+    parts = {(False, False): " (encoder: source asks source)", (False, True): ""}
+    parts |= {(True, False): " (cross-attention: target asks source)", (True, True): " (decoder: target asks target)"}
+    may = lambda i, j: "never" if i < 5 <= j else "may look" if seen[i, j] else "may not look"  # noqa: E731
+    said = [f"{names[i]}, {names[j]}: {may(i, j)}{parts[i > 4, j > 4]}" for i in where for j in where]
     here, never = widget.row, torch.zeros(10, 10, dtype=torch.bool)
     never[:5, 5:] = True
     return {
@@ -839,7 +865,8 @@ def mask_map(widget) -> dict[str, Tensor]:
         "layers": torch.tensor(widget.layers),
         "knows": codes([names[j] for j in where if reach[here, j]]),
         "next": codes([follows[here - 5]] if here > 4 and real[here] else []),
-        "found": codes([name for line in lines for name in line]),
+        "found": torch.cat([torch.tensor([n, *codes(line).tolist()]) for n, line in lines.items()]),
+        "said": codes(said),
     }
 
 

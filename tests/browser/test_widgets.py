@@ -11,8 +11,8 @@ from playwright.sync_api import expect
 from torch import nn
 from torch.testing import assert_close
 
-from attnbook import attention, causal, greedy, peers
-from attnbook.data import date_reader, english_vectors
+from attnbook import attention, capture_attention, causal, greedy, peers
+from attnbook.data import date_reader, date_transformer, english_vectors
 from attnbook.data.dates import date_pairs
 from attnbook.text import START
 from attnbook.text import STOP as END
@@ -52,6 +52,7 @@ from .pages import PHONE, SITE, bare, widgets_on_the_site
 
 ON_SITE = widgets_on_the_site()
 each_hand = pytest.mark.parametrize("hand", HANDS.values(), ids=HANDS)
+WITH_ASSETS = [kind for kind in all_widgets() if any(isinstance(trait, Asset) for trait in kind.inputs().values())]
 each_widget = pytest.mark.parametrize("kind", all_widgets(), ids=lambda kind: kind.__name__)
 
 
@@ -279,16 +280,19 @@ STEPS = {
     ],
     "live_transformer": [
         *press("Forward", {"step": lambda twin: twin.step + 1}),
-        *choose("where", "encoder", "decoder"),
+        *choose("where", "encoder"),
         *choose("head", 1, 4, 0),
+        *choose("where", "decoder"),
         *press("11/12/13", {"text": "11/12/13", "step": 0, "forced": []}),
         *slide("Letters written", "step", last=11),
+        *press("Back", {"step": 10}),
+        *instead("end", END, 9),
         *choose("where", "cross"),
         *press("Monday", {"text": "Monday", "step": 0, "forced": []}),
         *press("Forward", {"step": 1}),
-        *instead("2", 8, 0),
+        *instead("2", date_transformer()[1].ids["2"], 0),
+        *instead("0", None, 0),
         *press("Forward", {"step": 2}),
-        *instead("1", None, 0),
         *compose("5 may 1955", forced=[]),
     ],
     "block_stepper": [
@@ -430,17 +434,12 @@ def walk(page, hand, node, twin, steps):
 @each_hand
 @each_widget
 def test_every_control(visit, kind, hand):
-    """Every slider, choice, field, cell and button; by mouse on a page of the book, by the others on a bare one."""
+    """Every slider, choice, field, cell and button; from where the book's first page with such a widget starts."""
     assert kind.name in STEPS, f"{kind.__name__} needs its steps here: something to do for each of its controls"
-    here = [
-        (path, place, twin)
-        for path, place, twin in ON_SITE
-        if isinstance(twin, kind) and not getattr(twin, "q_LK", None)
-    ]
+    here = [twin for _, _, twin in ON_SITE if isinstance(twin, kind) and not getattr(twin, "q_LK", None)]
     assert here, f"no page of the book shows {kind.__name__}"
-    path, place, twin = here[0]
-    page = visit(path) if hand is Mouse else visit("bare.html", touch=hand is Finger, served={"bare.html": bare(twin)})
-    walk(page, hand, live(page, place if hand is Mouse else 0), copy_of(twin), STEPS[kind.name])
+    page = visit("bare.html", touch=hand is Finger, served={"bare.html": bare(here[0])})
+    walk(page, hand, live(page), copy_of(here[0]), STEPS[kind.name])
 
 
 # ---- what it shows, in every state ----
@@ -448,10 +447,14 @@ def test_every_control(visit, kind, hand):
 
 @pytest.mark.parametrize("path", sorted({path for path, _, _ in ON_SITE}))
 def test_every_widget_of_the_book_shows_what_torch_computes(visit, path):
+    """At first; and the first of its kind after a step or two, between all else that the page holds."""
     page = visit(path)
+    first = {twin.name: (where, n) for where, n, twin in reversed(ON_SITE) if not getattr(twin, "q_LK", None)}
     for where, place, twin in ON_SITE:
         if where == path:
             agree(live(page, place), twin)
+            if (where, place) == first[twin.name]:
+                walk(page, Mouse, live(page, place), copy_of(twin), STEPS[twin.name][:2])
 
 
 NUMBERS = {
@@ -633,11 +636,10 @@ DRAGS = {
 }
 
 
-@pytest.mark.parametrize("hand", [Mouse, Finger])
-@pytest.mark.parametrize("drag", DRAGS)
+@pytest.mark.parametrize(
+    ("drag", "hand"), [*((drag, Mouse) for drag in DRAGS), *((drag, Finger) for drag in ("mask", "masks", "wish"))]
+)
 def test_no_element_is_created_during_a_drag(visit, drag, hand):
-    if drag == "queries" and hand is Finger:
-        return  # outside of painting, a finger that moves over the cells scrolls the page
     twin, steps = DRAGS[drag]
     page = visit("bare.html", touch=hand is Finger, served={"bare.html": bare(twin)})
     node = live(page)
@@ -673,12 +675,13 @@ def test_two_of_a_kind_do_not_touch_each_other(visit):
         expect(live(page, place).locator("input:checked")).to_have_count(live(page, place).locator("fieldset").count())
 
 
-@each_widget
-def test_fits_a_phone(visit, kind):
+def test_every_widget_fits_a_phone(visit):
     long = {AttentionHeatmap: [["international"] * 10], PaintMask: [["international"] * 4]}
-    widget = kind(*long.get(kind, []))
-    page = visit("bare.html", viewport=PHONE, served={"bare.html": bare(widget)})
-    live(page)
+    widgets = [kind(*long.get(kind, [])) for kind in all_widgets()]
+    page = visit("bare.html", viewport=PHONE, served={"bare.html": bare(*widgets)})
+    for place, widget in enumerate(widgets):
+        node = live(page, place)
+        assert node.evaluate("node => node.scrollWidth <= node.clientWidth"), f"{widget.name} is too wide"
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
@@ -733,19 +736,20 @@ def test_arrows_stay_inside_the_grid_and_move_its_tab_stop(visit):
         expect(page.locator(".ab-blocked")).to_have_count(hatched)
 
 
-@each_widget
-def test_nothing_moves_by_itself_for_those_who_ask(visit, kind):
-    page = visit("bare.html", motion="reduce", served={"bare.html": bare(kind())})
-    walk(page, Mouse, live(page), kind(), STEPS[kind.name][:3])
+def test_nothing_moves_by_itself_for_those_who_ask(visit):
+    widgets = [kind() for kind in all_widgets()]
+    page = visit("bare.html", motion="reduce", served={"bare.html": bare(*widgets)})
     moving = "(n) => getComputedStyle(n).transitionDuration !== '0s' || getComputedStyle(n).animationName !== 'none'"
-    assert page.evaluate("document.getAnimations().length") == 0
+    for place, widget in enumerate(widgets):
+        walk(page, Mouse, live(page, place), copy_of(widget), STEPS[widget.name][:3])
+        assert page.evaluate("document.getAnimations().length") == 0, widget.name
     assert not page.evaluate(f"[...document.querySelectorAll('[data-afm] *')].filter({moving}).map((n) => n.className)")
 
 
 # ---- what it is made of ----
 
 
-@each_widget
+@pytest.mark.parametrize("kind", WITH_ASSETS, ids=lambda kind: kind.__name__)
 def test_assets_come_once_from_the_site_itself(visit, kind):
     """Some at the start, some when they are first needed: by the first step at the latest."""
     page = visit("bare.html", served={"bare.html": bare(kind())})
@@ -773,7 +777,9 @@ def test_numbers_of_its_own_need_no_vocabulary(visit):
     assert not [address for address in visit.requests if address.endswith(".bin")]
 
 
-@each_widget
+@pytest.mark.parametrize(
+    "kind", [ScaleLab, LiveTransformer]
+)  # one without and one with an asset; host.js is all theirs
 @pytest.mark.parametrize("fault", ["script throws", "script is missing"])
 def test_a_widget_that_fails_leaves_its_table_and_is_heard(visit, kind, fault):
     script = "export default { render() { throw new Error('planted'); } };" if fault == "script throws" else None
@@ -1067,6 +1073,18 @@ def test_the_query_is_dragged_over_the_map(visit, hand):
 
 
 @pytest.mark.parametrize("hand", [Mouse, Finger])
+def test_a_stroke_does_to_all_cells_what_it_does_to_the_first(visit, hand):
+    """Which may look: hidden. One in between that was hidden already stays so; cells that never look don't count."""
+    twin = MaskMap(flipped=[[6, 9]])
+    page = visit("bare.html", touch=hand is Finger, served={"bare.html": bare(twin)})
+    cell = lambda i, j: live(page).locator("[role=grid] tbody tr").nth(i).locator("td").nth(j)  # noqa: E731
+    hand(page).sweep([cell(6, j) for j in (6, 7, 8, 9)])
+    agree(live(page), MaskMap(flipped=[[6, 6]], row=6), "from one that may look")
+    hand(page).sweep([cell(i, 6) for i in (4, 5, 6, 7)])
+    agree(live(page), MaskMap(flipped=[[5, 6]], row=7), "from above, where nobody ever looks")
+
+
+@pytest.mark.parametrize("hand", [Mouse, Finger])
 def test_a_point_is_dragged(visit, hand):
     page = visit("bare.html", touch=hand is Finger, served={"bare.html": bare(KernelRegression())})
     node, twin = live(page), KernelRegression()
@@ -1117,6 +1135,40 @@ def test_the_network_on_the_page_is_torchs(visit):
             "chances": model(source, written[:, :-1])[0].softmax(-1),
         }.items():
             assert_close(torch.tensor([step[name] for step in steps]), want, rtol=0, atol=1e-4, msg=f"{text}: {name}")
+
+
+def test_the_transformer_on_the_page_is_torchs(visit):
+    """200 dates that neither was taught, every fourth with a letter forced: all attention, all chances, to 1e-4."""
+    model, known = date_transformer()
+    dates = [pair.source for pair in date_pairs(200, held_out=True)]
+    forced = [[] if i % 4 else [[i % 10, 3 + i % 46]] for i in range(200)]
+    script = """async ([file, dates, forced]) => {
+        const { dateTransformer } = await import(new URL("_static/widgets/live_transformer.js", location));
+        const answer = await fetch(new URL(`_static/widgets/${file}`, location));
+        const { read } = dateTransformer(await answer.arrayBuffer());
+        return dates.map((text, i) => read(text, forced[i]));
+    }"""
+    page = visit("bare.html", served={"bare.html": bare()})
+    found = page.evaluate(script, [LiveTransformer.inputs()["model"].page_name, dates, forced])
+    for text, instead, run in zip(dates, forced, found, strict=True):
+        steps, encoder = run["steps"], torch.tensor(run["encoder"])
+        source, written = known.encode([text]), torch.tensor([[START, *(step["token"] for step in steps)]])
+        with torch.no_grad(), capture_attention(model) as maps:
+            chances = model(source, written[:, :-1])[0].softmax(-1)
+        own = chances[:, END:].argmax(-1) + END
+        assert [step["own"] for step in steps] == own.tolist(), text
+        for place, token in instead:
+            own[place] = token
+        assert written[0, 1:].tolist() == own.tolist(), text
+        cross, before = ([step[kind] for step in steps] for kind in ("cross", "decoder"))
+        padded = [[head + [0] * (len(steps) - len(head)) for head in heads] for heads in before]
+        for name, got, want in [
+            ("chances", torch.tensor([step["chances"] for step in steps]), chances),
+            ("encoder", encoder.transpose(0, 1), maps["encoder.0.self_attention"][0]),
+            ("decoder", torch.tensor(padded).transpose(0, 1), maps["decoder.0.self_attention"][0]),
+            ("cross", torch.tensor(cross).transpose(0, 1), maps["decoder.0.cross_attention"][0]),
+        ]:
+            assert_close(got, want, rtol=0, atol=1e-4, msg=f"{text}: {name}")
 
 
 def test_back_and_forward_end_where_the_writing_does(visit):

@@ -37,10 +37,12 @@ def greedy(answer: Callable[[Model, int, int, int], Tensor]) -> None:
 
 
 def _ids(case: str, got: object) -> list[int]:
-    numbers = got.tolist() if isinstance(got, Tensor) else got
-    if not isinstance(numbers, (list, tuple)) or not all(isinstance(x, int) for x in numbers):
+    if not isinstance(got, (Tensor, list, tuple)) or (isinstance(got, Tensor) and got.ndim != 1):
         raise Wrong(f"{case}: return the ids, as a tensor of one axis or a list; got {describe(got)}")
-    return list(numbers)
+    ids = [x.item() if isinstance(x, Tensor) and x.numel() == 1 else x for x in got]
+    if not all(isinstance(x, int) for x in ids):
+        raise Wrong(f"{case}: ids are whole numbers, got {ids}")
+    return ids
 
 
 def _norm(axes=(-1,), centred=True, unbiased=False, eps=1e-5, root=True, outside=0.0, gain=1, bias=1) -> Callable:
@@ -57,6 +59,15 @@ def _norm(axes=(-1,), centred=True, unbiased=False, eps=1e-5, root=True, outside
 # What goes wrong with LayerNorm, each as a function with the signature of the exercise.
 WRONG_LAYER_NORM: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
     "divides by D - 1 for the variance, as .std() and .var() do unless told otherwise": _norm(unbiased=True),
+    "divides by .std(), which has D - 1 in it unless told otherwise, and has ε beside it": _norm(
+        unbiased=True, eps=0.0, outside=1e-5
+    ),
+    "divides by .std(), which has D - 1 in it unless told otherwise, and has no ε": _norm(unbiased=True, eps=0.0),
+    "normalises all numbers of all texts at once": _norm(axes=(0, 1, 2)),
+    "subtracts the mean in the variance only": lambda x, gain, bias: (
+        x / (x.var(-1, keepdim=True, correction=0) + 1e-5).sqrt() * gain + bias
+    ),
+    "multiplies by the bias and adds the gain": lambda x, gain, bias: _norm()(x, bias, gain),
     "normalises each feature over texts and tokens, as batch norm does": _norm(axes=(0, 1)),
     "normalises each text, and not each token": _norm(axes=(1, 2)),
     "normalises each feature over the tokens of its text": _norm(axes=(1,)),
@@ -98,20 +109,36 @@ WRONG_GREEDY: dict[str, Callable[[Model, int, int, int], list[int]]] = {
         lambda ids, stop, length: _until(ids, stop, length + 1)
     ),
     "leaves out the start": _greedy(lambda ids, stop, length: islice(_until(ids, stop, length), 1, None)),
+    "writes one token too few: `length` counts the start": _greedy(
+        lambda ids, stop, length: _until(ids, stop, length - 1)
+    ),
+    "leaves out both the start and the token that stops": _greedy(
+        lambda ids, stop, length: (token for token in islice(_until(ids, stop, length), 1, None) if token != stop)
+    ),
+    "stops at the token that stops, and not at `length`": _greedy(
+        lambda ids, stop, length: _until(ids, stop, _ENDLESS)
+    ),
+    "takes the largest score of all rows at once: argmax without an axis counts through the table": _greedy(
+        choose=lambda scores: scores.argmax()
+    ),
     "takes the scores after the first token, and not after the last": _greedy(choose=lambda scores: scores[0].argmax()),
     "gives the model the newest token alone, which has kept nothing of those before": _greedy(read=1),
     "takes the least likely token": _greedy(choose=lambda scores: scores[-1].argmin()),
 }
 
 
+_ENDLESS = 49
+
+
 def _model(seed: int, N: int = 7) -> Model:
     """What comes next depends on all that came before."""
     table = torch.randn(64, N, generator=torch.Generator().manual_seed(seed))
-    weigh = torch.arange(1, 50)
+    weigh = torch.arange(1, _ENDLESS + 1)
 
     def scores(ids: Tensor) -> Tensor:
-        if ids.ndim != 1 or not 0 < len(ids) < 50:
-            raise ValueError(f"model takes 1 to 49 ids, all that was written so far; got shape {tuple(ids.shape)}")
+        if ids.ndim != 1 or not 0 < len(ids) <= _ENDLESS:
+            wanted = f"a tensor of one axis, with at most {_ENDLESS} ids"
+            raise ValueError(f"model takes all that was written so far, {wanted}; got shape {tuple(ids.shape)}")
         return table[(ids * weigh[: len(ids)]).cumsum(0) % 64]
 
     return scores

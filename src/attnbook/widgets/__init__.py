@@ -4,9 +4,7 @@ import re
 from importlib import import_module
 from pathlib import Path
 
-_TRIOS = sorted(
-    path.stem for path in Path(__file__).parent.glob("*.js") if path.stem not in ("core", "host", "letters")
-)
+_TRIOS = sorted(path.stem for path in Path(__file__).parent.glob("*.css") if path.stem != "base")
 _HOME = {re.sub(r"(?:^|_)(\w)", lambda letter: letter[1].upper(), name): name for name in _TRIOS}
 
 __all__ = sorted(_HOME)  # noqa: PLE0605 (a list, as it should be)

@@ -1,5 +1,5 @@
 import { asset, body, dot, element, follower, networks, plus, softmax, times, words } from "./core.js";
-import { START, STOP, alphabet, best, letterMap, ranking, shown, stepper, textField, writing } from "./letters.js";
+import { LETTERS, LONGEST, START, STOP, alphabet, letterMap, likeliest, ranking, shown, stepper, textField, writing } from "./letters.js";
 
 const TEXT = {
   en: {
@@ -10,8 +10,7 @@ const TEXT = {
     nothing: "Nothing is written yet. Where will it look first?",
   },
 };
-const TRIES = ["Wednesday, 7 May 1980", "11/12/13", "29.02.2004", "the 4th of July 1976", "31 February 2001", "Monday"];
-const [LONGEST, LETTERS, SHOWN] = [29, 11, 3];
+const SHOWN = 3;
 
 // ---- the network, as in attnbook/seq2seq.py ----
 
@@ -50,7 +49,7 @@ export function dateReader(bytes) {
       const context = memory[0].map((_, i) => dot(weights, memory.map((m) => m[i])));
       h = decoder([...found["target.weight"][token], ...context], h);
       const chances = softmax(plus(times(found["output.weight"], [...h, ...context]), found["output.bias"]));
-      token = best(chances);
+      token = likeliest(chances);
       steps.push({ token, weights, chances });
     }
     return steps;
@@ -66,13 +65,13 @@ async function render({ model, el }) {
   const reader = dateReader(await asset(model, "model"));
   let steps;
   life.follow(["text"], () => { steps = reader.read(model.get("text")); });
-  const { at, node: turn } = stepper(model, life, el, () => steps.length);
+  const { at, node: turn } = stepper(model, life, el, () => steps.length, ["text"]);
   const { node: line, output: written } = writing(el);
   const map = letterMap(el, say.map, { rows: LETTERS, columns: LONGEST + 1 });
-  const [looked, could] = [say.heads.looked, say.heads.next].map((titles) => ranking(titles, SHOWN));
+  const [looked, could] = [say.heads.looked, say.heads.next].map((titles) => ranking(el, titles, SHOWN));
   const now = element("p", { class: "ab-now" });
   const details = element("div", { class: "ab-lists" }, looked.node, could.node);
-  const [field, tries, hint] = textField(model, life, el, { ...reader, longest: LONGEST, tries: TRIES, changes: { step: 0 } });
+  const [field, tries, hint] = textField(model, life, el, { ...reader, changes: { step: 0 } });
   body(el, "letters ab-player", field, tries, turn, hint, line, map.node, now, details);
 
   life.follow(["text", "step"], () => {
@@ -86,7 +85,7 @@ async function render({ model, el }) {
     if (!step) return;
     const { weights, chances } = steps[step - 1];
     looked.draw(weights, (j) => say.place(read[j], j + 1));
-    could.draw(chances.slice(STOP), (i) => reader.letter(i + STOP)); // what comes before is never written
+    could.draw(chances.slice(STOP), (i) => reader.letter(i + STOP));
   });
   return life.end;
 }

@@ -8,8 +8,7 @@ from attnbook.data import date_reader
 from attnbook.decoding import greedy
 from attnbook.text import START, STOP
 from attnbook.widgets.base import Asset, BookWidget, html_table
-
-LONGEST, LETTERS = 29, 11  # of what is read, and of what is written: ten letters, and that it ends
+from attnbook.widgets.letters import LETTERS, readable, shown
 
 
 class AlignmentPlayer(BookWidget):
@@ -30,12 +29,7 @@ class AlignmentPlayer(BookWidget):
 
     @traitlets.validate("text")
     def _known(self, proposal) -> str:
-        text = proposal["value"]
-        if unknown := sorted({letter for letter in text if letter not in date_reader()[1].ids}):
-            raise traitlets.TraitError(f"the reader has never met {' '.join(unknown)}; it knows the letters of dates.")
-        if not 1 <= len(text) <= LONGEST:
-            raise traitlets.TraitError(f"a date of 1 to {LONGEST} letters; got {len(text)}: {text!r}")
-        return text
+        return readable(proposal["value"], date_reader()[1])
 
     def read(self) -> tuple[list[str], Tensor]:
         """The letters that are written (■ ends them), and for each the weights (L, M) of the letters read."""
@@ -53,8 +47,3 @@ class AlignmentPlayer(BookWidget):
             share, place = row.max(-1)
             rows.append((letter, [f"{read[place]} (letter {place + 1})", f"{share:.2f}"]))
         return html_table(f"“{self.text}” becomes {''.join(letters)}", ["looked most at", "weight"], rows)
-
-
-def shown(token: str) -> str:
-    """A space and the end, made visible."""
-    return {" ": "·", "<stop>": "■"}.get(token, token)

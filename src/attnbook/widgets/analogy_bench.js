@@ -1,4 +1,5 @@
-import { asset, body, button, choice, dot, element, follower, heading, length, lexicon, nearest, number, packed, put, whenNeeded, wordField, words, wordVectors } from "./core.js";
+import { asset, body, button, choice, dot, element, follower, heading, length, number, packed, put, whenNeeded, words } from "./core.js";
+import { lexicon, nearest, wordField, wordVectors } from "./lexicon.js";
 
 const TEXT = {
   en: {

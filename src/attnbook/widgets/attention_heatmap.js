@@ -1,4 +1,6 @@
-import { asset, body, choice, dot, element, follower, grid, heading, largestOf, number, painter, put, SCALES, slider, softmax, TEMPERATURES, words, wordVectors } from "./core.js";
+import { asset, body, choice, dot, element, follower, heading, largestOf, number, put, SCALES, slider, softmax, TEMPERATURES, words } from "./core.js";
+import { grid, painter } from "./cells.js";
+import { wordVectors } from "./lexicon.js";
 
 const TEXT = {
   en: {

@@ -1,4 +1,5 @@
-import { asset, body, button, choice, dot, element, follower, heading, lexicon, nearest, networks, number, packed, put, softmax, times, whenNeeded, wordField, words, wordVectors } from "./core.js";
+import { asset, body, button, choice, dot, element, follower, heading, networks, number, packed, put, softmax, times, whenNeeded, words } from "./core.js";
+import { lexicon, nearest, wordField, wordVectors } from "./lexicon.js";
 
 const TEXT = {
   en: {

@@ -1,7 +1,8 @@
 """One class, three places: an anywidget in Jupyter and Colab, a self-running part of a page, else a table.
 
 A widget NAME is a trio: NAME.py (a `BookWidget` of traits and a table), NAME.js (one ES module that may import from
-"./core.js") and NAME.css. Its traits are inputs only, never results: JavaScript computes, tests compare with PyTorch.
+core.js and the others beside it) and NAME.css. Its traits are inputs only, never results: JavaScript computes, tests
+compare with PyTorch.
 """
 
 import hashlib

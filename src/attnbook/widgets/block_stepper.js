@@ -21,7 +21,7 @@ const TEXT = {
       forward: "Back to 8 numbers a word.",
       add2: "Shortcut: what went in, plus what feed-forward has made of it.",
     },
-    none: " Without a shortcut, nothing is added.",
+    none: "Without a shortcut nothing is added: this is the layer's output again.",
     shape: (shape, zeros) => `Shape (${shape.join(", ")})${zeros ? `, ${zeros} zeros` : ""}.`,
     length: "length",
     row: (head, word) => `${head ? `head ${head}: ` : ""}${word}`,
@@ -121,7 +121,7 @@ function render({ model, el }) {
     const isWeights = part === "weights";
     const numbers = isWeights ? shown.flat() : shown;
     const wide = numbers[0].length;
-    says.textContent = say.says[part] + (part.startsWith("add") && shortcut === "without" ? say.none : "");
+    says.textContent = part.startsWith("add") && shortcut === "without" ? say.none : say.says[part];
     shape.textContent = say.shape(isWeights ? [1, HEADS, WORDS.length, WORDS.length] : [1, WORDS.length, wide], part === "hidden" ? numbers.flat().filter((x) => x === 0).length : 0);
     tensor.classList.toggle("ab-wide", wide === HIDDEN);
     const largest = largestOf(numbers.flat());

@@ -128,123 +128,6 @@ export function button(label, press) {
   return node;
 }
 
-// ---- a table of cells that is one tab stop: arrows move, Enter and space press, a finger or mouse may sweep over it ----
-
-export function grid({ label, rows, columns, at, move, press }) {
-  const cells = rows.map(() => columns.map(() => element("td", { role: "gridcell", tabindex: -1 })));
-  const heads = rows.map((row) => element("th", { scope: "row" }, row));
-  const node = element("table", { role: "grid", "aria-label": label, "aria-multiselectable": "true" },
-    element("thead", {}, element("tr", {}, element("td", {}), ...columns.map((name) => element("th", { scope: "col" }, element("span", {}, name))))),
-    element("tbody", {}, ...cells.map((line, i) => element("tr", {}, heads[i], ...line))));
-  let [row, column] = at;
-  cells[row][column].tabIndex = 0;
-
-  const place = (cell) => {
-    const i = cells.findIndex((line) => line.includes(cell));
-    return i < 0 ? null : [i, cells[i].indexOf(cell)];
-  };
-  const go = (i, j) => {
-    cells[row][column].tabIndex = -1;
-    [row, column] = [i, j];
-    cells[row][column].tabIndex = 0;
-    move(i, j);
-  };
-  const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
-  node.addEventListener("keydown", (event) => {
-    const step = steps[event.key];
-    if (step) {
-      go(Math.min(Math.max(row + step[0], 0), rows.length - 1), Math.min(Math.max(column + step[1], 0), columns.length - 1));
-      cells[row][column].focus();
-    } else if (event.key === "Enter" || event.key === " ") press(row, column, true);
-    else return;
-    event.preventDefault();
-  });
-
-  let last = null;
-  const sweep = (event) => {
-    const target = node.getRootNode().elementFromPoint(event.clientX, event.clientY)?.closest("td, th");
-    const header = heads.indexOf(target);
-    const spot = header < 0 ? place(target) : [header, column];
-    if (!spot || String(spot) === last) return;
-    const first = last === null;
-    last = String(spot);
-    go(...spot);
-    if (header < 0) press(...spot, first);
-  };
-  node.addEventListener("pointerdown", (event) => {
-    if (!event.isPrimary || event.button !== 0) return;
-    last = null;
-    node.setPointerCapture(event.pointerId);
-    sweep(event);
-  });
-  node.addEventListener("pointermove", (event) => { if (node.hasPointerCapture(event.pointerId)) sweep(event); });
-  return { node, cells, heads };
-}
-
-// What a press on a grid does to a trait that lists cells: put it in or take it out. A stroke does to all what it does to its first.
-export function painter(model, trait) {
-  let adds = true;
-  return (i, j, first) => {
-    const cells = model.get(trait);
-    const isIn = cells.some(([a, b]) => a === i && b === j);
-    if (first) adds = !isIn;
-    if (isIn !== adds) put(model, { [trait]: adds ? [...cells, [i, j]] : cells.filter(([a, b]) => a !== i || b !== j) });
-  };
-}
-
-// ---- words and their vectors, from files made by data/make_words.py ----
-
-// A line of JSON, and where the numbers after it begin.
-export function packed(bytes) {
-  const end = new Uint8Array(bytes).indexOf(10);
-  return { ...JSON.parse(new TextDecoder().decode(bytes.slice(0, end))), start: end + 1 };
-}
-
-// The words in their order, and where to find one, whatever the size of its letters.
-export function lexicon(text) {
-  const list = text.split(" ");
-  const rows = new Map(list.map((word, row) => [word, row]));
-  return { list, row: (word) => rows.get(word.trim()) ?? rows.get(word.trim().toLowerCase()) };
-}
-
-export function wordVectors(bytes) {
-  const { words: text, width, unit, start } = packed(bytes);
-  const { list, row } = lexicon(text);
-  const numbers = Float64Array.from(new Int8Array(bytes, start), (step) => step * unit);
-  const vector = (i) => numbers.subarray(i * width, (i + 1) * width);
-  return { list, row, width, vector };
-}
-
-export const length = (a) => Math.sqrt(dot(a, a));
-
-// The n rows nearest to a vector by cosine, as [row, cosine], without those left out.
-export function nearest({ list, vector }, to, n, without = []) {
-  const size = length(to);
-  const cosines = list.map((_, i) => [i, dot(vector(i), to) / (length(vector(i)) * size || 1)]);
-  return cosines.filter(([i]) => !without.includes(i)).sort((a, b) => b[1] - a[1]).slice(0, n);
-}
-
-// A field for one word of a lexicon, which offers words while one types. The trait takes the word as the lexicon has it.
-export function wordField(model, life, { trait, label, known, unknown, more = () => ({}) }) {
-  const id = `words-${Math.random().toString(36).slice(2)}`;
-  const offers = Array.from({ length: 8 }, () => element("option"));
-  const input = element("input", { type: "text", list: id, autocomplete: "off", autocapitalize: "none", spellcheck: "false" });
-  const hint = element("p", { class: "ab-hint", role: "status" });
-  input.addEventListener("input", () => {
-    const typed = input.value.trim().toLowerCase();
-    const found = typed ? known.list.filter((word) => word.startsWith(typed)).slice(0, offers.length) : [];
-    offers.forEach((offer, i) => { offer.value = found[i] ?? ""; });
-  });
-  input.addEventListener("change", () => {
-    const row = known.row(input.value);
-    hint.textContent = row === undefined && input.value.trim() ? unknown(input.value.trim()) : "";
-    if (row !== undefined) put(model, { [trait]: known.list[row], ...more(row) });
-    else input.value = model.get(trait);
-  });
-  life.follow([trait], () => { input.value = model.get(trait); });
-  return element("div", { class: "ab-control ab-word" }, element("label", {}, label, input), element("datalist", { id }, ...offers), hint);
-}
-
 // ---- numbers ----
 
 export const dot = (a, b) => {
@@ -253,8 +136,15 @@ export const dot = (a, b) => {
   return total;
 };
 
+export const length = (a) => Math.sqrt(dot(a, a));
 export const plus = (a, b) => a.map((x, i) => x + b[i]);
 export const times = (matrix, x) => matrix.map((row) => dot(row, x));
+
+// A line of JSON, and where the numbers after it begin.
+export function packed(bytes) {
+  const end = new Uint8Array(bytes).indexOf(10);
+  return { ...JSON.parse(new TextDecoder().decode(bytes.slice(0, end))), start: end + 1 };
+}
 
 // From a file made by data/stored.py: of each network every parameter by its name, a matrix as a list of rows.
 export function networks(bytes) {

@@ -16,6 +16,9 @@ const TEXT = {
     names: { "·": "space", "■": "end", "▸": "start", "?": "not yet" },
   },
 };
+export const TRIES = ["23rd of october 1962", "Wednesday, 7 May 1980", "11/12/13", "29.02.2004", "the 4th of July 1976", "31 February 2001", "Monday"];
+export const LONGEST = 29; // letters that are read; and written, ten and the end
+export const LETTERS = 11;
 // ids of tokens; then come the letters
 export const START = 1;
 export const STOP = 2;
@@ -35,7 +38,7 @@ export function alphabet(known) {
 export const shown = (letter) => ({ " ": "·", "": "■" })[letter] ?? letter;
 
 // Writes a letter into a heading; those that a screen reader would skip get a name.
-export function name(el) {
+export function namer(el) {
   const { names } = words(TEXT, el);
   return (head, letter) => {
     head.textContent = letter;
@@ -45,7 +48,7 @@ export function name(el) {
 }
 
 // A field for the text, and buttons with more to try. A new text sets also what is in `changes`.
-export function textField(model, life, el, { knows, longest, tries, changes }) {
+export function textField(model, life, el, { knows, changes }) {
   const say = words(TEXT, el);
   const field = element("input", { type: "text", autocomplete: "off", autocapitalize: "none", spellcheck: "false" });
   const hint = element("p", { class: "ab-hint", role: "status" });
@@ -57,7 +60,7 @@ export function textField(model, life, el, { knows, longest, tries, changes }) {
   field.addEventListener("change", () => {
     const text = field.value.replace(/\s/g, " ").trim();
     const unknown = [...new Set(text)].filter((letter) => !knows(letter));
-    hint.textContent = unknown.length ? say.unknown(unknown.join(" ")) : text.length > longest ? say.long(longest) : "";
+    hint.textContent = unknown.length ? say.unknown(unknown.join(" ")) : text.length > LONGEST ? say.long(LONGEST) : "";
     if (!text) field.value = model.get("text");
     else if (!hint.textContent) take(text);
   });
@@ -67,18 +70,18 @@ export function textField(model, life, el, { knows, longest, tries, changes }) {
   });
   return [
     element("div", { class: "ab-controls" }, element("div", { class: "ab-control ab-text" }, element("label", {}, say.field, field))),
-    element("div", { class: "ab-controls ab-tries" }, element("span", { class: "ab-hint" }, say.tries), ...tries.map((text) => button(text, () => take(text)))),
+    element("div", { class: "ab-controls ab-tries" }, element("span", { class: "ab-hint" }, say.tries), ...TRIES.map((text) => button(text, () => take(text)))),
     hint,
   ];
 }
 
-// Back, forward and a slider: how many letters are written, of so many as there are to write.
-export function stepper(model, life, el, written) {
+// Back, forward and a slider: how many letters are written, of so many as there are to write, which depends on some traits.
+export function stepper(model, life, el, written, traits) {
   const say = words(TEXT, el);
   const [at, turn] = [() => Math.min(model.get("step"), written()), (by) => () => put(model, { step: Math.min(Math.max(at() + by, 0), written()) })];
   const values = () => Array.from({ length: written() + 1 }, (_, i) => i);
   return { at, node: element("div", { class: "ab-controls" }, button(say.back, turn(-1)), button(say.forward, turn(1)),
-    slider(model, life, { trait: "step", label: say.step, values, with: ["text"], show: () => say.of(at(), written()) })) };
+    slider(model, life, { trait: "step", label: say.step, values, with: traits, show: () => say.of(at(), written()) })) };
 }
 
 export function writing(el) {
@@ -88,7 +91,7 @@ export function writing(el) {
 
 // Weights as colours, a row for each letter that asks and a column for each that is asked; rows without weights wait.
 export function letterMap(el, caption, most) {
-  const named = name(el);
+  const named = namer(el);
   const heads = Array.from({ length: most.columns }, () => element("th", { scope: "col" }));
   const lines = Array.from({ length: most.rows }, () => {
     const [head, cells] = [element("th", { scope: "row" }), heads.map(() => element("td", { class: "ab-weight" }))];
@@ -120,7 +123,8 @@ export function letterMap(el, caption, most) {
 }
 
 // The largest of some numbers, each with its name and a bar; with `press`, a name is a button.
-export function ranking(titles, n, press) {
+export function ranking(el, titles, n, press) {
+  const named = namer(el);
   const rows = Array.from({ length: n }, () => {
     const [head, value, bar] = [element("th", { scope: "row" }), element("td", { class: "ab-number" }), element("i")];
     const row = { value, bar, index: 0, node: element("tr", {}, head, value, element("td", { class: "ab-bar", "aria-hidden": "true" }, bar)) };
@@ -134,7 +138,7 @@ export function ranking(titles, n, press) {
       if (row.node.hidden) return;
       const [x, index] = top[place];
       row.index = index;
-      row.name.textContent = nameOf(index);
+      named(row.name, nameOf(index));
       row.value.textContent = number(x);
       row.bar.style.setProperty("--w", x);
     });
@@ -142,4 +146,5 @@ export function ranking(titles, n, press) {
   return { rows, draw, node: element("table", {}, heading([...titles, ""]), element("tbody", {}, ...rows.map(({ node }) => node))) };
 }
 
-export const best = (chances) => chances.indexOf(Math.max(...chances));
+// Which token is the likeliest. What comes before the end, padding and the start, is never written.
+export const likeliest = (chances) => STOP + chances.slice(STOP).reduce((top, x, i, all) => (x > all[top] ? i : top), 0);

@@ -1,5 +1,5 @@
 import { asset, body, choice, dot, element, follower, networks, number, plus, put, softmax, times, words } from "./core.js";
-import { START, STOP, alphabet, best, letterMap, ranking, shown, stepper, textField, writing } from "./letters.js";
+import { LETTERS, LONGEST, START, STOP, alphabet, letterMap, likeliest, ranking, shown, stepper, textField, writing } from "./letters.js";
 
 const TEXT = {
   en: {
@@ -19,8 +19,7 @@ const TEXT = {
     nothing: "Nothing is written yet. What will it write first?",
   },
 };
-const TRIES = ["Wednesday, 7 May 1980", "11/12/13", "29.02.2004", "the 4th of July 1976", "31 February 2001", "Monday"];
-const [LONGEST, LETTERS, SHOWN] = [29, 11, 5];
+const SHOWN = 5;
 
 // ---- the network, as in attnbook/transformer.py: one layer each, LayerNorm first ----
 
@@ -75,21 +74,21 @@ export function dateTransformer(bytes) {
   const read = (text, forced = []) => {
     const { memory, weights: encoder } = encode(text);
     const instead = new Map(forced);
-    const [own, cross] = ["decoder.0.self_attention", "decoder.0.cross_attention"].map(attention);
-    memory.forEach(cross.add);
+    const [target, source] = ["decoder.0.self_attention", "decoder.0.cross_attention"].map(attention);
+    memory.forEach(source.add);
     const steps = [];
     for (let token = START; steps.length < LETTERS && token !== STOP;) {
       let x = embed(token, steps.length);
       const asks = norm("decoder.0.self_attention_norm", x);
-      own.add(asks);
-      const before = own.look(asks);
+      target.add(asks);
+      const before = target.look(asks);
       x = plus(x, before.output);
-      const source = cross.look(norm("decoder.0.cross_attention_norm", x));
-      x = norm("decoder.norm", feedForward("decoder.0", plus(x, source.output)));
+      const found = source.look(norm("decoder.0.cross_attention_norm", x));
+      x = norm("decoder.norm", feedForward("decoder.0", plus(x, found.output)));
       const chances = softmax(times(table, x));
-      const likeliest = 1 + best(chances.slice(1)); // padding is never written
-      token = instead.get(steps.length) ?? likeliest;
-      steps.push({ token, likeliest, chances, decoder: before.weights, cross: source.weights });
+      const own = likeliest(chances);
+      token = instead.get(steps.length) ?? own;
+      steps.push({ token, own, chances, decoder: before.weights, cross: found.weights });
     }
     return { encoder, steps };
   };
@@ -106,43 +105,46 @@ async function render({ model, el }) {
   const writer = dateTransformer(await asset(model, "model"));
   let run;
   life.follow(["text", "forced"], () => { run = writer.read(model.get("text"), model.get("forced")); });
-  const { at, node: turn } = stepper(model, life, el, () => run.steps.length);
+  const { at, node: turn } = stepper(model, life, el, () => run.steps.length, ["text", "forced"]);
   const { node: line, output: written } = writing(el);
   const map = letterMap(el, "", { rows: LONGEST + 1, columns: LONGEST + 1 });
   const force = (token) => {
     const place = at() - 1;
     const kept = model.get("forced").filter(([where]) => where < place);
-    put(model, { forced: token === run.steps[place].likeliest ? kept : [...kept, [place, token]] });
+    put(model, { forced: token === run.steps[place].own ? kept : [...kept, [place, token]] });
   };
-  const could = ranking(say.next, SHOWN, (i) => force(i + START));
-  const [now, yours] = [element("p", { class: "ab-now", role: "status" }), element("p", { class: "ab-hint ab-yours", role: "status" })];
+  const could = ranking(el, say.next, SHOWN, (i) => force(i + STOP));
+  const [now, yours] = [element("p", { class: "ab-now", role: "status" }), element("p", { class: "ab-hint ab-yours" })];
   const details = element("div", { class: "ab-lists" }, now, could.node, yours);
-  const [field, tries, hint] = textField(model, life, el, { ...writer, longest: LONGEST, tries: TRIES, changes: { step: 0, forced: [] } });
+  const [field, tries, hint] = textField(model, life, el, { ...writer, changes: { step: 0, forced: [] } });
   const controls = element("div", { class: "ab-controls" },
     choice(model, life, { trait: "where", label: say.where, options: say.kinds }), choice(model, life, { trait: "head", label: say.head, options: say.heads }));
   body(el, "letters ab-live", field, tries, turn, hint, line, element("div", { class: "ab-beside" }, details, controls), map.node);
 
+  const letters = () => run.steps.map(({ token }, i) => (i < at() ? writer.letter(token) : "?"));
+  life.follow(["text", "step", "forced"], () => {
+    const step = at();
+    written.textContent = letters().slice(0, step).join("");
+    could.node.hidden = step === 0;
+    now.textContent = say.nothing;
+    yours.textContent = "";
+    if (!step) return;
+    const { token, own, chances } = run.steps[step - 1];
+    now.textContent = say.wrote(writer.letter(token), step, number(chances[token]), number(-Math.log(chances[token])));
+    yours.textContent = token === own ? say.hint : say.yours(writer.letter(own));
+    could.draw(chances.slice(STOP), (i) => writer.letter(i + STOP));
+    for (const row of could.rows) row.name.setAttribute("aria-pressed", row.index + STOP === token);
+  });
   life.follow(["text", "step", "forced", "where", "head"], () => {
     const [step, where, head] = [at(), model.get("where"), model.get("head")];
     const of = (heads) => (head ? heads[head - 1] : mean(heads));
-    const letters = run.steps.map(({ token }, i) => (i < step ? writer.letter(token) : "?"));
     const read = [...model.get("text"), ""].map(shown);
-    written.textContent = letters.slice(0, step).join("");
     map.title.textContent = say.maps[where];
     if (where === "encoder") map.draw({ rows: read, columns: read, weights: run.encoder.map(of), here: -1 });
     else {
-      const columns = where === "cross" ? read : [writer.letter(START), ...letters.slice(0, -1)];
-      map.draw({ rows: letters, columns, weights: run.steps.slice(0, step).map((one) => of(one[where])), here: step - 1 });
+      const columns = where === "cross" ? read : [writer.letter(START), ...letters().slice(0, -1)];
+      map.draw({ rows: letters(), columns, weights: run.steps.slice(0, step).map((one) => of(one[where])), here: step - 1 });
     }
-    could.node.hidden = step === 0;
-    yours.textContent = "";
-    now.textContent = say.nothing;
-    if (!step) return;
-    const { token, likeliest, chances } = run.steps[step - 1];
-    now.textContent = say.wrote(letters[step - 1], step, number(chances[token]), number(-Math.log(chances[token])));
-    yours.textContent = token === likeliest ? say.hint : say.yours(writer.letter(likeliest));
-    could.draw(chances.slice(START), (i) => writer.letter(i + START));
-    for (const row of could.rows) row.name.setAttribute("aria-pressed", row.index + START === token);
   });
   return life.end;
 }

@@ -6,9 +6,9 @@ from torch import Tensor
 
 from attnbook.capture import capture_attention
 from attnbook.data import date_transformer
-from attnbook.text import PAD, START, STOP
-from attnbook.widgets.alignment_player import LETTERS, LONGEST, shown
+from attnbook.text import START, STOP
 from attnbook.widgets.base import Asset, BookWidget, html_table
+from attnbook.widgets.letters import LETTERS, readable, shown
 
 MAPS = {
     "cross": "decoder.0.cross_attention",
@@ -41,12 +41,16 @@ class LiveTransformer(BookWidget):
 
     @traitlets.validate("text")
     def _known(self, proposal) -> str:
-        text = proposal["value"]
-        if unknown := sorted({letter for letter in text if letter not in date_transformer()[1].ids}):
-            raise traitlets.TraitError(f"it has never met {' '.join(unknown)}; it knows the letters of dates.")
-        if not 1 <= len(text) <= LONGEST:
-            raise traitlets.TraitError(f"a date of 1 to {LONGEST} letters; got {len(text)}: {text!r}")
-        return text
+        return readable(proposal["value"], date_transformer()[1])
+
+    @traitlets.validate("forced")
+    def _written(self, proposal) -> list[list[int]]:
+        for place, token in proposal["value"]:
+            if not (0 <= place < LETTERS and STOP <= token < len(date_transformer()[1])):
+                raise traitlets.TraitError(
+                    f"a place from 0 to {LETTERS - 1} and a token that is written; got {[place, token]}"
+                )
+        return proposal["value"]
 
     @torch.no_grad()
     def read(self) -> tuple[list[str], Tensor, dict[str, Tensor]]:
@@ -58,18 +62,20 @@ class LiveTransformer(BookWidget):
         state = model.start(source)
         while len(ids) <= LETTERS and ids[-1] != STOP:
             scores = model.step(torch.tensor([ids[-1:]]), state)[0, -1]
-            scores[PAD] = -torch.inf  # is never written
-            ids.append(forced.get(len(ids) - 1, scores.argmax().item()))
+            likeliest = STOP + scores[STOP:].argmax().item()  # padding and the start are never written
+            ids.append(forced.get(len(ids) - 1, likeliest))
         with capture_attention(model) as maps:
             chances = model(source, torch.tensor([ids[:-1]]))[0].softmax(-1)
         return [shown(known.tokens[n]) for n in ids[1:]], chances, {kind: maps[name][0] for kind, name in MAPS.items()}
 
     def table(self) -> str:
         letters, chances, maps = self.read()
+        _, known = date_transformer()
+        ids = {shown(token): number for number, token in enumerate(known.tokens)}
         read = [*map(shown, self.text), "■"]
         rows = []
-        for letter, chance, row in zip(letters, chances.amax(-1), maps["cross"].mean(0), strict=True):
+        for letter, chance, row in zip(letters, chances, maps["cross"].mean(0), strict=True):
             share, place = row.max(-1)
-            rows.append((letter, [f"{chance:.2f}", f"{read[place]} (letter {place + 1})", f"{share:.2f}"]))
+            rows.append((letter, [f"{chance[ids[letter]]:.2f}", f"{read[place]} (letter {place + 1})", f"{share:.2f}"]))
         caption = f"“{self.text}” becomes {''.join(letters)}"
-        return html_table(caption, ["largest chance", "looked most at", "weight"], rows)
+        return html_table(caption, ["its chance", "looked most at", "weight"], rows)

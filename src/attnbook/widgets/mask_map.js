@@ -1,4 +1,5 @@
-import { body, button, choice, element, follower, grid, painter, put, slider, words } from "./core.js";
+import { body, button, choice, element, follower, put, slider, words } from "./core.js";
+import { grid } from "./cells.js";
 
 const TEXT = {
   en: {
@@ -8,7 +9,7 @@ const TEXT = {
     mistake: "A common mistake",
     mistakes: { none: "none", ahead: "no causal mask", strict: "own token hidden", pads: "pads read", cross: "cross-attention: causal", encoder: "encoder: causal" },
     map: "Who may look at whom: rows ask, columns are asked",
-    note: "Rows ask, columns are asked. Top: the encoder. Bottom left: cross-attention, bottom right: the decoder's own. Press a cell to change it; what is not as it should be has a frame.",
+    note: "Rows ask, columns are asked. Top: the encoder. Bottom left: cross-attention, bottom right: the decoder's own. Press a cell to change it; what is not as it should be has a frame and a !. Underlined: what the chosen row can know.",
     parts: ["encoder: source asks source", "", "cross-attention: target asks source", "decoder: target asks target"],
     cell: { yes: "may look", no: "may not look", never: "never" },
     back: "Undo all changes",
@@ -17,7 +18,7 @@ const TEXT = {
     fine: "Nothing is wrong with these masks.",
     found: {
       told: (names) => `Told what is still to come: ${names}. In training all looks well; in use there is nobody to tell.`,
-      blind: (names) => `See nothing at all: ${names}. Their attention gives zeros, or NaN elsewhere.`,
+      blind: (names) => `See nothing, in one of their attentions: ${names}. It gives zeros here, and NaN elsewhere.`,
       pads: (names) => `Know of padding: ${names}. The result depends on the other texts in the batch.`,
       missed: (names) => `Can't know all of the source: ${names}.`,
     },
@@ -41,6 +42,14 @@ function maskOf({ source, mistake }) {
     if (isSource(i)) return isSource(j) && read(j) && (mistake !== "encoder" || j <= i);
     return isSource(j) ? (mistake === "cross" ? j <= i - N : read(j)) : own(i, j);
   }));
+}
+
+const isCell = (i, j) => !isSource(i) || isSource(j);
+
+function maskNow(model) {
+  const mask = maskOf({ source: model.get("source"), mistake: model.get("mistake") });
+  for (const [i, j] of model.get("flipped")) if (mask[i]?.[j] !== undefined && isCell(i, j)) mask[i][j] = !mask[i][j];
+  return mask;
 }
 
 // Who can have an effect on whom: in each layer a vector keeps what it has, and gets what those have at whom it looks.
@@ -70,11 +79,21 @@ function findings(names, mask, reach) {
 function render({ model, el }) {
   const say = words(TEXT, el);
   const life = follower(model);
-  const paint = painter(model, "flipped");
+  // What a stroke does to the first cell that it meets, may look or may not, it does to all.
+  let looks = null;
+  const paint = (i, j, first) => {
+    if (first) looks = null;
+    if (!isCell(i, j)) return;
+    const sees = maskNow(model)[i][j];
+    looks ??= !sees;
+    const flipped = model.get("flipped");
+    const others = flipped.filter(([a, b]) => a !== i || b !== j);
+    if (sees !== looks) put(model, { flipped: others.length < flipped.length ? others : [...flipped, [i, j]] });
+  };
   const { node, cells, heads } = grid({
     label: say.map, rows: ALL.map(String), columns: ALL.map(String), at: [model.get("row"), 0],
     move: (i) => put(model, { row: i }),
-    press: (i, j, first) => { if (!isSource(i) || isSource(j)) paint(i, j, first); },
+    press: paint,
   });
   node.classList.add("ab-paints");
   const columns = [...node.querySelectorAll("th[scope=col]")];
@@ -94,11 +113,10 @@ function render({ model, el }) {
     node, element("div", { class: "ab-controls" }, element("p", { class: "ab-hint" }, say.note), button(say.back, () => put(model, { flipped: [], mistake: "none" }))), knows, found);
 
   life.follow(["source", "target", "layers", "mistake", "flipped", "row"], () => {
-    const [source, target, layers, mistake, row] = ["source", "target", "layers", "mistake", "row"].map((name) => model.get(name));
+    const [source, target, layers, row] = ["source", "target", "layers", "row"].map((name) => model.get(name));
     const names = tokensOf(source, target);
     const right = maskOf({ source, mistake: "none" });
-    const mask = maskOf({ source, mistake });
-    for (const [i, j] of model.get("flipped")) if (mask[i]?.[j] !== undefined && (!isSource(i) || isSource(j))) mask[i][j] = !mask[i][j];
+    const mask = maskNow(model);
     const reach = reachOf(mask, layers);
     names.forEach((name, i) => {
       heads[i].textContent = name;
@@ -107,8 +125,7 @@ function render({ model, el }) {
       for (const head of [heads[i], columns[i]]) head.classList.toggle("ab-pad", name === "pad");
       columns[i].classList.toggle("ab-reaches", reach[row][i]);
       cells[i].forEach((cell, j) => {
-        const never = isSource(i) && !isSource(j);
-        const is = never ? "never" : mask[i][j] ? "yes" : "no";
+        const is = !isCell(i, j) ? "never" : mask[i][j] ? "yes" : "no";
         cell.className = `ab-${is}`;
         cell.classList.toggle("ab-wrong", mask[i][j] !== right[i][j]);
         cell.setAttribute("aria-label", `${name}, ${names[j]}: ${say.cell[is]}${parts[i][j] && ` (${parts[i][j]})`}`);

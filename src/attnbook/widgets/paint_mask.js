@@ -1,4 +1,5 @@
-import { body, button, choice, element, follower, grid, largestOf, number, painter, put, scientific, slider, softmax, TEMPERATURES, words } from "./core.js";
+import { body, button, choice, element, follower, largestOf, number, put, scientific, slider, softmax, TEMPERATURES, words } from "./core.js";
+import { grid, painter } from "./cells.js";
 
 const TEXT = {
   en: {

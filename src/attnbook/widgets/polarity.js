@@ -1,4 +1,5 @@
-import { body, button, element, follower, grid, normals, painter, put, words } from "./core.js";
+import { body, button, element, follower, normals, put, words } from "./core.js";
+import { grid, painter } from "./cells.js";
 
 const TEXT = {
   en: {

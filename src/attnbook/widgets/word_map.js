@@ -1,4 +1,5 @@
-import { asset, body, element, follower, lexicon, nearest, number, packed, put, slider, whenNeeded, wordField, words, wordVectors } from "./core.js";
+import { asset, body, element, follower, number, packed, put, slider, whenNeeded, words } from "./core.js";
+import { lexicon, nearest, wordField, wordVectors } from "./lexicon.js";
 
 const TEXT = {
   en: {

@@ -1,0 +1,46 @@
+// Words and their vectors, from files made by data/make_words.py, and a field to choose a word.
+
+import { dot, element, length, packed, put } from "./core.js";
+
+// The words in their order, and where to find one, whatever the size of its letters.
+export function lexicon(text) {
+  const list = text.split(" ");
+  const rows = new Map(list.map((word, row) => [word, row]));
+  return { list, row: (word) => rows.get(word.trim()) ?? rows.get(word.trim().toLowerCase()) };
+}
+
+export function wordVectors(bytes) {
+  const { words: text, width, unit, start } = packed(bytes);
+  const { list, row } = lexicon(text);
+  const numbers = Float64Array.from(new Int8Array(bytes, start), (step) => step * unit);
+  const vector = (i) => numbers.subarray(i * width, (i + 1) * width);
+  return { list, row, width, vector };
+}
+
+// The n rows nearest to a vector by cosine, as [row, cosine], without those left out.
+export function nearest({ list, vector }, to, n, without = []) {
+  const size = length(to);
+  const cosines = list.map((_, i) => [i, dot(vector(i), to) / (length(vector(i)) * size || 1)]);
+  return cosines.filter(([i]) => !without.includes(i)).sort((a, b) => b[1] - a[1]).slice(0, n);
+}
+
+// A field for one word of a lexicon, which offers words while one types. The trait takes the word as the lexicon has it.
+export function wordField(model, life, { trait, label, known, unknown, more = () => ({}) }) {
+  const id = `words-${Math.random().toString(36).slice(2)}`;
+  const offers = Array.from({ length: 8 }, () => element("option"));
+  const input = element("input", { type: "text", list: id, autocomplete: "off", autocapitalize: "none", spellcheck: "false" });
+  const hint = element("p", { class: "ab-hint", role: "status" });
+  input.addEventListener("input", () => {
+    const typed = input.value.trim().toLowerCase();
+    const found = typed ? known.list.filter((word) => word.startsWith(typed)).slice(0, offers.length) : [];
+    offers.forEach((offer, i) => { offer.value = found[i] ?? ""; });
+  });
+  input.addEventListener("change", () => {
+    const row = known.row(input.value);
+    hint.textContent = row === undefined && input.value.trim() ? unknown(input.value.trim()) : "";
+    if (row !== undefined) put(model, { [trait]: known.list[row], ...more(row) });
+    else input.value = model.get(trait);
+  });
+  life.follow([trait], () => { input.value = model.get(trait); });
+  return element("div", { class: "ab-control ab-word" }, element("label", {}, label, input), element("datalist", { id }, ...offers), hint);
+}
