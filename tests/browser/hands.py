@@ -14,7 +14,7 @@ def middle(target: Locator) -> tuple[float, float]:
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
-def stops(start, end, n=5):
+def stops(start, end, n=3):
     """Points on the straight way from start to end."""
     return [tuple(a + (b - a) * i / n for a, b in zip(start, end, strict=True)) for i in range(1, n + 1)]
 
