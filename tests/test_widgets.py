@@ -356,6 +356,10 @@ def test_what_chapter_9_says_of_its_widgets():
     assert crossed.findings() == {"pads": ["dort"]}
     assert crossed.reach()[5, :4].all()
     assert MaskMap(mistake="strict").findings() == {"blind": ["start"]}
+    source, target = ["the", "black", "cat", "stop"], ["start", "le", "chat", "noir", "dort"]
+    assert MaskMap(mistake="ahead").findings() == {"told": target[:-1]}
+    assert MaskMap(mistake="pads").findings() == {"pads": source + target}
+    assert MaskMap(mistake="encoder").findings() == {"missed": source[:-1]}
     assert MaskMap(target=3).findings() == {}
 
 

@@ -1,11 +1,13 @@
 """Small data that travels with the package."""
 
 import json
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
+from typing import TypeVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from attnbook.data import stored
 from attnbook.data.marks import Finder
@@ -15,6 +17,7 @@ from attnbook.transformer import Transformer
 from attnbook.vectors import WordVectors
 
 FOLDER = Path(__file__).parent
+Model = TypeVar("Model", bound=nn.Module)
 
 
 @cache
@@ -49,11 +52,7 @@ def date_reader() -> tuple[Seq2Seq, Vocabulary]:
     >>> sum(numbers.numel() for numbers in model.parameters()), len(letters)
     (31025, 49)
     """
-    path = FOLDER / "date_reader.bin"
-    letters = Vocabulary([stored.about(path)["letters"]])
-    model = Seq2Seq(len(letters))
-    stored.unpack(path, {"reader": model})
-    return model, letters
+    return _with_letters("date_reader.bin", "reader", Seq2Seq)
 
 
 @cache
@@ -64,10 +63,16 @@ def date_transformer() -> tuple[Transformer, Vocabulary]:
     >>> sum(numbers.numel() for numbers in model.parameters()), len(letters)
     (31392, 49)
     """
-    path = FOLDER / "date_transformer.bin"
+    sizes = {"D": 32, "heads": 4, "hidden": 128, "layers": 1, "dropout": 0.0, "norm": "pre"}
+    return _with_letters("date_transformer.bin", "writer", partial(Transformer, **sizes))
+
+
+def _with_letters(file: str, name: str, make: Callable[[int], Model]) -> tuple[Model, Vocabulary]:
+    """The network of a file, made for as many tokens as the file knows, and these."""
+    path = FOLDER / file
     letters = Vocabulary([stored.about(path)["letters"]])
-    model = Transformer(len(letters), D=32, heads=4, hidden=128, layers=1, dropout=0.0, norm="pre")
-    stored.unpack(path, {"writer": model})
+    model = make(len(letters))
+    stored.unpack(path, {name: model})
     return model, letters
 
 

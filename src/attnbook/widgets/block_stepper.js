@@ -1,4 +1,5 @@
 import { body, button, choice, dot, element, follower, heading, largestOf, length, normals, number, plus, put, slider, softmax, times, words } from "./core.js";
+import { layerNorm, sinusoid, split } from "./layers.js";
 
 const TEXT = {
   en: {
@@ -45,17 +46,11 @@ function weightsOf(block) {
 }
 
 const BLOCK = Array.from({ length: BLOCKS }, (_, n) => weightsOf(n + 1));
-const layerNorm = (x) => {
-  const mean = x.reduce((sum, number) => sum + number, 0) / x.length;
-  const centred = x.map((number) => number - mean);
-  return centred.map((number) => number / Math.sqrt(dot(centred, centred) / x.length + 1e-5));
-};
-const per = (x, h) => x.slice((h * D) / HEADS, ((h + 1) * D) / HEADS);
 
 function attend([W_q, W_k, W_v, W_o], xs) {
-  const [q, k, v] = [W_q, W_k, W_v].map((W) => xs.map((x) => times(W, x)));
-  const weights = Array.from({ length: HEADS }, (_, h) => q.map((query) => softmax(k.map((key) => dot(per(query, h), per(key, h)) / Math.sqrt(D / HEADS)))));
-  const joined = xs.map((_, i) => weights.flatMap((head, h) => per(v[0], h).map((_, n) => dot(head[i], v.map((value) => per(value, h)[n])))));
+  const [q, k, v] = [W_q, W_k, W_v].map((W) => xs.map((x) => split(times(W, x), HEADS)));
+  const weights = Array.from({ length: HEADS }, (_, h) => q.map((query) => softmax(k.map((key) => dot(query[h], key[h]) / Math.sqrt(D / HEADS)))));
+  const joined = xs.map((_, i) => weights.flatMap((head, h) => v[0][h].map((_, n) => dot(head[i], v.map((value) => value[h][n])))));
   return { weights, attention: joined.map((x) => times(W_o, x)) };
 }
 
@@ -75,10 +70,9 @@ function through([W_q, W_k, W_v, W_o, W_1, W_2], xs, pre, shortcut) {
   return { found, out: xs };
 }
 
-const places = (i) => Array.from({ length: D }, (_, n) => (n % 2 ? Math.cos : Math.sin)(i / 10000 ** ((n - (n % 2)) / D)));
 const START = (() => {
   const draws = normals(0, WORDS.length * D);
-  return WORDS.map((_, i) => plus(Array.from(draws.slice(i * D, (i + 1) * D)), places(i)));
+  return WORDS.map((_, i) => plus(Array.from(draws.slice(i * D, (i + 1) * D)), sinusoid(i, D)));
 })();
 
 const average = (numbers) => numbers.reduce((sum, x) => sum + x, 0) / numbers.length;

@@ -53,13 +53,18 @@ export function grid({ label, rows, columns, at, move, press }) {
   return { node, cells, heads };
 }
 
-// What a press on a grid does to a trait that lists cells: put it in or take it out. A stroke does to all what it does to its first.
-export function painter(model, trait) {
-  let adds = true;
+// What a press on a grid does to a trait that lists cells: put it in or take it out. A stroke does to all what it does to
+// its first: switch on, or off. Whether a cell is on may be told in another way; one of which nothing is told doesn't count.
+export function painter(model, trait, isOn = (i, j) => model.get(trait).some(([a, b]) => a === i && b === j)) {
+  let on = null;
   return (i, j, first) => {
+    if (first) on = null;
+    const is = isOn(i, j);
+    if (is === undefined) return;
+    on ??= !is;
+    if (is === on) return;
     const cells = model.get(trait);
-    const isIn = cells.some(([a, b]) => a === i && b === j);
-    if (first) adds = !isIn;
-    if (isIn !== adds) put(model, { [trait]: adds ? [...cells, [i, j]] : cells.filter(([a, b]) => a !== i || b !== j) });
+    const others = cells.filter(([a, b]) => a !== i || b !== j);
+    put(model, { [trait]: others.length < cells.length ? others : [...cells, [i, j]] });
   };
 }

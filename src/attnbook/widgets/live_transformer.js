@@ -1,4 +1,5 @@
 import { asset, body, choice, dot, element, follower, networks, number, plus, put, softmax, times, words } from "./core.js";
+import { layerNorm, sinusoid, split } from "./layers.js";
 import { LETTERS, LONGEST, START, STOP, alphabet, letterMap, likeliest, ranking, shown, stepper, textField, writing } from "./letters.js";
 
 const TEXT = {
@@ -29,17 +30,9 @@ export function dateTransformer(bytes) {
   const table = found["source.embedding.weight"];
   const D = table[0].length;
   const linear = (name, x) => plus(times(found[`${name}.weight`], x), found[`${name}.bias`]);
-  const norm = (name, x) => {
-    const mean = dot(x, x.map(() => 1 / D));
-    const centred = x.map((number) => number - mean);
-    const size = Math.sqrt(dot(centred, centred) / D + 1e-5);
-    return centred.map((number, i) => (number / size) * found[`${name}.weight`][i] + found[`${name}.bias`][i]);
-  };
-  const embed = (id, position) => table[id].map((x, i) => {
-    const angle = position / 10000 ** ((i - (i % 2)) / D);
-    return x * Math.sqrt(D) + (i % 2 ? Math.cos(angle) : Math.sin(angle));
-  });
-  const per = (x) => Array.from({ length: heads }, (_, h) => x.slice((h * D) / heads, ((h + 1) * D) / heads));
+  const norm = (name, x) => layerNorm(x).map((number, i) => number * found[`${name}.weight`][i] + found[`${name}.bias`][i]);
+  const embed = (id, position) => plus(table[id].map((x) => x * Math.sqrt(D)), sinusoid(position, D));
+  const per = (x) => split(x, heads);
   // Keys and values once added are kept for all who ask later.
   const attention = (name) => {
     const [keys, values] = [[], []];

@@ -1,5 +1,5 @@
 import { body, button, choice, element, follower, put, slider, words } from "./core.js";
-import { grid } from "./cells.js";
+import { grid, painter } from "./cells.js";
 
 const TEXT = {
   en: {
@@ -79,21 +79,10 @@ function findings(names, mask, reach) {
 function render({ model, el }) {
   const say = words(TEXT, el);
   const life = follower(model);
-  // What a stroke does to the first cell that it meets, may look or may not, it does to all.
-  let looks = null;
-  const paint = (i, j, first) => {
-    if (first) looks = null;
-    if (!isCell(i, j)) return;
-    const sees = maskNow(model)[i][j];
-    looks ??= !sees;
-    const flipped = model.get("flipped");
-    const others = flipped.filter(([a, b]) => a !== i || b !== j);
-    if (sees !== looks) put(model, { flipped: others.length < flipped.length ? others : [...flipped, [i, j]] });
-  };
   const { node, cells, heads } = grid({
     label: say.map, rows: ALL.map(String), columns: ALL.map(String), at: [model.get("row"), 0],
     move: (i) => put(model, { row: i }),
-    press: paint,
+    press: painter(model, "flipped", (i, j) => (isCell(i, j) ? maskNow(model)[i][j] : undefined)),
   });
   node.classList.add("ab-paints");
   const columns = [...node.querySelectorAll("th[scope=col]")];
