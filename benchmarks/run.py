@@ -1,8 +1,10 @@
-"""Ours against its peers, as ratios, and what a widget takes to redraw: RESULTS.md, or the topics you name.
+"""Ours against its peers, as ratios, and what a widget takes to redraw: RESULTS.md (and the same for
+chapters to show), or the topics you name.
 
 python -m benchmarks.run [TOPIC ...]
 """
 
+import json
 import platform
 import sys
 from datetime import date
@@ -10,7 +12,9 @@ from pathlib import Path
 
 import torch
 
+from attnbook.data import FOLDER
 from benchmarks import additive, decoding, dot_product, gpu, growth, multi_head, widgets
+from benchmarks.tables import tables
 
 # the GPU after all that forks: a child can't use one that its parent has used; the browser last for the same reason
 TOPICS = {
@@ -46,6 +50,7 @@ def main(asked: list[str]) -> None:
         print(results)
     else:
         Path(__file__).with_name("RESULTS.md").write_text(results, "utf-8")
+        (FOLDER / "benchmarks.json").write_text(json.dumps(tables(results), indent=1, ensure_ascii=False), "utf-8")
 
 
 if __name__ == "__main__":

@@ -73,6 +73,18 @@ def table(head: list[str], rows: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+def tables(report: str) -> dict[str, list[list[str]]]:
+    """The rows of each table by the title above it, without what makes some of them bold."""
+    found = {}
+    for section in report.split("\n## ")[1:]:
+        title, *lines = section.splitlines()
+        rows = [line[2:-2].replace("**", "").split(" | ") for line in lines if line.startswith("| ")]
+        if rows:
+            head, _, *rest = rows
+            found[title] = [head, *rest]
+    return found
+
+
 def progress(row: list[str]) -> list[str]:
     """The row, shown on the way to its table."""
     print("  ".join(filter(None, row)), file=sys.stderr)

@@ -10,6 +10,7 @@ from attnbook.widgets import (
     AlignmentPlayer,
     AttentionHeatmap,
     BlockStepper,
+    CacheStepper,
     ClockHands,
     CostPlane,
     CueScene,
@@ -20,6 +21,7 @@ from attnbook.widgets import (
     LengthSlider,
     LiveTransformer,
     MaskMap,
+    OnlineSoftmax,
     PaintMask,
     ScaleLab,
     ShiftLab,
@@ -69,6 +71,8 @@ def widget_rows() -> list[list[str]]:
         "LiveTransformer, 28 letters": LiveTransformer("Wednesday, 30 September 2049"),
         "BlockStepper": BlockStepper(),
         "MaskMap": MaskMap(),
+        "OnlineSoftmax": OnlineSoftmax(block=1),
+        "CacheStepper": CacheStepper(),
         "AlignmentPlayer, 28 letters": AlignmentPlayer("Wednesday, 30 September 2049"),
     }
     with sync_playwright() as driver:

@@ -203,6 +203,27 @@ def writes(model, start, stop, length):
     return ids
 
 
+def one_after_the_other(m_P, total_P, output_PV):
+    best, total, output = m_P[0], total_P[0], output_PV[0]
+    for m, t, y in zip(m_P[1:], total_P[1:], output_PV[1:], strict=True):
+        best, old = max(best, m), best
+        total = total * math.exp(old - best) + t * math.exp(m - best)
+        output = output * math.exp(old - best) + y * math.exp(m - best)
+    return output / total
+
+
+def by_logarithms(m_P, total_P, output_PV):
+    weights = (m_P + total_P.log()).softmax(0)
+    return weights @ (output_PV / total_P[:, None]).nan_to_num()
+
+
+def of_real_tensors(B, tokens, layers, kv_heads, width, size):
+    kept = torch.empty(layers, 2, B, kv_heads, tokens, width, dtype={2: torch.bfloat16, 4: torch.float32}[size])
+    return kept.nbytes
+
+
+RIGHT += [(check.merge, one_after_the_other), (check.merge, by_logarithms)]
+RIGHT += [(check.cache_bytes, of_real_tensors)]
 RIGHT += [(check.layer_norm, by_statistics), (check.greedy, writes)]
 RIGHT += [(check.greedy, lambda *asked: writes(*asked).tolist()), (check.greedy, lambda *asked: [*writes(*asked)])]
 RIGHT += [(check.sinusoidal, number_by_number), (check.rotary, by_complex_numbers)]
@@ -507,6 +528,7 @@ NAMED = [(check.soft_lookup, "LOOKUP"), (check.left_out_error, "ERROR")]
 NAMED += [(check.additive_scores, "ADDITIVE"), (check.factorised_scores, "FACTORISED")]
 NAMED += [(check.split_heads, "SPLIT"), (check.multi_head, "MULTI_HEAD")]
 NAMED += [(check.layer_norm, "LAYER_NORM"), (check.greedy, "GREEDY")]
+NAMED += [(check.merge, "MERGE"), (check.cache_bytes, "CACHE_BYTES")]
 NAMED += [(check.sinusoidal, "SINUSOIDAL"), (check.rotary, "ROTARY")]
 NAMED += [(check.three_steps, "STEPS"), (check.equivariant, "TESTS"), (check.operations, "OPERATIONS")]
 
@@ -606,6 +628,11 @@ def test_wrong_lookups_are_told_what_broke(judge, answer, words):
             lambda x, gain, bias: x[0],
             "2 texts of 3 tokens, D=4: expected shape (2, 3, 4), got (3, 4)",
         ),
+        (check.merge, no_function, "not written yet"),
+        (check.merge, lambda m, total, output: output, "2 readers: expected shape (4,), got (2, 4)"),
+        (check.cache_bytes, no_function, "not written yet"),
+        (check.cache_bytes, lambda *sizes: "480", "return a number of bytes; got str"),
+        (check.cache_bytes, lambda *sizes: 1, "expected 960 bytes, got 1"),
         (check.greedy, no_function, "not written yet"),
         (check.greedy, lambda *asked: "text", "return the ids, as a tensor of one axis or a list; got str"),
         (check.greedy, lambda *asked: [1, 2.5], "ids are whole numbers, got [1, 2.5]"),

@@ -23,6 +23,7 @@ from attnbook.widgets import (
     AttentionHeatmap,
     BankInContext,
     BlockStepper,
+    CacheStepper,
     ClockHands,
     CostPlane,
     CueScene,
@@ -35,6 +36,7 @@ from attnbook.widgets import (
     LengthSlider,
     LiveTransformer,
     MaskMap,
+    OnlineSoftmax,
     PaintMask,
     Polarity,
     ScaleLab,
@@ -47,6 +49,7 @@ from attnbook.widgets import (
 )
 from attnbook.widgets.base import DATA, HERE, Asset, BookWidget, one_module, page_files
 from attnbook.widgets.block_stepper import alike
+from attnbook.widgets.online_softmax import SCORES, values
 from attnbook.widgets.polarity import CALLS
 from attnbook.widgets.word_map import EXAMPLES
 
@@ -134,6 +137,10 @@ def test_every_script_has_a_class():
         (lambda: BlockStepper(block=7), r"'block' trait .* not be greater than 6"),
         (lambda: MaskMap(source=1), r"'source' trait .* not be less than 2"),
         (lambda: MaskMap(mistake="all"), r"'mistake' trait .* any of \['none', 'ahead', "),
+        (lambda: OnlineSoftmax(block=3), r"'block' trait .* any of \[1, 2, 4, 8\]"),
+        (lambda: OnlineSoftmax(way="forgot"), r"'way' trait .* any of \['rescale', 'forget', 'no maximum'\]"),
+        (lambda: CacheStepper(prompt=9), r"'prompt' trait .* not be greater than 8"),
+        (lambda: CacheStepper(heads="GTA"), r"'heads' trait .* any of \['MHA', 'GQA', 'MQA'\]"),
         (lambda: HeadSplit(heads=4), r"'heads' trait .* any of \[2, 3, 6\]"),
         (lambda: HeadSplit(step=6), r"'step' trait .* not be greater than 5"),
         (lambda: HeadAblation(heads=3), r"'heads' trait .* any of \[1, 2, 4\]"),
@@ -315,6 +322,18 @@ def test_tables_of_the_transformer():
     assert sees[:, 0].all()
     assert not sees[:, 2:5].any()
     assert not sees[:5, 5:].any()
+
+
+def test_tables_of_fast_attention():
+    exact = torch.tensor(SCORES["mixed"]).double().softmax(0) @ values()
+    table = numbers(OnlineSoftmax(block=4))
+    assert table.shape == (2, 4)
+    assert_close(table[-1, -1], exact.float(), atol=5e-4, rtol=0)
+    assert (numbers(OnlineSoftmax(way="forget"))[-1, -1] - exact).abs() > 0.1
+    assert parsed(OnlineSoftmax()).caption.text == f"In one pass; all at once it is {exact:.3f}"
+    assert numbers(CacheStepper()).tolist() == [[3, 3, 6], [5, 2, 9], [6, 1, 6], [7, 1, 7], [8, 1, 8]]
+    assert numbers(CacheStepper(align="first"))[:, 2].tolist() == [6, 3, 1, 1, 1]
+    assert numbers(CacheStepper(cache="without"))[:, 1].tolist() == [3, 5, 6, 7, 8]
 
 
 def test_what_chapter_9_says_of_its_widgets():

@@ -11,10 +11,12 @@ import torch.nn.functional as F
 from einops import rearrange
 from playwright.sync_api import Locator, expect
 from torch import Tensor, nn
+from torch.nn.attention.bias import causal_lower_right
 
 from attnbook import (
     DecoderBlock,
     EncoderBlock,
+    KVCache,
     MultiHeadAttention,
     SelfAttention,
     additive_scores,
@@ -32,6 +34,7 @@ from attnbook.data.senses import three_matrices
 from attnbook.text import START, STOP
 from attnbook.widgets import MaskMap
 from attnbook.widgets import block_stepper as block_stepper_module
+from attnbook.widgets import online_softmax as online_softmax_module
 from attnbook.widgets.base import BookWidget
 from attnbook.widgets.random import normals
 from attnbook.widgets.shift_lab import KEY, QUERY
@@ -263,6 +266,42 @@ READ = {
                 return [String(kinds.indexOf(line.textContent.match(/^[A-Z][a-z']+/)[0])), ...codes(names)];
             }),
             said: codes(cells.map((cell) => cell.ariaLabel)),
+        };
+    }""",
+    "online_softmax": """(node) => {
+        const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
+        const texts = (selector) => seen(selector).map((part) => part.textContent);
+        const verdict = node.querySelector(".ab-verdict").textContent;
+        return {
+            tape: texts(".ab-tape tbody td").filter((text) => text !== ""),
+            colours: seen(".ab-tape .ab-weight").map((cell) => cell.style.getPropertyValue("--w")),
+            read: seen(".ab-tape thead th:not(:first-child)").map((head) => String(Number(head.matches(".ab-read")))),
+            now: seen(".ab-tape thead th:not(:first-child)").map((head) => String(Number(head.matches(".ab-now")))),
+            log: texts(".ab-log tbody td").filter((text) => text !== ""),
+            here: seen(".ab-log tbody tr").map((row) => String(Number(row.matches(".ab-here")))),
+            exact: verdict.match(/[\\d.]+\\d/),
+            same: String(["Not all", "The same", "Not the"].findIndex((start) => verdict.includes(`. ${start}`))),
+            at: node.querySelector("input[type=range]").getAttribute("aria-valuetext").match(/\\d+/g),
+        };
+    }""",
+    "cache_stepper": """(node) => {
+        const all = (selector) => [...node.querySelectorAll(selector)];
+        const is = (parts, name) => parts.map((part) => String(Number(part.matches(name))));
+        const [now, sum, wrong, weighs] = all("[role=status]").map((part) => part.textContent);
+        const kinds = ["computed", "known", "not seen"];
+        const cells = all(".ab-map tbody td");
+        return {
+            cells: cells.map((cell) => String(kinds.indexOf(cell.ariaLabel))),
+            colours: cells.map((cell) => String(["now", "kept", "never"].findIndex((is) => cell.matches(`.ab-${is}`)))),
+            framed: is(cells, ".ab-off"),
+            later: is(all(".ab-map tbody tr"), ".ab-later"),
+            now: now.match(/\\d+/g),
+            sum: sum.match(/\\d+/g),
+            other: String(Number(sum.includes("with a cache"))),
+            wrong: wrong.match(/\\d+/) ?? ["0"],
+            weighs: weighs.match(/[\\d.]+ .B/),
+            at: all("input[type=range]")[2].getAttribute("aria-valuetext").match(/\\d+/g),
+            tokens: all("input[type=range]")[3].getAttribute("aria-valuetext").replaceAll(",", ""),
         };
     }""",
     "head_split": """(node) => {
@@ -872,6 +911,92 @@ def mask_map(widget) -> dict[str, Tensor]:
     }
 
 
+def online_softmax(widget) -> dict[str, Tensor]:
+    """Running sums, each a sum of exponentials by its definition; the weights by `softmax`."""
+    scores = torch.tensor(online_softmax_module.SCORES[widget.scores]).double()
+    values, block = torch.tensor([4.0, 0, 8, 2, 6, 10, 0, 4]).double(), widget.block
+    step = min(widget.step, 8 // block)
+    tops = scores.cummax(0).values[block - 1 :: block]  # after each block
+    mine = tops.repeat_interleave(block)  # what was subtracted from a score when it was read
+    log, parts = [], scores[:0]
+    for n in range(1, step + 1):
+        read = scores[: n * block]
+        if widget.way == "rescale":
+            m, parts = tops[n - 1], (read - tops[n - 1]).exp()
+        elif widget.way == "forget":
+            m, parts = tops[n - 1], (read - mine[: n * block]).exp()
+        else:
+            m, parts = torch.tensor(0.0), read.exp()
+        before = tops[n - 2] if n > 1 else -torch.inf
+        factor = (tops[n - 1] - before).neg().exp() if widget.way == "rescale" else 1.0
+        output = parts @ values[: n * block]
+        log += [m, factor, parts.sum(), output, output / parts.sum()]
+    here, whole = (
+        torch.arange(8) // block,
+        F.scaled_dot_product_attention(
+            torch.ones(1, 1, 1).double(), scores.view(1, 8, 1), values.view(1, 8, 1), scale=1.0
+        ),
+    )
+    so_far, at_once = parts / parts.sum(), scores.softmax(0)
+    answer = log[-1] if log else torch.nan
+    return {
+        "tape": torch.cat([scores, values, (100 * so_far).round(), (100 * at_once).round()]),
+        "colours": torch.cat([so_far[so_far.isfinite()], at_once]),
+        "read": here < step,
+        "now": here == step - 1,
+        "log": torch.tensor([0.0 if widget.way == "no maximum" else -torch.inf, *log]),
+        "here": torch.arange(step + 1) == step,
+        "exact": whole,
+        "same": torch.tensor(0 if step < 8 // block else 1 if abs(answer - whole) < 1e-9 else 2),
+        "at": torch.tensor([step, 8 // block]),
+    }
+
+
+def cache_stepper(widget) -> dict[str, Tensor]:
+    """A layer that is watched while it reads and writes; what it may see is read off its weights."""
+    read = list(range(0, widget.prompt, widget.chunk))
+    stops = [*read[1:], *range(widget.prompt, 9)]
+    step = min(widget.step, len(stops))
+    layer, x = MultiHeadAttention(D=4, heads=1), torch.randn(1, 8, 4)
+    rows = {}
+    for kept in (True, False):
+        projected, cache = [], KVCache()
+        handle = layer.key.register_forward_hook(lambda _, inputs, __, seen=projected: seen.append(inputs[0].shape[1]))
+        for start, end in zip([0, *stops], stops[:step], strict=False):
+            if kept:
+                layer(x[:, start:end], mask=causal(end - start, end), cache=cache)
+            else:
+                layer(x[:, :end], mask=causal(end))
+        handle.remove()
+        rows[kept] = projected
+    mine = rows[widget.cache == "with"]
+    end, L = stops[step - 1], mine[-1]
+    ask, keys = torch.zeros(1, L, 1), torch.zeros(1, end, 1)
+    mask = causal_lower_right(L, end) if widget.align == "last" else None
+    options = {"attn_mask": mask._materialize("cpu")} if widget.align == "last" else {"is_causal": True}
+    sees = F.scaled_dot_product_attention(ask, keys, torch.eye(end)[None], **options)[0] > 0
+    cells = torch.full((8, 8), 2)
+    cells[: end - L] = 2 - torch.ones(8, 8).tril()[: end - L].long()
+    cells[end - L : end, :end] = torch.where(sees, 0, 2)
+    framed = torch.zeros(8, 8, dtype=torch.bool)
+    framed[end - L : end, :end] = sees != torch.ones(8, 8).tril()[end - L : end, :end].bool()
+    heads = {"MHA": 32, "GQA": 8, "MQA": 1}[widget.heads]
+    keys = torch.empty(32, heads, widget.tokens, 128, dtype=torch.bfloat16, device="meta")
+    return {
+        "cells": cells,
+        "colours": cells,
+        "framed": framed,
+        "later": torch.arange(8) >= end,
+        "now": torch.tensor([L, sees.sum()]),
+        "sum": torch.tensor([sum(mine), sum(rows[widget.cache != "with"])]),
+        "other": torch.tensor(widget.cache != "with"),
+        "wrong": framed.sum(),
+        "weighs": torch.tensor(2 * keys.nbytes),
+        "at": torch.tensor([step, len(stops)]),
+        "tokens": torch.tensor(widget.tokens),
+    }
+
+
 def head_split(widget) -> dict[str, Tensor]:
     H, step = widget.heads, widget.step
     x = torch.arange(36).view(2, 3, 6)
@@ -1145,6 +1270,8 @@ ORACLE = {
     "live_transformer": live_transformer,
     "block_stepper": block_stepper,
     "mask_map": mask_map,
+    "online_softmax": online_softmax,
+    "cache_stepper": cache_stepper,
     "head_split": head_split,
     "head_ablation": head_ablation,
     "head_budget": head_budget,
@@ -1188,16 +1315,18 @@ POWERS |= {"kB": 3, "MB": 6, "GB": 9, "TB": 12, "PB": 15}
 
 def agrees(text: str, x: float) -> bool:
     """
-    >>> agrees("−0.33", -1 / 3), agrees("0.34", 1 / 3), agrees("−∞", -torch.inf), agrees("1", 0.9)
-    (True, False, True, False)
+    >>> agrees("−0.33", -1 / 3), agrees("0.34", 1 / 3), agrees("1", 0.9)
+    (True, False, False)
+    >>> agrees("−∞", -torch.inf), agrees("∞", torch.inf), agrees("∞", -torch.inf)
+    (True, True, False)
     >>> agrees("2.2 TB", 2.199e12), agrees("2.2 GB", 2.199e12), agrees("16.4 thousand", 16384)
     (True, False, True)
     >>> agrees("NaN", torch.nan), agrees("NaN", 0.0), agrees("0.00", torch.nan)
     (True, False, False)
     """
     text, _, unit = text.partition(" ")
-    if text in ("−∞", "NaN"):
-        return x == -torch.inf if text == "−∞" else x != x
+    if text in ("−∞", "∞", "NaN"):
+        return x != x if text == "NaN" else x == float(text.replace("−", "-").replace("∞", "inf"))
     number = re.fullmatch(r"-?\d+(?:\.(\d+))?(?:e(-?\d+))?", text.replace("−", "-"))
     if not number:
         return False

@@ -93,6 +93,16 @@ CHANGE = {
         {"target": 3},
         {"row": 0},
     ],
+    "online_softmax": [{"step": 2}, {"way": "forget"}, {"scores": "huge"}, {"block": 1}, {"way": "no maximum"}],
+    "cache_stepper": [
+        {"step": 3},
+        {"align": "first"},
+        {"cache": "without"},
+        {"prompt": 8},
+        {"chunk": 1},
+        {"heads": "MQA"},
+        {"tokens": 64},
+    ],
     "head_split": [{"step": 2}, {"heads": 3}, {"way": "view"}, {"step": 5}, {"heads": 6}],
     "head_ablation": [{"off": [1]}, {"heads": 4}, {"off": [0, 3, 7]}, {"seed": 5}, {"heads": 1}],
     "bank_in_context": [

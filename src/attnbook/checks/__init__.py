@@ -9,6 +9,7 @@ not written yet: your function returned nothing
 
 from attnbook.checks.additive import WRONG_ADDITIVE, WRONG_FACTORISED, additive_scores, factorised_scores
 from attnbook.checks.dot_product import WRONG_ATTENTION, attention, attention_test, softmax_jacobian
+from attnbook.checks.fast import WRONG_CACHE_BYTES, WRONG_MERGE, cache_bytes, merge
 from attnbook.checks.lookup import WRONG_ERROR, WRONG_LOOKUP, left_out_error, soft_lookup
 from attnbook.checks.masks import WRONG_CAUSAL, WRONG_PACKED, WRONG_SOFTMAX, causal, masked_softmax, packed
 from attnbook.checks.multihead import WRONG_MULTI_HEAD, WRONG_SPLIT, multi_head, split_heads
@@ -28,12 +29,14 @@ __all__ = [
     "WRONG_ADDITIVE",
     "WRONG_ANALOGY",
     "WRONG_ATTENTION",
+    "WRONG_CACHE_BYTES",
     "WRONG_CAUSAL",
     "WRONG_ERROR",
     "WRONG_FACTORISED",
     "WRONG_GREEDY",
     "WRONG_LAYER_NORM",
     "WRONG_LOOKUP",
+    "WRONG_MERGE",
     "WRONG_MULTI_HEAD",
     "WRONG_OPERATIONS",
     "WRONG_PACKED",
@@ -47,6 +50,7 @@ __all__ = [
     "analogy",
     "attention",
     "attention_test",
+    "cache_bytes",
     "causal",
     "equivariant",
     "factorised_scores",
@@ -54,6 +58,7 @@ __all__ = [
     "layer_norm",
     "left_out_error",
     "masked_softmax",
+    "merge",
     "multi_head",
     "operations",
     "packed",
