@@ -217,13 +217,16 @@ def by_logarithms(m_P, total_P, output_PV):
     return weights @ (output_PV / total_P[:, None]).nan_to_num()
 
 
-def of_real_tensors(B, tokens, layers, kv_heads, width, size):
-    kept = torch.empty(layers, 2, B, kv_heads, tokens, width, dtype={2: torch.bfloat16, 4: torch.float32}[size])
-    return kept.nbytes
+def until_full(room, B, layers, kv_heads, width, size):
+    tokens = 0
+    while sum(B * (tokens + 1) * kv_heads * width * size for _ in range(layers) for _ in ("keys", "values")) <= room:
+        tokens += 1
+    return tokens
 
 
 RIGHT += [(check.merge, one_after_the_other), (check.merge, by_logarithms)]
-RIGHT += [(check.cache_bytes, of_real_tensors)]
+RIGHT += [(check.tokens_that_fit, until_full)]
+RIGHT += [(check.tokens_that_fit, lambda *sizes: torch.tensor(until_full(*sizes)))]
 RIGHT += [(check.layer_norm, by_statistics), (check.greedy, writes)]
 RIGHT += [(check.greedy, lambda *asked: writes(*asked).tolist()), (check.greedy, lambda *asked: [*writes(*asked)])]
 RIGHT += [(check.sinusoidal, number_by_number), (check.rotary, by_complex_numbers)]
@@ -528,7 +531,7 @@ NAMED = [(check.soft_lookup, "LOOKUP"), (check.left_out_error, "ERROR")]
 NAMED += [(check.additive_scores, "ADDITIVE"), (check.factorised_scores, "FACTORISED")]
 NAMED += [(check.split_heads, "SPLIT"), (check.multi_head, "MULTI_HEAD")]
 NAMED += [(check.layer_norm, "LAYER_NORM"), (check.greedy, "GREEDY")]
-NAMED += [(check.merge, "MERGE"), (check.cache_bytes, "CACHE_BYTES")]
+NAMED += [(check.merge, "MERGE"), (check.tokens_that_fit, "FIT")]
 NAMED += [(check.sinusoidal, "SINUSOIDAL"), (check.rotary, "ROTARY")]
 NAMED += [(check.three_steps, "STEPS"), (check.equivariant, "TESTS"), (check.operations, "OPERATIONS")]
 
@@ -630,9 +633,9 @@ def test_wrong_lookups_are_told_what_broke(judge, answer, words):
         ),
         (check.merge, no_function, "not written yet"),
         (check.merge, lambda m, total, output: output, "2 readers: expected shape (4,), got (2, 4)"),
-        (check.cache_bytes, no_function, "not written yet"),
-        (check.cache_bytes, lambda *sizes: "480", "return a number of bytes; got str"),
-        (check.cache_bytes, lambda *sizes: 1, "expected 960 bytes, got 1"),
+        (check.tokens_that_fit, no_function, "not written yet"),
+        (check.tokens_that_fit, lambda *sizes: "10", "return a number of tokens; got str"),
+        (check.tokens_that_fit, lambda *sizes: 1, "expected 10 tokens, got 1"),
         (check.greedy, no_function, "not written yet"),
         (check.greedy, lambda *asked: "text", "return the ids, as a tensor of one axis or a list; got str"),
         (check.greedy, lambda *asked: [1, 2.5], "ids are whole numbers, got [1, 2.5]"),

@@ -2,6 +2,7 @@
 
 import json
 from datetime import date
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from attnbook.data import FOLDER, date_reader, date_transformer, english_vectors, finders, make_word_map, make_words
 from attnbook.data.analogies import ENGLISH, questions
+from attnbook.data.benchmarks import measured
 from attnbook.data.dates import FIRST, FORMATS, LAST, date_pairs, is_held_out, share_on_spans, write
 from attnbook.data.grammar import FAMILIES, analogies, sentences
 from attnbook.data.marks import marked_letters
@@ -20,8 +22,18 @@ from attnbook.data.senses import MEANINGS, NEW_WORDS, as_tensors, became, three_
 from attnbook.data.sentences import SENSES, references, two_senses
 from attnbook.data.stored import packed
 from attnbook.translation import Translation
+from benchmarks.tables import tables
 
 SOME = st.dates(FIRST, LAST)
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+
+
+def test_chapters_show_what_the_benchmarks_measured():
+    found = tables((BENCHMARKS / "RESULTS.md").read_text("utf-8"))
+    assert found == json.loads((FOLDER / "benchmarks.json").read_text("utf-8"))
+    assert measured("Additive")[1][:2] == ["as it is", "d2l.AdditiveAttention"]
+    assert not any("*" in cell for rows in found.values() for row in rows for cell in row)
+    assert all(len(row) == len(rows[0]) for rows in found.values() for row in rows)
 
 
 @given(day=SOME)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import random
 import re
 from itertools import pairwise
@@ -137,6 +138,7 @@ def test_every_script_has_a_class():
         (lambda: BlockStepper(block=7), r"'block' trait .* not be greater than 6"),
         (lambda: MaskMap(source=1), r"'source' trait .* not be less than 2"),
         (lambda: MaskMap(mistake="all"), r"'mistake' trait .* any of \['none', 'ahead', "),
+        (lambda: OnlineSoftmax(read=9), r"'read' trait .* not be greater than 8"),
         (lambda: OnlineSoftmax(block=3), r"'block' trait .* any of \[1, 2, 4, 8\]"),
         (lambda: OnlineSoftmax(way="forgot"), r"'way' trait .* any of \['rescale', 'forget', 'no maximum'\]"),
         (lambda: CacheStepper(prompt=9), r"'prompt' trait .* not be greater than 8"),
@@ -380,6 +382,40 @@ def test_what_chapter_9_says_of_its_widgets():
     assert MaskMap(mistake="pads").findings() == {"pads": source + target}
     assert MaskMap(mistake="encoder").findings() == {"missed": source[:-1]}
     assert MaskMap(target=3).findings() == {}
+
+
+def test_what_chapter_10_says_of_its_widgets():
+    factors = [math.exp(a - b) for (a, _), (b, _) in pairwise(OnlineSoftmax().states())]
+    assert f"{factors[0]:.3f}" == "0.135"
+    for block in (1, 2, 4, 8):
+        (m, parts), values_M = OnlineSoftmax(block=block).states()[-1], values()
+        assert (m, f"{parts.sum():.3f}", f"{parts @ values_M:.3f}") == (5.0, "1.646", "6.264")
+    _, parts = OnlineSoftmax(way="forget").states()[-1]
+    right = torch.tensor(SCORES["mixed"]).double().softmax(0)
+    assert f"{parts[1] / parts.sum():.0%} {right[1]:.0%}" == "38% 8%"
+    assert (parts / parts.sum() > right).nonzero()[:, 0].tolist() == [0, 1], "those read before the maximum grew"
+    _, parts = OnlineSoftmax(way="forget", scores="falling").states()[-1]
+    assert_close(parts / parts.sum(), torch.tensor(SCORES["falling"]).double().softmax(0))
+    _, parts = OnlineSoftmax(way="no maximum", scores="huge").states()[-1]
+    assert not (parts / parts.sum()).isfinite().any()
+    _, parts = OnlineSoftmax(scores="huge").states()[-1]
+    assert_close(parts / parts.sum(), (torch.tensor(SCORES["huge"]).double() - 1000).softmax(0))
+
+    def steps(**traits):
+        return [CacheStepper(step=step, **traits) for step in range(1, 6)]
+
+    assert sum(numbers(CacheStepper())[:, 1]) == 8
+    assert sum(numbers(CacheStepper(cache="without"))[:, 1]) == 29
+    pairs = [(x.mask(), y.mask()) for x, y in zip(steps(align="first"), steps(), strict=True)]
+    assert [bool((x != y).any(1).all()) for x, y in pairs] == [False, True, True, True, True]
+    assert torch.equal(*pairs[0])
+    assert pairs[-1][0].tolist() == [[True] + 7 * [False]]
+    again = steps(cache="without", align="first")
+    assert all(torch.equal(x.mask(), y.mask()) for x, y in zip(again, steps(cache="without"), strict=True))
+    for heads, tokens in (("MHA", 32768), ("GQA", 131072)):
+        weighs = [CacheStepper(heads=heads, tokens=n).bytes() for n in (tokens // 2, tokens)]
+        assert weighs[0] < 16e9 < weighs[1]
+    assert CacheStepper(heads="MHA", tokens=30_500).bytes() < 16e9 < CacheStepper(heads="MHA", tokens=30_530).bytes()
 
 
 def test_what_the_chapters_say_of_the_networks_in_their_widgets():

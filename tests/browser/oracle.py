@@ -4,6 +4,7 @@ import copy
 import math
 import re
 from functools import cache, partial
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -288,7 +289,7 @@ READ = {
         const all = (selector) => [...node.querySelectorAll(selector)];
         const is = (parts, name) => parts.map((part) => String(Number(part.matches(name))));
         const [now, sum, wrong, weighs] = all("[role=status]").map((part) => part.textContent);
-        const kinds = ["computed", "known", "not seen"];
+        const kinds = ["computed", "computed earlier", "not seen"];
         const cells = all(".ab-map tbody td");
         return {
             cells: cells.map((cell) => String(kinds.indexOf(cell.ariaLabel))),
@@ -915,7 +916,7 @@ def online_softmax(widget) -> dict[str, Tensor]:
     """Running sums, each a sum of exponentials by its definition; the weights by `softmax`."""
     scores = torch.tensor(online_softmax_module.SCORES[widget.scores]).double()
     values, block = torch.tensor([4.0, 0, 8, 2, 6, 10, 0, 4]).double(), widget.block
-    step = min(widget.step, 8 // block)
+    step = min(range(8 // block + 1), key=lambda n: abs(n * block - widget.read))  # the nearest
     tops = scores.cummax(0).values[block - 1 :: block]  # after each block
     mine = tops.repeat_interleave(block)  # what was subtracted from a score when it was read
     log, parts = [], scores[:0]
@@ -971,15 +972,15 @@ def cache_stepper(widget) -> dict[str, Tensor]:
         rows[kept] = projected
     mine = rows[widget.cache == "with"]
     end, L = stops[step - 1], mine[-1]
-    ask, keys = torch.zeros(1, L, 1), torch.zeros(1, end, 1)
-    mask = causal_lower_right(L, end) if widget.align == "last" else None
-    options = {"attn_mask": mask._materialize("cpu")} if widget.align == "last" else {"is_causal": True}
-    sees = F.scaled_dot_product_attention(ask, keys, torch.eye(end)[None], **options)[0] > 0
-    cells = torch.full((8, 8), 2)
-    cells[: end - L] = 2 - torch.ones(8, 8).tril()[: end - L].long()
-    cells[end - L : end, :end] = torch.where(sees, 0, 2)
-    framed = torch.zeros(8, 8, dtype=torch.bool)
-    framed[end - L : end, :end] = sees != torch.ones(8, 8).tril()[end - L : end, :end].bool()
+    cells, framed = torch.full((8, 8), 2), torch.zeros(8, 8, dtype=torch.bool)
+    begins = [0, *stops[:step]] if widget.cache == "with" else [0, end]
+    for start, stop in pairwise(begins):
+        ask, keys = torch.zeros(1, stop - start, 1), torch.zeros(1, stop, 1)
+        corner = {"attn_mask": causal_lower_right(stop - start, stop)._materialize("cpu")}
+        options = corner if widget.align == "last" else {"is_causal": True}
+        sees = F.scaled_dot_product_attention(ask, keys, torch.eye(stop)[None], **options)[0] > 0
+        cells[start:stop, :stop] = torch.where(sees, 0 if stop == end else 1, 2)
+        framed[start:stop, :stop] = sees != torch.ones(8, 8).tril()[start:stop, :stop].bool()
     heads = {"MHA": 32, "GQA": 8, "MQA": 1}[widget.heads]
     keys = torch.empty(32, heads, widget.tokens, 128, dtype=torch.bfloat16, device="meta")
     return {

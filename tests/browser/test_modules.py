@@ -93,7 +93,7 @@ CHANGE = {
         {"target": 3},
         {"row": 0},
     ],
-    "online_softmax": [{"step": 2}, {"way": "forget"}, {"scores": "huge"}, {"block": 1}, {"way": "no maximum"}],
+    "online_softmax": [{"read": 4}, {"way": "forget"}, {"scores": "huge"}, {"block": 1}, {"way": "no maximum"}],
     "cache_stepper": [
         {"step": 3},
         {"align": "first"},

@@ -9,7 +9,7 @@ not written yet: your function returned nothing
 
 from attnbook.checks.additive import WRONG_ADDITIVE, WRONG_FACTORISED, additive_scores, factorised_scores
 from attnbook.checks.dot_product import WRONG_ATTENTION, attention, attention_test, softmax_jacobian
-from attnbook.checks.fast import WRONG_CACHE_BYTES, WRONG_MERGE, cache_bytes, merge
+from attnbook.checks.fast import WRONG_FIT, WRONG_MERGE, merge, tokens_that_fit
 from attnbook.checks.lookup import WRONG_ERROR, WRONG_LOOKUP, left_out_error, soft_lookup
 from attnbook.checks.masks import WRONG_CAUSAL, WRONG_PACKED, WRONG_SOFTMAX, causal, masked_softmax, packed
 from attnbook.checks.multihead import WRONG_MULTI_HEAD, WRONG_SPLIT, multi_head, split_heads
@@ -29,10 +29,10 @@ __all__ = [
     "WRONG_ADDITIVE",
     "WRONG_ANALOGY",
     "WRONG_ATTENTION",
-    "WRONG_CACHE_BYTES",
     "WRONG_CAUSAL",
     "WRONG_ERROR",
     "WRONG_FACTORISED",
+    "WRONG_FIT",
     "WRONG_GREEDY",
     "WRONG_LAYER_NORM",
     "WRONG_LOOKUP",
@@ -50,7 +50,6 @@ __all__ = [
     "analogy",
     "attention",
     "attention_test",
-    "cache_bytes",
     "causal",
     "equivariant",
     "factorised_scores",
@@ -69,4 +68,5 @@ __all__ = [
     "softmax_jacobian",
     "split_heads",
     "three_steps",
+    "tokens_that_fit",
 ]

@@ -1,6 +1,8 @@
-"""Chapter 10: what several readers of keys have summed, put together; and the size of a cache."""
+"""Chapter 10: what several readers of keys have summed, put together; and how much a cache can hold."""
 
+import math
 from collections.abc import Callable
+from numbers import Number
 
 import torch
 from torch import Tensor
@@ -14,8 +16,8 @@ def merge(answer: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
 
     Each has read keys of its own, and kept their maximum, the sum of exp(score - m), and the same sum of the values.
     """
-    answers = {case: call(answer, *_kept(*parts)) for case, parts in _PARTS.items()}
     kept = {case: _kept(*parts) for case, parts in _PARTS.items()}
+    answers = {case: call(answer, *inputs) for case, inputs in kept.items()}
     for case, got in answers.items():
         scores, values = (torch.cat(parts) for parts in _PARTS[case])
         want = scores.softmax(-1) @ values
@@ -23,18 +25,19 @@ def merge(answer: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
 
 
 @exercise
-def cache_bytes(answer: Callable[[int, int, int, int, int, int], int]) -> None:
-    """`answer(B, tokens, layers, kv_heads, width, size)`: the bytes of all keys and values that are kept."""
+def tokens_that_fit(answer: Callable[[int, int, int, int, int, int], int]) -> None:
+    """`answer(room, B, layers, kv_heads, width, size)`: how long B texts may be, if keys and values are kept."""
     answers = {}
-    for case, inputs in _CACHES.items():
-        answers[case] = call(answer, *inputs)
-        if not isinstance(answers[case], (int, float)):
-            raise Wrong(f"{case}: return a number of bytes; got {describe(answers[case])}")
+    for case, inputs in _ROOMS.items():
+        got = call(answer, *inputs)
+        answers[case] = got.item() if isinstance(got, Tensor) and got.numel() == 1 else got
+        if not isinstance(answers[case], Number):
+            raise Wrong(f"{case}: return a number of tokens; got {describe(got)}")
     for case, got in answers.items():
-        want = 2 * torch.tensor(_CACHES[case]).prod().item()
+        want = _fit()(*_ROOMS[case])
         if got != want:
-            why = explained(answers, WRONG_CACHE_BYTES, _CACHES)
-            raise Wrong(f"{case}: expected {want:,} bytes, got {got:,}{why and f' ({why})'}")
+            why = explained(answers, WRONG_FIT, _ROOMS)
+            raise Wrong(f"{case}: expected {want:,} tokens, got {got:,}{why and f' ({why})'}")
 
 
 def _kept(scores: list[Tensor], values: list[Tensor]) -> tuple[Tensor, Tensor, Tensor]:
@@ -63,6 +66,9 @@ WRONG_MERGE: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
     "rescales the wrong way round, by exp(largest - m)": lambda m, total, output: (
         (m.max() - m).exp() @ output / ((m.max() - m).exp() @ total)
     ),
+    "measures from the first reader's maximum, which may be far below another's, or −∞": lambda m, total, output: (
+        (m - m[0]).exp() @ output / ((m - m[0]).exp() @ total)
+    ),
     "subtracts no maximum: exp of a large score overflows": lambda m, total, output: (
         m.exp() @ output / (m.exp() @ total)
     ),
@@ -79,17 +85,24 @@ WRONG_MERGE: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
     ),
 }
 
-WRONG_CACHE_BYTES: dict[str, Callable[[int, int, int, int, int, int], int]] = {
-    "counts keys or values, and not both": lambda B, n, layers, heads, width, size: (
-        B * n * layers * heads * width * size
-    ),
-    "counts one layer": lambda B, n, layers, heads, width, size: 2 * B * n * heads * width * size,
-    "counts one text of the batch": lambda B, n, layers, heads, width, size: 2 * n * layers * heads * width * size,
-    "counts numbers, and not their bytes": lambda B, n, layers, heads, width, size: 2 * B * n * layers * heads * width,
-    "counts one head": lambda B, n, layers, heads, width, size: 2 * B * n * layers * width * size,
-    "counts a weight for each pair of tokens; no weights are kept": lambda B, n, layers, heads, width, size: (
-        B * n * n * layers * heads * size
-    ),
+
+def _fit(B: int = 1, layers: int = 1, heads: int = 1, size: int = 1, both: int = 2, rounded: Callable = math.floor):
+    """By the powers with which each of them counts."""
+    return lambda room, *sizes: rounded(
+        room / (both * sizes[0] ** B * sizes[1] ** layers * sizes[2] ** heads * sizes[3] * sizes[4] ** size)
+    )
+
+
+WRONG_FIT: dict[str, Callable[[int, int, int, int, int, int], int]] = {
+    "counts keys or values, and not both": _fit(both=1),
+    "counts one layer": _fit(layers=0),
+    "counts one text of the batch": _fit(B=0),
+    "counts numbers, and not their bytes": _fit(size=0),
+    "counts one head": _fit(heads=0),
+    "rounds up: the last token would not fit": _fit(rounded=math.ceil),
+    "rounds to the nearest: the last token might not fit": _fit(rounded=round),
+    "gives a part of a token": _fit(rounded=float),
+    "gives the tokens of all texts together, and not of each": lambda room, B, *sizes: B * _fit()(room, B, *sizes),
 }
 _DRAW = torch.Generator().manual_seed(10)
 _PARTS = {
@@ -97,15 +110,17 @@ _PARTS = {
     "3 readers of 1, 4 and 2 keys": tuple(
         list((scale * torch.randn(7, *axes, generator=_DRAW)).split([1, 4, 2])) for scale, axes in ((3, ()), (1, (2,)))
     ),
-    "scores around 1000": tuple(
-        list((shift + torch.randn(6, *axes, generator=_DRAW)).split(3)) for shift, axes in ((1000, ()), (0, (3,)))
+    "scores around −1000": tuple(
+        list((shift + torch.randn(6, *axes, generator=_DRAW)).split(3)) for shift, axes in ((-1000, ()), (0, (3,)))
     ),
-    "a reader that got no keys": (
-        [torch.tensor([1.0, -1]), torch.zeros(0)],
-        [torch.randn(2, 2, generator=_DRAW), torch.zeros(0, 2)],
+    "a reader that got no keys, and maxima 990, 1000 and 0": (
+        [torch.zeros(0), torch.full((4000,), 990.0), torch.tensor([1000.0]), torch.tensor([0.0])],
+        [torch.zeros(0, 2), torch.ones(4000, 1) * torch.tensor([1.0, 2.0]), *torch.randn(2, 1, 2, generator=_DRAW)],
     ),
 }
-_CACHES = {
-    "1 text of 10 tokens, 2 layers, 3 heads of 4, 2 bytes": (1, 10, 2, 3, 4, 2),
-    "5 texts of 7 tokens, 3 layers, 2 heads of 8, 4 bytes": (5, 7, 3, 2, 8, 4),
+_ROOMS = {
+    "1000 bytes, 1 text, 2 layers, 3 heads of 4, 2 bytes": (1000, 1, 2, 3, 4, 2),
+    "10,000 bytes, 5 texts, 3 layers, 2 heads of 8, 4 bytes": (10_000, 5, 3, 2, 8, 4),
+    "exactly 7 tokens": (7 * 2 * 2 * 3 * 2 * 8 * 4, 2, 3, 2, 8, 4),
+    "nearly 7 tokens": (7 * 2 * 2 * 3 * 2 * 8 * 4 - 1, 2, 3, 2, 8, 4),
 }

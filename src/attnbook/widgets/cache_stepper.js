@@ -13,17 +13,17 @@ const TEXT = {
     of: (step, all) => `${step} of ${all}`,
     back: "Back",
     forward: "Forward",
-    map: "Rows ask, columns are asked. Dark: a score that this step computes. Light: known from earlier steps, not computed again.",
+    map: "Rows ask, columns are asked. Dark: a score that this step computes. Light: the rows of earlier steps, of which only keys and values are kept.",
     now: (rows, scores) => `This step computes the keys and values of ${rows} and ${scores}.`,
     scores: (n) => (n === 1 ? "1 score" : `${n} scores`),
     sum: (now, other, kept) => `All steps so far: ${now} rows; ${kept ? "without a cache" : "with a cache"} it would have been ${other}.`,
-    wrong: (n) => (n ? `${n} cells are not as in the causal mask of the whole text: framed.` : "Every row sees what it would see if the whole text were read at once."),
+    wrong: (n) => (n ? `${n} cells so far are not as in the causal mask of the whole text: framed.` : "Every row sees what it would see if the whole text were read at once."),
     heads: "Heads for keys and values, of 32 for queries",
     kinds: { MHA: "32 (MHA)", GQA: "8 (GQA)", MQA: "1 (MQA)" },
     length: "Tokens in the cache:",
     weighs: (bytes) => `32 layers, heads 128 wide, 2 bytes a number: ${bytes} for one text.`,
     sizes: [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"]],
-    cell: { now: "computed", kept: "known", never: "not seen" },
+    cell: { now: "computed", kept: "computed earlier", never: "not seen" },
   },
 };
 const WORDS = ["the", "cat", "sat", "on", "the", "mat", "and", "slept"];
@@ -69,15 +69,16 @@ function render({ model, el }) {
     const [kept, last, stops, step] = [model.get("cache") === "with", model.get("align") === "last", ends(), at()];
     const end = stops[step - 1];
     const start = kept ? stops[step - 2] ?? 0 : 0;
-    const sees = (i, j) => (last ? j <= i : j <= i - start);
+    const since = (i) => (kept ? stops.findLast((stop) => stop <= i) ?? 0 : 0); // the step that computed a row began here
+    const sees = (i, j) => j <= (last ? i : i - since(i));
     let [scores, off] = [0, 0];
     lines.forEach(({ head, cells, node }, i) => {
       node.classList.toggle("ab-later", i >= end);
       head.classList.toggle("ab-kept", i < start);
       cells.forEach((cell, j) => {
-        const computed = i >= start && i < end && j < end && sees(i, j);
-        const isOff = i >= start && i < end && j < end && sees(i, j) !== j <= i;
-        const is = computed ? "now" : i < start && j <= i ? "kept" : "never";
+        const computed = i >= start && i < end && sees(i, j);
+        const isOff = i < end && sees(i, j) !== j <= i;
+        const is = computed ? "now" : i < start && sees(i, j) ? "kept" : "never";
         cell.className = `ab-${is}`;
         cell.classList.toggle("ab-off", isOff);
         cell.setAttribute("aria-label", say.cell[is]);

@@ -46,8 +46,9 @@ function render({ model, el }) {
   const say = words(TEXT, el);
   const life = follower(model);
   const all = () => KEYS / model.get("block");
-  const at = () => Math.min(model.get("step"), all());
-  const turn = (by) => () => put(model, { step: Math.min(Math.max(at() + by, 0), all()) });
+  const at = () => Math.ceil(model.get("read") / model.get("block") - 0.5); // the nearest whole block
+  const stops = () => Array.from({ length: all() + 1 }, (_, n) => n * model.get("block"));
+  const turn = (by) => () => put(model, { read: stops()[Math.min(Math.max(at() + by, 0), all())] });
   const columns = VALUES.map((_, j) => element("th", { scope: "col" }, String(j + 1)));
   const [scores, values, soFar, atOnce] = say.rows.map(() => VALUES.map(() => element("td")));
   const tape = element("table", { class: "ab-tape" }, element("caption", {}, say.tape),
@@ -63,10 +64,10 @@ function render({ model, el }) {
     element("div", { class: "ab-controls" }, choice(model, life, { trait: "scores", label: say.scores, options: say.orders }), choice(model, life, { trait: "way", label: say.way, options: say.ways })),
     choice(model, life, { trait: "block", label: say.block, options: { 1: "1", 2: "2", 4: "4", 8: "8" } }),
     element("div", { class: "ab-controls" }, button(say.back, turn(-1)), button(say.forward, turn(1)),
-      slider(model, life, { trait: "step", label: say.step, values: () => Array.from({ length: all() + 1 }, (_, n) => n), with: ["block"], show: () => say.of(at(), all()) })),
+      slider(model, life, { trait: "read", label: say.step, values: stops, with: ["block"], show: () => say.of(at(), all()) })),
     tape, log, verdict);
 
-  life.follow(["scores", "block", "way", "step"], () => {
+  life.follow(["scores", "block", "way", "read"], () => {
     const [order, block, way, step] = [SCORES[model.get("scores")], model.get("block"), model.get("way"), at()];
     const [states, weights] = [read(order, block, way), softmax(order)];
     const { parts, sum, output } = states[step];

@@ -16,7 +16,7 @@ VALUES = [4, 0, 8, 2, 6, 10, 0, 4]
 
 
 class OnlineSoftmax(BookWidget):
-    """One query, eight keys: `step` blocks of `block` keys are read.
+    """One query, eight keys, of which the first `read` are read, so many at a time as a `block` has.
 
     `way` is to "rescale" what was summed when the maximum grows, to "forget" that, or to subtract "no maximum".
 
@@ -30,7 +30,7 @@ class OnlineSoftmax(BookWidget):
     scores = traitlets.Enum(list(SCORES), "mixed").tag(sync=True)
     block = traitlets.Enum([1, 2, 4, 8], 2).tag(sync=True)
     way = traitlets.Enum(["rescale", "forget", "no maximum"], "rescale").tag(sync=True)
-    step = traitlets.Int(0, min=0, max=8).tag(sync=True)
+    read = traitlets.Int(0, min=0, max=8).tag(sync=True)
 
     def states(self) -> list[tuple[float, Tensor]]:
         """After each block: the maximum, and what each key so far has in the sum."""
