@@ -417,6 +417,14 @@ def test_compiled_scores_are_the_readable_ones_too():
         agree(with_gradients(compiled, inputs), want, TOLERANCE[dtype])
 
 
+def test_compiled_scores_of_queries_and_keys_in_one_tensor():
+    torch.compiler.reset()
+    compiled = torch.compile(fast_additive_scores, backend="aot_eager", fullgraph=True)
+    q, k = torch.randn(2, L, K)
+    for q, k in ((q, k), (q, q)):
+        assert_close(compiled(q, k, torch.ones(K)), additive_scores(q, k, torch.ones(K)))
+
+
 def test_a_gpu_gets_the_kernel_made_for_it():
     pytest.importorskip("triton", reason="triton is only for Linux")
     from attnbook import additive_triton

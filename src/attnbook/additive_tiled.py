@@ -68,4 +68,5 @@ def fusible_scores(q_BLK: Tensor, k_BMK: Tensor, w_K: Tensor) -> Tensor:
     def always(q_BLK: Tensor, k_BMK: Tensor, w_K: Tensor) -> Tensor:
         return from_r(torch.sigmoid(-2 * (q_BLK[:, :, None] + k_BMK[:, None])), w_K)
 
-    return torch.cond(in_range(q_BLK, k_BMK), factorised, always, (q_BLK, k_BMK, w_K))
+    operands = (q_BLK.clone(), k_BMK.clone(), w_K)  # cond wants no two of them in one tensor
+    return torch.cond(in_range(q_BLK, k_BMK), factorised, always, operands)
