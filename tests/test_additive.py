@@ -420,9 +420,9 @@ def test_compiled_scores_are_the_readable_ones_too():
 def test_compiled_scores_of_queries_and_keys_in_one_tensor():
     torch.compiler.reset()
     compiled = torch.compile(fast_additive_scores, backend="aot_eager", fullgraph=True)
-    q, k = torch.randn(2, L, K)
-    for q, k in ((q, k), (q, q)):
-        assert_close(compiled(q, k, torch.ones(K)), additive_scores(q, k, torch.ones(K)))
+    both, w = torch.randn(2, L, K), torch.ones(K)
+    for q, k in (both, both[:1].expand(2, L, K)):
+        assert_close(compiled(q, k, w), additive_scores(q, k, w))
 
 
 def test_a_gpu_gets_the_kernel_made_for_it():
