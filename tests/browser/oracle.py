@@ -941,7 +941,7 @@ def online_softmax(widget) -> dict[str, Tensor]:
     so_far, at_once = parts / parts.sum(), scores.softmax(0)
     answer = log[-1] if log else torch.nan
     return {
-        "tape": torch.cat([scores, values, (100 * so_far).round(), (100 * at_once).round()]),
+        "tape": torch.cat([scores, values, *((100 * x + 0.5).floor() for x in (so_far, at_once))]),  # halves go up
         "colours": torch.cat([so_far[so_far.isfinite()], at_once]),
         "read": here < step,
         "now": here == step - 1,
