@@ -1,4 +1,5 @@
-import { body, button, choice, element, follower, large, put, slider, words } from "./core.js";
+import { body, choice, element, follower, large, slider, words } from "./core.js";
+import { stepper } from "./steps.js";
 
 const TEXT = {
   en: {
@@ -45,12 +46,12 @@ function render({ model, el }) {
   const say = words(TEXT, el);
   const life = follower(model);
   const ends = () => endsOf(model.get("prompt"), model.get("chunk"));
-  const at = () => Math.min(model.get("step"), ends().length);
-  const turn = (by) => () => put(model, { step: Math.min(Math.max(at() + by, 1), ends().length) });
+  const { at, node: steps } = stepper(model, life, { trait: "step", label: say.step, back: say.back, forward: say.forward,
+    values: () => ends().map((_, i) => i + 1), with: ["prompt", "chunk"], show: (step) => say.of(step + 1, ends().length) });
   const heads = WORDS.map((word) => element("th", { scope: "col" }, element("span", {}, word)));
   const lines = WORDS.map((word) => {
     const [head, cells] = [element("th", { scope: "row" }, word), ALL.map(() => element("td"))];
-    return { head, cells, node: element("tr", {}, head, ...cells) };
+    return { cells, node: element("tr", {}, head, ...cells) };
   });
   const map = element("table", { class: "ab-map" }, element("caption", {}, say.map),
     element("thead", {}, element("tr", {}, element("td"), ...heads)), element("tbody", {}, ...lines.map(({ node }) => node)));
@@ -60,21 +61,18 @@ function render({ model, el }) {
     element("div", { class: "ab-controls" },
       slider(model, life, { trait: "prompt", label: say.prompt, values: ALL.map((i) => i + 1), show: say.tokens }),
       slider(model, life, { trait: "chunk", label: say.chunk, values: ALL.map((i) => i + 1), show: say.tokens })),
-    element("div", { class: "ab-controls" }, button(say.back, turn(-1)), button(say.forward, turn(1)),
-      slider(model, life, { trait: "step", label: say.step, values: () => ends().map((_, i) => i + 1), with: ["prompt", "chunk"], show: () => say.of(at(), ends().length) })),
-    map, now, sum, wrong,
+    steps, map, now, sum, wrong,
     element("div", { class: "ab-controls" }, choice(model, life, { trait: "heads", label: say.heads, options: say.kinds }), slider(model, life, { trait: "tokens", label: say.length, values: LENGTHS, show: (n) => n.toLocaleString("en") })), weighs);
 
   life.follow(["cache", "align", "prompt", "chunk", "step"], () => {
     const [kept, last, stops, step] = [model.get("cache") === "with", model.get("align") === "last", ends(), at()];
-    const end = stops[step - 1];
-    const start = kept ? stops[step - 2] ?? 0 : 0;
+    const end = stops[step];
+    const start = kept ? stops[step - 1] ?? 0 : 0;
     const since = (i) => (kept ? stops.findLast((stop) => stop <= i) ?? 0 : 0); // the step that computed a row began here
     const sees = (i, j) => j <= (last ? i : i - since(i));
     let [scores, off] = [0, 0];
-    lines.forEach(({ head, cells, node }, i) => {
+    lines.forEach(({ cells, node }, i) => {
       node.classList.toggle("ab-later", i >= end);
-      head.classList.toggle("ab-kept", i < start);
       cells.forEach((cell, j) => {
         const computed = i >= start && i < end && sees(i, j);
         const isOff = i < end && sees(i, j) !== j <= i;
@@ -86,8 +84,7 @@ function render({ model, el }) {
         off += isOff;
       });
     });
-    heads.forEach((head, j) => { head.classList.toggle("ab-kept", j < start); });
-    const [with_, without] = [end, stops.slice(0, step).reduce((total, n) => total + n, 0)];
+    const [with_, without] = [end, stops.slice(0, step + 1).reduce((total, n) => total + n, 0)];
     now.textContent = say.now(say.tokens(end - start), say.scores(scores));
     sum.textContent = kept ? say.sum(with_, without, kept) : say.sum(without, with_, kept);
     wrong.textContent = say.wrong(off);

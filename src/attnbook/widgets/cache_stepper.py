@@ -36,15 +36,15 @@ class CacheStepper(BookWidget):
         read = [*range(self.chunk, self.prompt, self.chunk), self.prompt]
         return [*read, *range(self.prompt + 1, N + 1)]
 
-    def rows(self) -> tuple[int, int]:
-        """The first row that this step computes, and where it ends."""
+    def rows(self, step: int | None = None) -> tuple[int, int]:
+        """The first row that a step computes, this one unless told otherwise, and where it ends."""
         ends = [0, *self.ends()]
-        step = min(self.step, len(ends) - 1)
+        step = min(step or self.step, len(ends) - 1)
         return (ends[step - 1] if self.cache == "with" else 0), ends[step]
 
-    def mask(self) -> Tensor:
+    def mask(self, step: int | None = None) -> Tensor:
         """Which keys its rows see: aligned to the last key, as they should be, or to the first."""
-        start, end = self.rows()
+        start, end = self.rows(step)
         if self.align == "last":
             return causal(end - start, end)
         return torch.ones(end - start, end, dtype=torch.bool).tril()
@@ -56,7 +56,6 @@ class CacheStepper(BookWidget):
     def table(self) -> str:
         rows = []
         for step in range(1, len(self.ends()) + 1):
-            twin = CacheStepper(prompt=self.prompt, chunk=self.chunk, step=step, cache=self.cache, align=self.align)
-            start, end = twin.rows()
-            rows.append((f"step {step}", [f"{end}", f"{end - start}", f"{int(twin.mask().sum())}"]))
+            start, end = self.rows(step)
+            rows.append((f"step {step}", [f"{end}", f"{end - start}", f"{int(self.mask(step).sum())}"]))
         return html_table("Writing, step by step", ["tokens known", "rows computed", "keys they see"], rows)

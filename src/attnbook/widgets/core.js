@@ -88,13 +88,17 @@ export function slider(model, life, { trait, label, values, with: others = [], s
   input.addEventListener("input", () => put(model, { [trait]: choices()[input.value] }));
   life.follow([trait, ...others], () => {
     const value = model.get(trait); // which need not be one of the stops: the thumb goes to the nearest
-    const away = choices().map((x) => Math.abs(x - value));
-    input.max = away.length - 1;
-    input.value = away.indexOf(Math.min(...away));
+    input.max = choices().length - 1;
+    input.value = nearest(choices(), value);
     output.textContent = show(value);
     input.setAttribute("aria-valuetext", show(value));
   });
   return node;
+}
+
+export function nearest(stops, value) {
+  const away = stops.map((x) => Math.abs(x - value));
+  return away.indexOf(Math.min(...away));
 }
 
 // `with` holds what else a choice sets.

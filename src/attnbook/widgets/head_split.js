@@ -1,4 +1,5 @@
-import { body, button, choice, element, follower, put, slider, words } from "./core.js";
+import { body, choice, element, follower, words } from "./core.js";
+import { stepper } from "./steps.js";
 
 const TEXT = {
   en: {
@@ -64,13 +65,11 @@ function render({ model, el }) {
   });
   const heads = Array.from({ length: D }, () => element("th", { scope: "col" }));
   const table = element("table", {}, caption, element("thead", {}, element("tr", {}, element("td"), ...heads)), element("tbody", {}, ...rows.map(({ node }) => node)));
-  const turn = (by) => () => put(model, { step: Math.min(Math.max(model.get("step") + by, 0), LAST) });
   body(el, "split",
     element("div", { class: "ab-controls" },
       choice(model, life, { trait: "way", label: say.way, options: say.ways }),
       choice(model, life, { trait: "heads", label: say.heads, options: { 2: "2", 3: "3", 6: "6" } })),
-    element("div", { class: "ab-controls" }, button(say.back, turn(-1)), button(say.forward, turn(1)),
-      slider(model, life, { trait: "step", label: say.step, values: [...Array(LAST + 1).keys()], show: (step) => say.of(step, LAST) })),
+    stepper(model, life, { trait: "step", label: say.step, back: say.back, forward: say.forward, values: () => [...Array(LAST + 1).keys()], show: (step) => say.of(step, LAST) }).node,
     element("div", { class: "ab-now", role: "status" }, element("p", {}, code, " ", shape), note),
     element("div", { class: "ab-views" }, svg, table));
 

@@ -1,4 +1,5 @@
-import { body, button, choice, dot, element, follower, heading, number, put, slider, softmax, words } from "./core.js";
+import { body, choice, dot, element, follower, heading, number, softmax, words } from "./core.js";
+import { stepper } from "./steps.js";
 
 const TEXT = {
   en: {
@@ -46,9 +47,8 @@ function render({ model, el }) {
   const say = words(TEXT, el);
   const life = follower(model);
   const all = () => KEYS / model.get("block");
-  const at = () => Math.ceil(model.get("read") / model.get("block") - 0.5); // the nearest whole block
   const stops = () => Array.from({ length: all() + 1 }, (_, n) => n * model.get("block"));
-  const turn = (by) => () => put(model, { read: stops()[Math.min(Math.max(at() + by, 0), all())] });
+  const { at, node: steps } = stepper(model, life, { trait: "read", label: say.step, back: say.back, forward: say.forward, values: stops, with: ["block"], show: (step) => say.of(step, all()) });
   const columns = VALUES.map((_, j) => element("th", { scope: "col" }, String(j + 1)));
   const [scores, values, soFar, atOnce] = say.rows.map(() => VALUES.map(() => element("td")));
   const tape = element("table", { class: "ab-tape" }, element("caption", {}, say.tape),
@@ -63,9 +63,7 @@ function render({ model, el }) {
   body(el, "online",
     element("div", { class: "ab-controls" }, choice(model, life, { trait: "scores", label: say.scores, options: say.orders }), choice(model, life, { trait: "way", label: say.way, options: say.ways })),
     choice(model, life, { trait: "block", label: say.block, options: { 1: "1", 2: "2", 4: "4", 8: "8" } }),
-    element("div", { class: "ab-controls" }, button(say.back, turn(-1)), button(say.forward, turn(1)),
-      slider(model, life, { trait: "read", label: say.step, values: stops, with: ["block"], show: () => say.of(at(), all()) })),
-    tape, log, verdict);
+    steps, tape, log, verdict);
 
   life.follow(["scores", "block", "way", "read"], () => {
     const [order, block, way, step] = [SCORES[model.get("scores")], model.get("block"), model.get("way"), at()];
