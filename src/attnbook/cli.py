@@ -1,8 +1,11 @@
 """The `attnbook` command."""
 
 import argparse
+import os
 import sys
+from collections import Counter
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 from attnbook.editions import BookError
@@ -40,6 +43,33 @@ def site(args) -> None:
     complete(args.html, Path())
 
 
+def student(args) -> None:
+    from attnbook.grading.assignment import Assignment
+    from attnbook.grading.student import write_copy
+
+    for path in args.notebooks:
+        print(write_copy(Assignment.read(path, args.overlay), args.to, Path()))
+
+
+def prove(args) -> None:
+    from attnbook.grading.prove import prove_all
+
+    prove_all(args.notebooks, walled=not args.unsafe, overlay=args.overlay)
+
+
+def grade(args) -> None:
+    from attnbook.grading.classroom import grade_all
+    from attnbook.grading.reports import write_all
+    from attnbook.grading.sandbox import Limits
+
+    settings = {"limits": Limits(total=args.seconds), "walled": not args.unsafe}
+    settings |= {"overlay": args.overlay, "deadline": args.deadline, "jobs": args.jobs}
+    assignment, grades = grade_all(args.source, args.submissions, args.to, **settings)
+    write_all(args.to, assignment, grades)
+    counts = Counter(grade.status for grade in grades)
+    print(f"{', '.join(f'{count} {status}' for status, count in counts.items())}; see {args.to / 'grades.csv'}")
+
+
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="attnbook", description="Tools of the book. Run them in its folder.")
     commands = top.add_subparsers(required=True, metavar="command")
@@ -49,10 +79,16 @@ def parser() -> argparse.ArgumentParser:
         sub.set_defaults(function=function)
         return sub
 
-    def notebooks(sub: argparse.ArgumentParser) -> None:
-        sub.add_argument(
-            "notebooks", nargs="+", type=notebook, metavar="NOTEBOOK", help="a chapter, chapters/NN_….ipynb"
-        )
+    def notebooks(sub: argparse.ArgumentParser, which: str = "a chapter, chapters/NN_….ipynb") -> None:
+        sub.add_argument("notebooks", nargs="+", type=notebook, metavar="NOTEBOOK", help=which)
+
+    def overlay(sub: argparse.ArgumentParser) -> None:
+        text = "your private folder: a notebook there with cells of the same id replaces those cells"
+        sub.add_argument("--overlay", type=folder, metavar="FOLDER", help=text)
+
+    def unsafe(sub: argparse.ArgumentParser) -> None:
+        text = "run students' code without a sandbox: it can read, change and send whatever you can"
+        sub.add_argument("--unsafe", action="store_true", help=text)
 
     notebooks(command(run, "Run chapters and store clean outputs: a second run changes no byte."))
 
@@ -65,6 +101,31 @@ def parser() -> argparse.ArgumentParser:
 
     sub = command(site, "Add the wheel and the Colab notebooks to the built site.")
     sub.add_argument("html", type=Path, metavar="HTML_FOLDER", help="what jupyter-book made, _build/html")
+
+    sources = "an assignment, assignments/source/NN_….ipynb"
+    sub = command(student, "Write students' copies of assignments: no solutions, no hidden tests.")
+    notebooks(sub, sources)
+    sub.add_argument("-o", dest="to", type=Path, required=True, metavar="FOLDER", help="where they go")
+    overlay(sub)
+
+    sub = command(prove, "Prove assignments: solutions pass, empty copies don't, every known wrong answer fails.")
+    notebooks(sub, sources)
+    overlay(sub)
+    unsafe(sub)
+
+    sub = command(grade, "Grade a class. Interrupted, it goes on where it was; a second run grades what has changed.")
+    sub.add_argument("source", type=notebook, metavar="NOTEBOOK", help=sources)
+    text = "a folder of STUDENT.ipynb, or of STUDENT/ASSIGNMENT/NAME.ipynb as nbgrader collects them"
+    sub.add_argument("submissions", type=folder, metavar="SUBMISSIONS", help=text)
+    sub.add_argument("-o", dest="to", type=Path, required=True, metavar="FOLDER", help="where grades and feedback go")
+    text = "how many at a time (default: %(default)s)"
+    sub.add_argument("-j", dest="jobs", type=positive, default=os.cpu_count() or 1, metavar="N", help=text)
+    text = "what is handed in later has the status late: 2026-11-30T23:59, your time"
+    sub.add_argument("--deadline", type=moment, metavar="TIME", help=text)
+    text = "the most that one submission may take in all (default: %(default)s)"
+    sub.add_argument("--seconds", type=positive, default=120, help=text)
+    overlay(sub)
+    unsafe(sub)
     return top
 
 
@@ -73,6 +134,25 @@ def notebook(name: str) -> Path:
     if path.suffix != ".ipynb" or not path.is_file():
         raise argparse.ArgumentTypeError(f"{name} is not a notebook; expected the path of an existing .ipynb file")
     return path
+
+
+def folder(name: str) -> Path:
+    if not Path(name).is_dir():
+        raise argparse.ArgumentTypeError(f"{name} is not a folder")
+    return Path(name)
+
+
+def positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1 on, got {text!r}")
+    return int(text)
+
+
+def moment(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a time such as 2026-11-30T23:59, got {text!r}") from None
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -32,15 +32,20 @@ class Book:
     @classmethod
     def read(cls, root: Path) -> "Book":
         config, here = settings(root), address(root)
-        version = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
         peer = re.search(r"^d2l==\S+", (root / "requirements.txt").read_text(encoding="utf-8"), re.MULTILINE)[0]
         return cls(
             here,
-            f"%pip install -q --no-deps {here.site}attnbook-{version}-py3-none-any.whl {peer}",
+            f"{install(root)} {peer}",
             collect(root, here),
             Formulas.read(config, PACKAGE / "widgets/base.css"),
             References.read([root / name for name in config.get("bibtex_bibfiles") or []]),
         )
+
+
+def install(root: Path) -> str:
+    """The line that installs the book's package from its site, and nothing in place of what is there."""
+    version = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    return f"%pip install -q --no-deps {address(root).site}attnbook-{version}-py3-none-any.whl"
 
 
 def edition(notebook, page: str, book: Book):

@@ -1,0 +1,180 @@
+"""One submission against the tests of its assignment."""
+
+import signal
+import time
+import traceback
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import nbformat
+
+from attnbook.grading.assignment import Assignment, Exercise, nbgrader
+from attnbook.grading.sandbox import Limits, Nursery, Remote, Sandbox, StudentError
+
+LARGEST = 20_000_000  # bytes of a notebook that is read at all
+PARTS = ("visible", "hidden")
+UNWRITTEN = "not written yet"
+
+
+class Unreadable(Exception):
+    """A submission that nobody can grade; the text says why."""
+
+
+@dataclass
+class Result:
+    """Why a test failed: what its visible part says, and what its hidden part says. None is a pass."""
+
+    visible: str | None = None
+    hidden: str | None = None
+
+    @property
+    def passed(self) -> bool:
+        return self.visible is None and self.hidden is None
+
+
+@dataclass
+class Verdict:
+    results: dict[str, Result]
+    cells: list[str] = field(default_factory=list)  # what cells raised when they ran
+    used: dict[str, list[str]] = field(default_factory=dict)  # forbidden calls, by exercise
+
+    def score(self, exercise: Exercise) -> float:
+        if self.used.get(exercise.id):
+            return 0
+        return sum(test.points for test in exercise.tests if self.results[test.id].passed)
+
+    def total(self, assignment: Assignment) -> float:
+        return sum(map(self.score, assignment.exercises))
+
+
+def submitted(path: Path, assignment: Assignment) -> list[dict]:
+    """The code of a submission, cell by cell, without the tests: those come from the assignment."""
+    if path.is_symlink() or not path.is_file():
+        raise Unreadable("it is not a plain file")
+    if path.stat().st_size > LARGEST:
+        raise Unreadable(
+            f"the file has {path.stat().st_size / 1e6:.0f} MB; was a large output stored? Clear the outputs"
+        )
+    try:
+        notebook = nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
+        return code_of(notebook, assignment)
+    except Exception as error:
+        raise Unreadable(f"it is not a notebook that can be read ({type(error).__name__})") from None
+
+
+def code_of(notebook, assignment: Assignment) -> list[dict]:
+    forbidden = {exercise.id: list(exercise.forbidden) for exercise in assignment.exercises}
+    tests = {test.id for exercise in assignment.exercises for test in exercise.tests}
+    cells = []
+    for cell in notebook.cells:
+        name = nbgrader(cell).get("grade_id", cell.get("id"))
+        if cell.cell_type == "code" and name not in tests and cell.get("id") != "setup":
+            cells.append({"name": str(name)[:50], "source": cell.source, "forbidden": forbidden.get(name, [])})
+    return cells
+
+
+def judge(assignment: Assignment, cells: list[dict], nursery: Nursery, limits: Limits, parts=PARTS) -> Verdict:
+    """Run the tests that students see, and then, in a process that has seen none of them, the hidden ones."""
+    given = {}
+    exec(compile(assignment.given, f"{assignment.name}, given", "exec"), given)
+    verdict = Verdict({test.id: Result() for exercise in assignment.exercises for test in exercise.tests})
+    with Attempts(nursery, limits, cells) as attempts:
+        for part in parts:
+            attempts.close()
+            for exercise in assignment.exercises:
+                for test in exercise.tests:
+                    said = attempts.complaint(exercise, getattr(test, part), given)
+                    setattr(verdict.results[test.id], part, said)
+    verdict.cells = list(attempts.errors.values())
+    verdict.used = {name: sorted(calls) for name, calls in attempts.used.items() if calls}
+    return verdict
+
+
+class Attempts:
+    """A submission's process, and a new one whenever it has died; all together no longer than the limit."""
+
+    def __init__(self, nursery: Nursery, limits: Limits, cells: list[dict]):
+        self.nursery, self.limits, self.cells = nursery, limits, dict(enumerate(cells))
+        self.end = time.monotonic() + limits.total
+        self.sandbox: Sandbox | None = None
+        self.errors: dict[int, str] = {}
+        self.unwritten: set[str] = set()
+        self.used: dict[str, set[str]] = {}
+
+    def complaint(self, exercise: Exercise, code: str, given: dict) -> str | None:
+        """Why a test fails, or None."""
+        try:
+            sandbox = self.alive()
+            with at_most(self.limits.total):
+                stand_ins = {name: Remote(sandbox, exercise, name) for name in exercise.defined}
+                answers = {name: Remote(sandbox, exercise, name)._value() for name in exercise.assigned}
+                exec(compile(code, f"{exercise.id}, test", "exec"), given | stand_ins | answers)
+        except StudentError as error:
+            unwritten = exercise.id in self.unwritten or str(error).startswith("NotImplementedError")
+            return UNWRITTEN if unwritten else str(error)
+        except AssertionError as error:
+            return str(error) or f"this does not hold: {failing_line(error, code)}"
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
+        finally:
+            self.used = merged(self.used, self.sandbox.used if self.sandbox else {})
+        return None
+
+    def alive(self) -> Sandbox:
+        """A process in which the cells have run; a cell that ends it is left out the next time."""
+        while self.sandbox is None or self.sandbox.dead:
+            self.close()
+            self.sandbox = self.nursery.open(self.limits)
+            for number, cell in list(self.cells.items()):
+                if time.monotonic() > self.end:
+                    raise StudentError(f"the whole submission took longer than {self.limits.total:g} seconds")
+                try:
+                    error = self.sandbox.run(cell)
+                except StudentError as ended:
+                    error = str(ended)
+                    del self.cells[number]
+                if error and error.startswith("NotImplementedError"):
+                    self.unwritten.add(cell["name"])
+                elif error:
+                    self.errors.setdefault(number, f"cell {cell['name']}: {error}")
+                if self.sandbox.dead:
+                    break
+        return self.sandbox
+
+    def close(self) -> None:
+        if self.sandbox:
+            self.sandbox.close()
+        self.sandbox = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def merged(*sets: dict[str, set[str]]) -> dict[str, set[str]]:
+    return {name: set().union(*(some.get(name, ()) for some in sets)) for one in sets for name in one}
+
+
+@contextmanager
+def at_most(seconds: float):
+    """Stops a test that an answer has sent round in circles."""
+
+    def stop(*_):
+        raise StudentError(f"the test took longer than {seconds:g} seconds with this answer")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def failing_line(error: Exception, code: str) -> str:
+    line = traceback.extract_tb(error.__traceback__)[-1].lineno
+    lines = code.splitlines()
+    return lines[line - 1].strip() if 0 < line <= len(lines) else code.strip()

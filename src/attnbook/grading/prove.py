@@ -1,0 +1,131 @@
+"""Proof that an assignment's tests can be trusted: right answers pass, an empty copy doesn't, wrong answers fail."""
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from attnbook.grading import GradingError
+from attnbook.grading.assignment import Assignment, Exercise
+from attnbook.grading.judge import UNWRITTEN, Verdict, code_of, judge
+from attnbook.grading.sandbox import Limits, Nursery, Remote, StudentError
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A mistake that people make, written into the solution of an exercise."""
+
+    name: str
+    exercise: Exercise
+    source: str
+
+
+def known_wrong(assignment: Assignment, path: Path) -> list[Wrong]:
+    """The wrong answers in a TOML file; one that no longer applies to the solution is an error."""
+    if not path.is_file():
+        raise GradingError(f"{path} does not exist. It holds the wrong answers that the tests must find.")
+    exercises = {exercise.id: exercise for exercise in assignment.exercises}
+    wrongs = []
+    for entry in tomllib.loads(path.read_text(encoding="utf-8")).get("wrong", []):
+        name, exercise = entry["name"], exercises.get(entry["exercise"])
+        if exercise is None:
+            raise GradingError(f"{path.name}, {name!r}: there is no exercise {entry['exercise']!r}.")
+        source = entry.get("code")
+        if source is None:
+            if (count := exercise.source.count(entry["find"])) != 1:
+                raise GradingError(
+                    f"{path.name}, {name!r}: expected its `find` once in the solution, got {count} times."
+                )
+            source = exercise.source.replace(entry["find"], entry["put"])
+        wrongs.append(Wrong(name, exercise, source))
+    return wrongs
+
+
+def canaries(assignment: Assignment, nursery: Nursery, limits: Limits) -> Iterator[str]:
+    """What is wrong before a single submission has been looked at: a broken sandbox must not become zeros for all."""
+    solution = judge(assignment, code_of(assignment.notebook, assignment), nursery, limits)
+    for what in complaints(solution):
+        yield f"the solution: {what}"
+    empty = judge(assignment, code_of(assignment.student(), assignment), nursery, limits)
+    for name, result in empty.results.items():
+        if (result.visible, result.hidden) != (UNWRITTEN, UNWRITTEN):
+            yield f"the empty copy: expected {UNWRITTEN!r} of {name}, got {result.visible!r} and {result.hidden!r}"
+    for cell in empty.cells:
+        yield f"the empty copy: {cell}"
+
+
+def complaints(verdict: Verdict) -> Iterator[str]:
+    yield from verdict.cells
+    for exercise, calls in verdict.used.items():
+        yield f"{exercise} calls {', '.join(calls)}, which it forbids"
+    for name, result in verdict.results.items():
+        if not result.passed:
+            yield f"{name}: {result.visible or result.hidden}"
+
+
+PROBE = """
+def gaps(secrets):
+    import os, socket, sys, torch
+    found = []
+    def attempt(what, act):
+        try:
+            act()
+        except Exception:
+            return
+        found.append(what)
+    for secret in secrets:
+        attempt(f"reads {secret}", lambda: os.listdir(secret) if os.path.isdir(secret) else open(secret).read())
+    for folder in ("/", "/usr", "/dev", sys.prefix, os.path.dirname(torch.__file__)):
+        attempt(f"writes to {folder}", lambda: open(os.path.join(folder, "left-by-a-probe"), "x"))
+    attempt("opens a socket", socket.socket)
+    attempt("starts a program", lambda: os.execv("/usr/bin/true", ["true"]))
+    attempt("sees other processes", lambda: os.kill(2, 0))
+    attempt("takes any amount of memory", lambda: bytearray(2**36))
+    return found
+"""
+
+
+def holes(nursery: Nursery, limits: Limits, secrets: list[Path]) -> list[str]:
+    """What a submission could do here and must not be able to."""
+    with nursery.open(limits) as sandbox:
+        sandbox.run({"name": "probe", "source": PROBE, "forbidden": []})
+        probe = Remote(sandbox, Exercise("probe", "", "", (), ()), "gaps")
+        try:
+            return [f"a submission {what}" for what in probe([str(secret) for secret in secrets])]
+        except StudentError as error:
+            return [f"the probe of the sandbox did not come back: {error}"]
+
+
+def found(wrong: Wrong, assignment: Assignment, nursery: Nursery, limits: Limits) -> bool:
+    """Whether a hidden test fails, or a forbidden call is seen."""
+    alone = replace(assignment, exercises=(wrong.exercise,))
+    cells = code_of(assignment.notebook, assignment)
+    for cell in cells:
+        if cell["name"] == wrong.exercise.id:
+            cell["source"] = wrong.source
+    verdict = judge(alone, cells, nursery, limits, parts=("hidden",))
+    return any(not result.passed for result in verdict.results.values()) or bool(verdict.used)
+
+
+def problems(path: Path, nursery: Nursery, limits: Limits, overlay: Path | None = None) -> Iterator[str]:
+    """Everything that speaks against an assignment."""
+    assignment = Assignment.read(path, overlay)
+    yield from canaries(assignment, nursery, limits)
+    wrongs = known_wrong(assignment, path.parents[1] / "wrong" / f"{path.stem}.toml")
+    if len(wrongs) < 8:
+        yield f"{len(wrongs)} known wrong answers; expected at least 8"
+    for wrong in wrongs:
+        if not found(wrong, assignment, nursery, limits):
+            yield f"no hidden test fails for {wrong.name!r} ({wrong.exercise.id})"
+
+
+def prove_all(paths: list[Path], walled: bool, overlay: Path | None = None) -> None:
+    failed = 0
+    with Nursery(walled) as nursery:
+        for path in paths:
+            print(f"{path.name}: ", end="", flush=True)
+            against = list(problems(path, nursery, Limits(), overlay))
+            print("proven" if not against else "".join(f"\n  {what}" for what in against), flush=True)
+            failed += bool(against)
+    if failed:
+        raise GradingError(f"{failed} of {len(paths)} can't be trusted yet (above).")

@@ -1,0 +1,171 @@
+"""Values on their way into a sandbox and out again: JSON for the shape of things, raw bytes for tensors, never pickle.
+
+A message is a JSON header and the bytes of its tensors, each with its length in front; a transposed tensor arrives
+transposed. Whatever comes from a
+sandbox was written by somebody we don't trust: `receive` reads no more than its limits, and `unpack` raises
+BadMessage for everything that `pack` would not have written.
+"""
+
+import json
+import math
+import select
+import socket
+import struct
+import time
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor
+
+HEADER, BYTES = 1 << 20, 1 << 26  # at most 1 MB of JSON and 64 MB of tensors
+DTYPES = {
+    str(dtype).removeprefix("torch."): dtype
+    for dtype in (
+        *(torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64, torch.complex128),
+        *(torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8, torch.bool),
+    )
+}
+NAMES = {dtype: name for name, dtype in DTYPES.items()}
+LENGTHS = struct.Struct("!IQ")
+
+
+class BadMessage(Exception):
+    """What came is not a message; the text says in a student's words what is wrong with the answer."""
+
+
+def pack(value, other: Callable | None = None) -> tuple[object, list[Tensor]]:
+    """A value as JSON, and the tensors in it, each once; `other` writes what is neither plain nor a tensor.
+
+    >>> pack({"x": (1, torch.ones(2))})
+    ({'dict': [['x', {'tuple': [1, {'tensor': 0}]}]]}, [tensor([1., 1.])])
+    """
+    tensors = []
+
+    def write(value):
+        match value:
+            case None | bool() | int() | float() | str():
+                return value
+            case np.generic():
+                return value.item()
+            case Tensor():
+                place = next((i for i, tensor in enumerate(tensors) if tensor is value), len(tensors))
+                tensors[place:] = [value, *tensors[place + 1 :]]
+                return {"tensor": place}
+            case list():
+                return {"list": [write(item) for item in value]}
+            case tuple():
+                return {"tuple": [write(item) for item in value]}
+            case dict() if all(isinstance(key, str) for key in value):
+                return {"dict": [[key, write(item)] for key, item in value.items()]}
+            case torch.dtype() if value in NAMES:
+                return {"dtype": NAMES[value]}
+            case torch.device():
+                return {"device": value.type}
+        if other is None:
+            raise BadMessage(f"a value of type {type(value).__name__} can't be sent")
+        return other(value)
+
+    try:
+        return write(value), tensors
+    except RecursionError:
+        raise BadMessage("the answer contains itself, or is nested too deeply") from None
+
+
+def unpack(form, tensors: list[Tensor], other: Callable | None = None):
+    """The value that `pack` wrote.
+
+    >>> unpack(*pack([1.5, {"a": None}, torch.tensor([True])]))
+    [1.5, {'a': None}, tensor([True])]
+    """
+
+    def read(form):
+        match form:
+            case None | bool() | int() | float() | str():
+                return form
+            case {"tensor": int(place)} if 0 <= place < len(tensors):
+                return tensors[place]
+            case {"list": list(items)}:
+                return [read(item) for item in items]
+            case {"tuple": list(items)}:
+                return tuple(read(item) for item in items)
+            case {"dict": list(items)}:
+                return {str(key): read(item) for key, item in items}
+            case {"dtype": str(name)} if name in DTYPES:
+                return DTYPES[name]
+            case {"device": "cpu"}:
+                return torch.device("cpu")
+            case dict() if other is not None:
+                return other(form)
+        raise BadMessage("the answer can't be read")
+
+    try:
+        return read(form)
+    except (RecursionError, TypeError, ValueError):
+        raise BadMessage("the answer can't be read") from None
+
+
+def send(pipe: socket.socket, header: dict, tensors: list[Tensor] = ()) -> None:
+    rows, bodies = [], []
+    for tensor in tensors:
+        if tensor.dtype not in NAMES:
+            raise BadMessage(f"a tensor of dtype {tensor.dtype} can't be sent")
+        order = sorted(range(tensor.ndim), key=lambda axis: -tensor.stride(axis))
+        inner = tensor.detach().permute(order)
+        rows.append([NAMES[tensor.dtype], list(inner.shape), order, tensor.requires_grad])
+        bodies.append(raw(inner))
+    head, body = json.dumps(header | {"tensors": rows}).encode(), b"".join(bodies)
+    if len(head) > HEADER or len(body) > BYTES:
+        raise BadMessage(f"the answer is too large ({(len(head) + len(body)) / 1e6:.0f} MB)")
+    pipe.sendall(LENGTHS.pack(len(head), len(body)))
+    pipe.sendall(head)
+    pipe.sendall(body)
+
+
+def raw(tensor: Tensor) -> bytes:
+    """The numbers of a tensor, row by row."""
+    plain = tensor.cpu().resolve_conj().resolve_neg().contiguous()
+    return plain.reshape(-1).view(torch.uint8).numpy().tobytes()
+
+
+def receive(pipe: socket.socket, seconds: float | None = None) -> tuple[dict, list[Tensor], list[bool]]:
+    """A message: its header, its tensors and which of them carry a gradient. EOFError when nobody is there any more."""
+    until = None if seconds is None else time.monotonic() + seconds
+    head_size, body_size = LENGTHS.unpack(read_bytes(pipe, LENGTHS.size, until))
+    if head_size > HEADER or body_size > BYTES:
+        raise BadMessage("the answer is too large")
+    head, body = read_bytes(pipe, head_size, until), read_bytes(pipe, body_size, until)
+    try:
+        header = json.loads(bytes(head))
+        tensors, start = [], 0
+        for row in header["tensors"]:
+            tensors.append(read_tensor(body, start, *row[:3]))
+            start += tensors[-1].nbytes
+        return header, tensors, [bool(row[3]) for row in header["tensors"]]
+    except (ValueError, LookupError, TypeError, RuntimeError, RecursionError, OverflowError):
+        raise BadMessage("the answer can't be read") from None
+
+
+def read_tensor(body: bytearray, start: int, name: str, shape: list[int], order: list[int]) -> Tensor:
+    dtype = DTYPES[name]
+    size = math.prod(shape) * dtype.itemsize
+    if start + size > len(body) or min(shape, default=0) < 0 or len(shape) > 64:
+        raise ValueError
+    flat = (
+        torch.frombuffer(body, dtype=dtype, offset=start, count=math.prod(shape))
+        if size
+        else torch.empty(0, dtype=dtype)
+    )
+    return flat.reshape(shape).permute([order.index(axis) for axis in range(len(shape))])
+
+
+def read_bytes(pipe: socket.socket, size: int, until: float | None) -> bytearray:
+    got = bytearray()
+    while len(got) < size:
+        if until is not None and not select.select([pipe], [], [], max(0, until - time.monotonic()))[0]:
+            raise TimeoutError
+        piece = pipe.recv(min(size - len(got), 1 << 20))
+        if not piece:
+            raise EOFError
+        got += piece
+    return got
