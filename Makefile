@@ -4,6 +4,7 @@ PORT ?= 8000
 BIN := .venv/bin
 PACKAGES := $(foreach place,$(PIP_FIND_LINKS),--find-links "$(place)")
 CHAPTERS := $(sort $(wildcard chapters/*.ipynb))
+ASSIGNMENTS := $(sort $(wildcard assignments/source/*.ipynb))
 SITE := _build/html
 export TQDM_DISABLE := 1
 .PHONY: setup serve book test notebooks bench clean
@@ -31,10 +32,10 @@ serve: book                             ## the book in your browser
 test: book                              ## lint, units, notebooks as stored, the site in a browser
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder --nbval tests/browser $(CHAPTERS) tests src # the longest first
+	OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder --nbval tests/browser $(CHAPTERS) tests $(ASSIGNMENTS) src # the longest first
 
-notebooks: setup                        ## run the chapters and store what they print
-	$(BIN)/attnbook run $(CHAPTERS)
+notebooks: setup                        ## run chapters and assignments and store what they print
+	$(BIN)/attnbook run $(CHAPTERS) $(ASSIGNMENTS)
 
 bench: setup                            ## ours against its peers, as ratios
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.run

@@ -454,12 +454,19 @@ def test_run_stores_cleanly_and_the_second_time_changes_nothing(tmp_path, capsys
         "[os.path.basename(os.getcwd()), os.environ['OMP_NUM_THREADS'], os.environ['CUDA_VISIBLE_DEVICES']]"
     )
     path = tmp_path / "05_dots.ipynb"
-    kept = {"tags": ["a"], "mystnb": {"image": {"alt": "dots"}}}
+    kept = {
+        "tags": ["a"],
+        "mystnb": {"image": {"alt": "dots"}},
+        "nbgrader": {"points": 2},
+        "attnbook": {"forbidden": []},
+    }
     cells = [
         new_code_cell(script, id="one", execution_count=9, metadata=kept | {"collapsed": False}),
         new_code_cell("1 + 1", id="two"),
     ]
-    nbformat.write(new_notebook(cells=cells, metadata={"description": "Dots.", "widgets": {}}), path)
+    nbformat.write(
+        new_notebook(cells=cells, metadata={"description": "Dots.", "attnbook": {"minutes": 5}, "widgets": {}}), path
+    )
     assert cli.main(["run", str(path)]) == 0
     first = path.read_bytes()
     assert cli.main(["run", str(path)]) == 0
@@ -468,7 +475,7 @@ def test_run_stores_cleanly_and_the_second_time_changes_nothing(tmp_path, capsys
 
     notebook = json.loads(first)
     one, two = notebook["cells"]
-    assert set(notebook["metadata"]) == {"description", "kernelspec", "language_info"}
+    assert set(notebook["metadata"]) == {"description", "attnbook", "kernelspec", "language_info"}
     assert notebook["metadata"]["language_info"] == {"name": "python"}
     assert one["metadata"] == kept
     assert (one["execution_count"], two["execution_count"]) == (1, 2)

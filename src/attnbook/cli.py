@@ -53,18 +53,20 @@ def student(args) -> None:
 
 def prove(args) -> None:
     from attnbook.grading.prove import prove_all
+    from attnbook.grading.sandbox import Nursery
 
-    prove_all(args.notebooks, walled=not args.unsafe, overlay=args.overlay)
+    with Nursery(walled=not args.unsafe) as nursery:
+        prove_all(args.notebooks, nursery, args.overlay)
 
 
 def grade(args) -> None:
     from attnbook.grading.classroom import grade_all
     from attnbook.grading.reports import write_all
-    from attnbook.grading.sandbox import Limits
+    from attnbook.grading.sandbox import Limits, Nursery
 
-    settings = {"limits": Limits(total=args.seconds), "walled": not args.unsafe}
-    settings |= {"overlay": args.overlay, "deadline": args.deadline, "jobs": args.jobs}
-    assignment, grades = grade_all(args.source, args.submissions, args.to, **settings)
+    settings = {"limits": Limits(total=args.seconds), "overlay": args.overlay, "deadline": args.deadline}
+    with Nursery(walled=not args.unsafe) as nursery:
+        assignment, grades = grade_all(args.source, args.submissions, args.to, nursery, jobs=args.jobs, **settings)
     write_all(args.to, assignment, grades)
     counts = Counter(grade.status for grade in grades)
     print(f"{', '.join(f'{count} {status}' for status, count in counts.items())}; see {args.to / 'grades.csv'}")

@@ -14,6 +14,7 @@ from attnbook.editions.contents import read_notebook
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+WRITTEN = ("tags", "mystnb", "nbgrader", "attnbook")  # metadata of cells by an author's hand
 # Outputs that do not hang on the machine: one thread, no accelerator, no progress bar.
 EVERYWHERE = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "TQDM_DISABLE": "1"}
 
@@ -57,10 +58,10 @@ def execute(notebook, path: Path) -> None:
 
 def clean(notebook):
     """Only what a reader sees or an author wrote: no timings, no widget views, no traces of this machine."""
-    described = {"description": notebook.metadata.description} if "description" in notebook.metadata else {}
-    notebook.metadata = nbformat.from_dict(described | {"kernelspec": KERNEL, "language_info": {"name": "python"}})
+    written = {name: value for name, value in notebook.metadata.items() if name in ("description", "attnbook")}
+    notebook.metadata = nbformat.from_dict(written | {"kernelspec": KERNEL, "language_info": {"name": "python"}})
     for cell in notebook.cells:
-        cell.metadata = nbformat.from_dict({k: v for k, v in cell.metadata.items() if k in ("tags", "mystnb")})
+        cell.metadata = nbformat.from_dict({name: value for name, value in cell.metadata.items() if name in WRITTEN})
         if cell.cell_type == "code":
             cell.outputs = [output for output in merge_streams(cell.outputs) if keep(output)]
     return notebook

@@ -106,10 +106,10 @@ def grade_all(
     source: Path,
     folder: Path,
     out: Path,
+    nursery: Nursery,
     *,
     jobs: int = 1,
     limits: Limits = Limits(),  # noqa: B008 (frozen)
-    walled: bool = True,
     overlay: Path | None = None,
     deadline: datetime | None = None,
 ) -> tuple[Assignment, list[Grade]]:
@@ -124,7 +124,7 @@ def grade_all(
     todo = [one for one in submissions if one.student not in grades]
     secrets = [source.resolve(), folder.resolve()]
     with tqdm(total=len(submissions), initial=len(grades), unit=" submissions") as progress:
-        for submission, verdict, remark in judged(todo, secrets, jobs, (assignment, limits, walled)):
+        for submission, verdict, remark in judged(todo, secrets, jobs, (assignment, limits, nursery)):
             status = "graded" if verdict else "error" if submission.path else "missing"
             words = "; ".join(filter(None, [submission.remark, remark]))
             grade = Grade(submission.student, status, words, verdict, digests[submission.student])
@@ -174,34 +174,24 @@ def judged(
             alone = not alone
 
 
-# In a process of the pool. Each has a nursery of its own.
+# In the processes of the pool. All of them share one nursery.
 
 
-def settle(assignment: Assignment, limits: Limits, walled: bool) -> None:
-    global ASSIGNMENT, LIMITS, WALLED, NURSERY
-    ASSIGNMENT, LIMITS, WALLED, NURSERY = assignment, limits, walled, None
-
-
-def nursery() -> Nursery:
-    global NURSERY
-    if NURSERY is None or NURSERY.process.poll() is not None:
-        NURSERY = Nursery(WALLED)
-    return NURSERY
+def settle(assignment: Assignment, limits: Limits, nursery: Nursery) -> None:
+    global ASSIGNMENT, LIMITS, NURSERY
+    ASSIGNMENT, LIMITS, NURSERY = assignment, limits, nursery
 
 
 def unsound(secrets: list[Path]) -> list[str]:
     """Why nothing can be graded here, or nothing."""
-    try:
-        gaps = holes(nursery(), LIMITS, secrets) if WALLED else []
-        return [*gaps, *canaries(ASSIGNMENT, nursery(), LIMITS)]
-    except GradingError as error:
-        return [str(error)]
+    gaps = holes(NURSERY, LIMITS, secrets) if NURSERY.walled else []
+    return [*gaps, *canaries(ASSIGNMENT, NURSERY, LIMITS)]
 
 
 def grade_one(path: Path | None) -> tuple[Verdict | None, str]:
     if path is None:
         return None, ""
     try:
-        return judge(ASSIGNMENT, submitted(path, ASSIGNMENT), nursery(), LIMITS), ""
-    except (Unreadable, GradingError) as error:
+        return judge(ASSIGNMENT, submitted(path, ASSIGNMENT), NURSERY, LIMITS), ""
+    except Unreadable as error:
         return None, str(error)

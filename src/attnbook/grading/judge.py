@@ -75,7 +75,8 @@ def code_of(notebook, assignment: Assignment) -> list[dict]:
 
 
 def judge(assignment: Assignment, cells: list[dict], nursery: Nursery, limits: Limits, parts=PARTS) -> Verdict:
-    """Run the tests that students see, and then, in a process that has seen none of them, the hidden ones."""
+    """Run the tests that students see, and then, in a process that has seen none of them, what is hidden of those
+    that passed."""
     given = {}
     exec(compile(assignment.given, f"{assignment.name}, given", "exec"), given)
     verdict = Verdict({test.id: Result() for exercise in assignment.exercises for test in exercise.tests})
@@ -84,8 +85,9 @@ def judge(assignment: Assignment, cells: list[dict], nursery: Nursery, limits: L
             attempts.close()
             for exercise in assignment.exercises:
                 for test in exercise.tests:
-                    said = attempts.complaint(exercise, getattr(test, part), given)
-                    setattr(verdict.results[test.id], part, said)
+                    result = verdict.results[test.id]
+                    if result.passed:
+                        setattr(result, part, attempts.complaint(exercise, getattr(test, part), given))
     verdict.cells = list(attempts.errors.values())
     verdict.used = {name: sorted(calls) for name, calls in attempts.used.items() if calls}
     return verdict
@@ -127,8 +129,7 @@ class Attempts:
             self.close()
             self.sandbox = self.nursery.open(self.limits)
             for number, cell in list(self.cells.items()):
-                if time.monotonic() > self.end:
-                    raise StudentError(f"the whole submission took longer than {self.limits.total:g} seconds")
+                self.in_time()
                 try:
                     error = self.sandbox.run(cell)
                 except StudentError as ended:
@@ -140,7 +141,13 @@ class Attempts:
                     self.errors.setdefault(number, f"cell {cell['name']}: {error}")
                 if self.sandbox.dead:
                     break
+        self.in_time()
         return self.sandbox
+
+    def in_time(self) -> None:
+        if time.monotonic() > self.end:
+            self.close()
+            raise StudentError(f"the whole submission took longer than {self.limits.total:g} seconds")
 
     def close(self) -> None:
         if self.sandbox:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from attnbook.grading import GradingError
 from attnbook.grading.assignment import Assignment, Exercise
-from attnbook.grading.judge import UNWRITTEN, Verdict, code_of, judge
+from attnbook.grading.judge import PARTS, UNWRITTEN, Verdict, code_of, judge
 from attnbook.grading.sandbox import Limits, Nursery, Remote, StudentError
 
 
@@ -46,10 +46,11 @@ def canaries(assignment: Assignment, nursery: Nursery, limits: Limits) -> Iterat
     solution = judge(assignment, code_of(assignment.notebook, assignment), nursery, limits)
     for what in complaints(solution):
         yield f"the solution: {what}"
-    empty = judge(assignment, code_of(assignment.student(), assignment), nursery, limits)
-    for name, result in empty.results.items():
-        if (result.visible, result.hidden) != (UNWRITTEN, UNWRITTEN):
-            yield f"the empty copy: expected {UNWRITTEN!r} of {name}, got {result.visible!r} and {result.hidden!r}"
+    for part in PARTS:
+        empty = judge(assignment, code_of(assignment.student(), assignment), nursery, limits, parts=(part,))
+        for name, result in empty.results.items():
+            if (said := getattr(result, part)) != UNWRITTEN:
+                yield f"the empty copy: expected {UNWRITTEN!r} of {name}, {part} part, got {said!r}"
     for cell in empty.cells:
         yield f"the empty copy: {cell}"
 
@@ -119,13 +120,12 @@ def problems(path: Path, nursery: Nursery, limits: Limits, overlay: Path | None 
             yield f"no hidden test fails for {wrong.name!r} ({wrong.exercise.id})"
 
 
-def prove_all(paths: list[Path], walled: bool, overlay: Path | None = None) -> None:
+def prove_all(paths: list[Path], nursery: Nursery, overlay: Path | None = None) -> None:
     failed = 0
-    with Nursery(walled) as nursery:
-        for path in paths:
-            print(f"{path.name}: ", end="", flush=True)
-            against = list(problems(path, nursery, Limits(), overlay))
-            print("proven" if not against else "".join(f"\n  {what}" for what in against), flush=True)
-            failed += bool(against)
+    for path in paths:
+        print(f"{path.name}: ", end="", flush=True)
+        against = list(problems(path, nursery, Limits(), overlay))
+        print("proven" if not against else "".join(f"\n  {what}" for what in against), flush=True)
+        failed += bool(against)
     if failed:
         raise GradingError(f"{failed} of {len(paths)} can't be trusted yet (above).")

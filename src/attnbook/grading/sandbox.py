@@ -102,14 +102,19 @@ class Nursery:
         )
         inside.close()
         if self.control.recv(10) != b"ready":
-            raise GradingError(NO_START.format(said=self.process.stderr.read().decode(errors="replace").strip()))
+            said = self.process.stderr.read().decode(errors="replace").strip()
+            self.close()
+            raise GradingError(NO_START.format(said=said))
 
     def open(self, limits: Limits) -> "Sandbox":
         """A sandbox for one submission."""
         (pipe, inside), (lifeline, its_end) = socket.socketpair(), socket.socketpair()
         message = json.dumps({"megabytes": limits.megabytes, "walled": self.walled}).encode()
         with inside, its_end:
-            socket.send_fds(self.control, [message], [inside.fileno(), its_end.fileno()])
+            try:
+                socket.send_fds(self.control, [message], [inside.fileno(), its_end.fileno()])
+            except OSError as error:
+                raise GradingError(f"the sandbox is gone ({error}). Start again: what was graded is kept.") from None
         return Sandbox(pipe, lifeline, limits)
 
     def close(self) -> None:
@@ -202,16 +207,20 @@ class Remote:
         if name.startswith("__"):
             raise AttributeError(name)
         there = Remote(self._sandbox, self._exercise, self._root, (*self._path, name))
-        value, grad = there._ask({"do": "get"})
-        if isinstance(value, Remote):
-            return there
-        if isinstance(grad, Tensor):
-            value = value.detach().requires_grad_()
-            value.grad = grad
-        return value
+        value = there._value()
+        return there if isinstance(value, Remote) else value
+
+    def __getitem__(self, _=None):
+        raise StudentError(f"an object of type {self._kind} came back; expected a tensor, a number or a list of them")
+
+    __iter__ = __len__ = __getitem__
 
     def _value(self):
-        return self._ask({"do": "get"})[0]
+        """What it is; a parameter comes with its gradient."""
+        value, leaf, grad = self._ask({"do": "get"})
+        if leaf:
+            value.requires_grad_().grad = grad
+        return value
 
     def _ask(self, header: dict, tensors: list[Tensor] = ()):
         sandbox, exercise = self._sandbox, self._exercise

@@ -26,6 +26,7 @@ from attnbook.grading.values import BadMessage, pack, raw, receive, send, unpack
 from attnbook.grading.watch import Forbidden, Watch, refuse_backstage
 
 LOADED = (attnbook.attention, attnbook.Transformer, matplotlib.pyplot)  # once, for all submissions
+torch.testing.assert_close(torch.ones(1), torch.ones(1))  # the first one loads much of PyTorch
 
 
 class Shell(InteractiveShell):
@@ -79,9 +80,10 @@ class Worker:
         return answer
 
     def do_get(self, request: dict, _) -> tuple:
-        """A value, and its gradient where it is a tensor that has one."""
+        """A value, whether it is something to be learned, and then its gradient."""
         value = self.find(request)
-        return value, value.grad if isinstance(value, Tensor) and value.is_leaf else None
+        leaf = isinstance(value, Tensor) and value.is_leaf and value.requires_grad
+        return (value.detach(), True, value.grad) if leaf else (value, False, None)
 
     def do_backward(self, request: dict, grads: list[Tensor]) -> list:
         leaves, results = self.tapes[request["tape"]]
@@ -134,6 +136,7 @@ def said(error: BaseException) -> str:
 
 def guard(pipe: socket.socket, lifeline: socket.socket, megabytes: int, walled: bool, shell: Shell) -> None:
     """Start a worker, and kill it when the lifeline is let go."""
+    os.dup2(0, 2)  # nobody reads what it says
     walls.close_files({pipe.fileno(), lifeline.fileno()})
     try:
         if walled:
@@ -159,6 +162,7 @@ def nursery(control: socket.socket) -> None:
     torch.set_num_threads(1)
     silent = Config({"HistoryManager": {"enabled": False}})
     shell = Shell.instance(config=silent)
+    shell.run_cell("pass", silent=True)  # the first one is slow
     control.send(b"ready")
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
