@@ -9,12 +9,14 @@ from urllib.parse import urlsplit
 
 import yaml
 from docutils import nodes
+from docutils.statemachine import StringList
 from sphinx.locale import admonitionlabels
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from attnbook.editions.address import address
+from attnbook.grading.assignment import Assignment, sources
 from attnbook.widgets.base import page_files
 
 MATHJAX = Path(importlib.import_module("sphinx-mathjax-offline").__file__).parent / "static/mathjax"
@@ -55,6 +57,25 @@ class Scale(SphinxDirective):
     def run(self):
         cells = (f'<span class="ab-weight" style="--w:{tenth / 10}">{tenth / 10}</span>' for tenth in range(11))
         return [raw(f'<p class="scale">{"".join(cells)}</p>')]
+
+
+class GradedWork(SphinxDirective):
+    """The titles, points and links of a chapter's assignment; `{assignment} all`: the titles and points of all."""
+
+    optional_arguments = 1
+
+    def run(self):
+        paths, links = sources(Path(self.env.srcdir)), ""
+        if not self.arguments:
+            stem, here = Path(self.env.docname).name, address(self.env.srcdir)
+            paths, links = [path for path in paths if path.stem == stem], buttons(here, stem, "../", "assignments")
+        if not paths:
+            raise self.error(f"there is no assignment for {self.env.docname} in assignments/source")
+        box = nodes.container()
+        for path in paths:
+            told = Assignment.read(path).announce(links)
+            self.state.nested_parse(StringList(told.splitlines(), source=str(path)), 0, box)
+        return [box]
 
 
 class Dropdowns(SphinxPostTransform):
@@ -149,11 +170,11 @@ def widgets_on(body):
     return sorted(set(re.findall(r'data-afm="(\w+)"', body)))
 
 
-def buttons(here, stem, root):
+def buttons(here, stem, root, folder="colab"):
     """The row below a chapter's title: run it in Colab, or take the notebook home."""
     return (
-        f'<p class="run-row"><a class="button" href="{here.colab(stem)}">Open in Colab</a>'
-        f'<a class="button" href="{root}colab/{stem}.ipynb" download>Download notebook</a></p>'
+        f'<p class="run-row"><a class="button" href="{here.colab(stem, folder)}">Open in Colab</a>'
+        f'<a class="button" href="{root}{folder}/{stem}.ipynb" download>Download notebook</a></p>'
     )
 
 
@@ -227,6 +248,7 @@ def setup(app):
         app.add_role(name, coloured(name))
     app.add_directive("widget", Widget)
     app.add_directive("scale", Scale)
+    app.add_directive("assignment", GradedWork)
     app.add_post_transform(Dropdowns)
     app.connect("config-inited", configure)
     app.connect("builder-inited", copy_files)

@@ -41,8 +41,9 @@ class Address:
         """The page made from a source file, given by its path in the repository."""
         return self.site + re.sub(r"\.(ipynb|md)$", ".html", source)
 
-    def colab(self, stem: str) -> str:
-        return f"https://colab.research.google.com/github/{self.full_name}/blob/gh-pages/colab/{stem}.ipynb"
+    def colab(self, stem: str, folder: str = "colab") -> str:
+        """Where Colab opens a notebook that the site holds in a folder."""
+        return f"https://colab.research.google.com/github/{self.full_name}/blob/gh-pages/{folder}/{stem}.ipynb"
 
 
 def address(root: Path | str = ".") -> Address:

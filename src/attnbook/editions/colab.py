@@ -15,6 +15,7 @@ from attnbook.editions.formulas import Formulas
 from attnbook.editions.labels import Label, collect
 from attnbook.editions.plain import Plain
 from attnbook.editions.references import References
+from attnbook.grading.assignment import Assignment, sources
 
 PACKAGE = Path(__file__).parents[1]
 
@@ -28,6 +29,7 @@ class Book:
     labels: dict[str, Label]
     formulas: Formulas
     references: References
+    assignments: dict[str, Assignment]
 
     @classmethod
     def read(cls, root: Path) -> "Book":
@@ -39,6 +41,7 @@ class Book:
             collect(root, here),
             Formulas.read(config, PACKAGE / "widgets/base.css"),
             References.read([root / name for name in config.get("bibtex_bibfiles") or []]),
+            {path.stem: Assignment.read(path) for path in sources(root)},
         )
 
 
@@ -50,7 +53,7 @@ def install(root: Path) -> str:
 
 def edition(notebook, page: str, book: Book):
     """The Colab notebook of a chapter; `page` is the chapter's path in the repository. Code cells stay as they are."""
-    plain = Plain(page, book.here, book.labels, book.formulas, book.references)
+    plain = Plain(page, book.here, book.labels, book.formulas, book.references, book.assignments)
     for cell in markdown(notebook):  # a first reading: a list of references must know what is cited after it
         convert(cell, plain)
     notebook = deepcopy(notebook)

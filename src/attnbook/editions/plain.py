@@ -11,6 +11,7 @@ from attnbook.editions.formulas import Formulas
 from attnbook.editions.labels import Label
 from attnbook.editions.myst import INLINE, Directive, blocks, split_target
 from attnbook.editions.references import References
+from attnbook.grading.assignment import Assignment
 
 BOXES = ["attention", "caution", "danger", "error", "hint", "important", "note", "seealso", "tip", "warning"]
 SILENT = ["div", "container", "exercise-end", "solution-end", "tableofcontents", "toctree"]
@@ -29,6 +30,7 @@ class Plain:
     labels: dict[str, Label]
     formulas: Formulas
     references: References
+    assignments: dict[str, Assignment] = field(default_factory=dict)
     cited: list[str] = field(default_factory=list)
 
     def convert(self, source: str) -> str:
@@ -84,6 +86,8 @@ class Plain:
                 return self.formula(f"{argument}\n{body}".strip(), directive.label)
             case "code-block" | "code" | "sourcecode":
                 return f"~~~~{argument}\n{body}~~~~"
+            case "assignment":
+                return self.assignment(PurePosixPath(self.page).stem)
             case "bibliography":
                 return self.references.listed(self.cited)
         raise BookError(f"the directive {{{name}}} {TEACH}")
@@ -101,6 +105,12 @@ class Plain:
             return image
         number = self.label(f"#{directive.label}").text + ". " if directive.label else ""
         return f"{image}\n\n*{number}{caption}*"
+
+    def assignment(self, name: str) -> str:
+        if name not in self.assignments:
+            raise BookError(f"there is no assignments/source/{name}.ipynb to announce.")
+        colab, notebook = self.here.colab(name, "assignments"), f"{self.here.site}assignments/{name}.ipynb"
+        return self.assignments[name].announce(f"[Open in Colab]({colab}) or [download the notebook]({notebook}).")
 
     def formula(self, tex: str, label: str | None) -> str:
         """As Sphinx sets it: lines that break need an environment, and a label gives a number."""

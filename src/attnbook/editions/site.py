@@ -1,4 +1,4 @@
-"""What the site serves beside its pages: the package as a wheel, and the Colab notebooks that install it."""
+"""What the site serves beside its pages: the package as a wheel, and the notebooks that install it."""
 
 import subprocess
 import sys
@@ -7,10 +7,12 @@ from pathlib import Path
 from attnbook.editions import BookError
 from attnbook.editions.colab import Book, write_edition
 from attnbook.editions.contents import chapters
+from attnbook.grading.assignment import Assignment, sources
+from attnbook.grading.student import write_copy
 
 
 def complete(html: Path, root: Path) -> None:
-    """Add the wheel, `colab/` and `.nojekyll` (without it the host drops files that start with `_`)."""
+    """Add the wheel, `colab/`, `assignments/` and `.nojekyll` (without it the host drops files that start with `_`)."""
     if not (html / "index.html").is_file():
         raise BookError(f"{html} holds no index.html. Build the book first: `make book` does both.")
     for old in html.glob("attnbook-*.whl"):
@@ -19,6 +21,8 @@ def complete(html: Path, root: Path) -> None:
     book = Book.read(root)
     for chapter in chapters(root):
         write_edition(chapter.path, html / "colab", book)
+    for path in sources(root):
+        write_copy(Assignment.read(path), html / "assignments", root)
     (html / ".nojekyll").touch()
 
 

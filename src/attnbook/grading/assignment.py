@@ -55,6 +55,8 @@ class Exercise:
 
 @dataclass(frozen=True)
 class Assignment:
+    """A notebook's exercises, and what the cells between them give to students."""
+
     name: str
     title: str
     minutes: int
@@ -105,6 +107,18 @@ class Assignment:
     def points(self) -> float:
         return sum(exercise.points for exercise in self.exercises)
 
+    def announce(self, links: str) -> str:
+        """How a chapter tells of it, in Markdown.
+
+        >>> path = next(Path("assignments/source").glob("05_*.ipynb"))
+        >>> print(Assignment.read(path).announce("[Get it](05.ipynb)")[:74])
+        **Assignment 5: Scores under control**, 10 points, about 75 minutes.
+        <BLANKLINE>
+        1. U
+        """
+        tasks = "\n".join(f"{exercise.title} ({marks(exercise.points)})" for exercise in self.exercises)
+        return f"**{self.title}**, {marks(self.points)}, about {self.minutes} minutes.\n\n{tasks}\n\n{links}"
+
     def student(self):
         """What a student gets: solutions are stubs, hidden tests are gone, every heading names its points."""
         notebook = deepcopy(self.notebook)
@@ -120,6 +134,11 @@ class Assignment:
             if re.search("(BEGIN|END) (SOLUTION|HIDDEN TESTS)", cell.source):
                 raise GradingError(f"{self.name}, cell {cell.id}: a BEGIN without its END, or the other way round.")
         return notebook
+
+
+def sources(root: Path) -> list[Path]:
+    """The book's assignments; one has the name of the chapter it belongs to."""
+    return sorted((root / "assignments/source").glob("*.ipynb"))
 
 
 def nbgrader(cell) -> dict:
