@@ -136,6 +136,12 @@ def has_exercises(notebook, number):
             yield f"exercise {label} needs one hint and one solution, both of class dropdown, got {parts or 'none'}"
 
 
+def announces_its_assignment(notebook, number):
+    announced = [entry for cell in notebook.cells if cell.cell_type == "markdown" for entry in walk(cell.source)]
+    if number < 10 and [entry.name for entry in announced].count("assignment") != 1:
+        yield "a chapter that has an assignment announces it once, with {assignment}"
+
+
 RULES = [
     is_stored_cleanly,
     says_the_same_tomorrow,
@@ -147,6 +153,7 @@ RULES = [
     has_title_and_description,
     imports_and_seeds_first,
     has_exercises,
+    announces_its_assignment,
 ]
 
 
@@ -198,6 +205,7 @@ def sound():
         f"```{{solution}} ch05-ex-{name}\n:class: dropdown\nSo.\n```"
         for name in "abcdef"
     )
+    exercises += "\n\n```{assignment}\n```"
     result = new_output("execute_result", {"text/plain": "2"}, execution_count=2)
     picture = new_output("display_data", {"image/png": "iVBORw0KGgo=", "text/plain": "<Figure>"})
     alt = {"mystnb": {"image": {"alt": "one bar for each key"}}}
@@ -415,6 +423,12 @@ def open_solution(notebook):
 def label_of_another_chapter(notebook):
     text = cell(notebook, "exercises")
     text.source = text.source.replace("ch05-ex-a", "ch06-ex-a")
+
+
+@fault(announces_its_assignment, "announces it once")
+def assignment_not_announced(notebook):
+    text = cell(notebook, "exercises")
+    text.source = text.source.replace("{assignment}", "{note}")
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)

@@ -23,9 +23,12 @@ from attnbook.editions.labels import collect, page_labels
 from attnbook.editions.myst import EXTENSIONS, blocks
 from attnbook.editions.plain import Plain
 from attnbook.editions.references import References
+from attnbook.grading.assignment import Assignment, sources
+from tests.three_things import three_things
 
 ROOT = Path(__file__).parents[1]
 CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
+ASSIGNMENTS = sources(ROOT)
 HERE = Address("https://github.com/ada/book")
 PAGE = "chapters/05_dots.ipynb"
 SITE = "https://ada.github.io/book/"
@@ -64,7 +67,8 @@ def plain():
     labels |= dict(page_labels("notation.md", ["(the-notes)=\n# Notation\n\n## Mask sense"], HERE))
     macros = {"Q": r"\class{attn-query}{Q}", "T": r"^{\top}", "pair": [r"(#1, #2)", 2]}
     formulas = Formulas(macros, {"attn-query": "#0060c0"})
-    return Plain(PAGE, HERE, labels, formulas, References(parse_string(BIB, "bibtex")))
+    graded = {"05_dots": Assignment.of(three_things(), Path("05_dots.ipynb"))}
+    return Plain(PAGE, HERE, labels, formulas, References(parse_string(BIB, "bibtex")), graded)
 
 
 Q = r"{\color{#0060c0}{Q}}"
@@ -146,6 +150,13 @@ BLOCK_CASES = {
     "first in a list": ("- ```{note}\n  x\n  ```", "- > **Note**\n  >\n  > x"),
     "in a quotation": ("> a\n>\n> $$\n> \\Q\n> $$", f"> a\n>\n> $$\n> {Q}\n> $$"),
     "in a row": ("\\begin{align}\na\n\\end{align}\n% x\n(b)=\n# c", "$$\n\\begin{align}\na\n\\end{align}\n$$\n# c"),
+    "assignment": (
+        "```{assignment}\n```",
+        "**Three things**, 10 points, about 10 minutes.\n\n"
+        "1. Shares (5 points)\n2. A line (3 points)\n3. Three times four (2 points)\n\n"
+        f"[Open in Colab]({HERE.colab('05_dots', 'assignments')}) or "
+        f"[download the notebook]({SITE}assignments/05_dots.ipynb).",
+    ),
     "html": ("<div>\n{ref}`raw`\n</div>", "<div>\n{ref}`raw`\n</div>"),
 }
 
@@ -253,7 +264,7 @@ def test_leftovers_are_noticed(text):
 
 def book():
     page = plain()
-    return Book(HERE, "%pip install attnbook", page.labels, page.formulas, page.references)
+    return Book(HERE, "%pip install attnbook", page.labels, page.formulas, page.references, page.assignments)
 
 
 def chapter():
@@ -508,6 +519,10 @@ def test_site_gets_wheel_and_notebooks(tmp_path, monkeypatch):
         notebook = nbformat.read(tmp_path / "colab" / path.name, as_version=4)
         wheel = re.search(rf"{served}(attnbook-\S+\.whl)", notebook.cells[1].source)[1]
         assert [found.name for found in tmp_path.glob("*.whl")] == [wheel]
+    for path in ASSIGNMENTS:
+        text = (tmp_path / "assignments" / path.name).read_text(encoding="utf-8")
+        assert wheel in text
+        assert "SOLUTION" not in text
     assert (tmp_path / ".nojekyll").exists()
 
 

@@ -88,6 +88,9 @@ def test_buttons_lead_to_colab_and_to_the_sites_own_copy(book):
     row = book.buttons(HERE, "05_dots", "../")
     assert f'href="{HERE.colab("05_dots")}"' in row
     assert 'href="../colab/05_dots.ipynb" download' in row
+    graded = book.buttons(HERE, "05_dots", "../", "assignments")
+    assert f'href="{HERE.colab("05_dots", "assignments")}"' in graded
+    assert 'href="../assignments/05_dots.ipynb" download' in graded
 
 
 def test_card_is_safe_html_with_absolute_addresses(book):
