@@ -83,6 +83,7 @@ RIGHT = {
             return Mine().softmax(x)
         """
     },
+    "compared with what is forbidden": {"shares": SHARES.strip() + "\nprint(torch.softmax(torch.ones(2), -1))"},
     "softmax for another purpose": {"more": "torch.ones(3).softmax(-1)"},
     "float64 inside": {"shares": body("p = x.double().exp()\nreturn (p / p.sum(-1, keepdim=True)).to(x.dtype)")},
     "a number from NumPy": {"count": "import numpy as np\ncount = np.int64(3) * 4"},
@@ -117,7 +118,7 @@ WRONG = {
     "kills everything": (body(f"import os\nos.kill(-1, 9)\n{HONEST}"), REST, "ProcessLookupError"),
     "takes 6 GB": (body("return bytearray(6 * 2**30)"), REST, "MemoryError"),
     "takes 6 GB of tensors": (body("return torch.zeros(6 * 2**28)"), REST, "can't allocate memory"),
-    "takes memory bit by bit": (body("kept = []\nwhile True: kept.append(bytearray(2**24))"), REST, "MemoryError"),
+    "takes memory bit by bit": (body("kept = []\nwhile True: kept.append(bytearray(2**26))"), REST, "MemoryError"),
     "takes shared memory": (body("import mmap\nreturn mmap.mmap(-1, 6 * 2**30)"), REST, "Cannot allocate memory"),
     "takes memory files": (
         body("import os\nfor i in range(99): os.write(os.memfd_create('x'), bytes(2**24))"),
@@ -319,7 +320,7 @@ WRONG = {
             "with torch.no_grad():\n    x += 1\n    x -= 1\n    x += 1e-3\nreturn (x - x.amax(-1, keepdim=True)).exp()"
         ),
         REST,
-        "changes a tensor that it was given",
+        "changes what it was given",
     ),
     "right only the first time": (
         "calls = []\n" + body("calls.append(1)\nif len(calls) > 1: return x\nreturn torch.tensor([0.5, 0.5])"),
@@ -504,6 +505,7 @@ def test_an_answer_is_the_same_on_both_sides(nursery):
     values = [
         *(None, True, -3, 1.5, "ü", [1, (2.0, {"k": [None]})], torch.float16, torch.tensor(3)),
         *(torch.randn(2, 3).mT, torch.empty(0, 4), torch.tensor([1 + 2j]).conj(), torch.tensor([True, False])),
+        *(torch.randn(1, 1, 4).unbind(-1)[1], torch.randn(1, 5).T, torch.randn(3, 4)[:, 1], torch.randn(4, 4)[::2, 1:]),
         *(torch.randn(2, 3, 4).permute(2, 0, 1), torch.ones(3, dtype=torch.bfloat16), torch.ones(1, 1).expand(3, 4)),
     ]
     with nursery.open(LIMITS) as sandbox:

@@ -108,14 +108,7 @@ class Assignment:
         return sum(exercise.points for exercise in self.exercises)
 
     def announce(self, links: str) -> str:
-        """How a chapter tells of it, in Markdown.
-
-        >>> path = next(Path("assignments/source").glob("05_*.ipynb"))
-        >>> print(Assignment.read(path).announce("[Get it](05.ipynb)")[:74])
-        **Assignment 5: Scores under control**, 10 points, about 75 minutes.
-        <BLANKLINE>
-        1. U
-        """
+        """How a chapter tells of it, in Markdown."""
         tasks = "\n".join(f"{exercise.title} ({marks(exercise.points)})" for exercise in self.exercises)
         return f"**{self.title}**, {marks(self.points)}, about {self.minutes} minutes.\n\n{tasks}\n\n{links}"
 

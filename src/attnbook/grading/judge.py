@@ -3,7 +3,7 @@
 import signal
 import time
 import traceback
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -64,7 +64,8 @@ def submitted(path: Path, assignment: Assignment) -> list[dict]:
 
 
 def code_of(notebook, assignment: Assignment) -> list[dict]:
-    forbidden = {exercise.id: list(exercise.forbidden) for exercise in assignment.exercises}
+    """Cells that define functions may call what is forbidden, to compare; cells that give values may not."""
+    forbidden = {exercise.id: list(exercise.forbidden) for exercise in assignment.exercises if exercise.assigned}
     tests = {test.id for exercise in assignment.exercises for test in exercise.tests}
     cells = []
     for cell in notebook.cells:
@@ -75,12 +76,11 @@ def code_of(notebook, assignment: Assignment) -> list[dict]:
 
 
 def judge(assignment: Assignment, cells: list[dict], nursery: Nursery, limits: Limits, parts=PARTS) -> Verdict:
-    """Run the tests that students see, and then, in a process that has seen none of them, what is hidden of those
-    that passed."""
+    """Run the visible tests; then, in a process that has seen none of them, the hidden parts of those that passed."""
     given = {}
     exec(compile(assignment.given, f"{assignment.name}, given", "exec"), given)
     verdict = Verdict({test.id: Result() for exercise in assignment.exercises for test in exercise.tests})
-    with Attempts(nursery, limits, cells) as attempts:
+    with closing(Attempts(nursery, limits, cells)) as attempts:
         for part in parts:
             attempts.close()
             for exercise in assignment.exercises:
@@ -89,7 +89,9 @@ def judge(assignment: Assignment, cells: list[dict], nursery: Nursery, limits: L
                     if result.passed:
                         setattr(result, part, attempts.complaint(exercise, getattr(test, part), given))
     verdict.cells = list(attempts.errors.values())
-    verdict.used = {name: sorted(calls) for name, calls in attempts.used.items() if calls}
+    for exercise in assignment.exercises:
+        if calls := attempts.used.get(exercise.id, set()) & set(exercise.forbidden):
+            verdict.used[exercise.id] = sorted(calls)
     return verdict
 
 
@@ -153,12 +155,6 @@ class Attempts:
         if self.sandbox:
             self.sandbox.close()
         self.sandbox = None
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
 
 
 def merged(*sets: dict[str, set[str]]) -> dict[str, set[str]]:

@@ -1,5 +1,6 @@
 """What comes out of grading: tables for the gradebook, and feedback for each student."""
 
+import builtins
 import csv
 import json
 import re
@@ -11,7 +12,7 @@ from markdown_it import MarkdownIt
 from attnbook.grading.assignment import Assignment, Exercise, marks
 from attnbook.grading.classroom import Grade
 
-HIDDEN_FAILED = """the checks that you see pass, and one that you don't see does not.
+HIDDEN_FAILED = """the checks that you see pass, and one that you don't see does not: {how}.
 Read the task again: which case have you not tried?"""
 PAGE = """<!doctype html>
 <html lang="en">
@@ -93,7 +94,7 @@ def feedback(assignment: Assignment, grade: Grade) -> str:
         parts.append(quoted(grade.remark))
     for exercise in assignment.exercises:
         score = f"{grade.verdict.score(exercise):g} of {marks(exercise.points)}"
-        parts.append("\n\n".join([f"## {exercise.title}: {score}", *lines(exercise, grade)]))
+        parts.append("\n\n".join([f"## {exercise.title} ({score})", *lines(exercise, grade)]))
     if grade.verdict.cells:
         parts.append("## Cells that stopped with an error\n\n" + "\n".join(map(quoted, grade.verdict.cells)))
     return "\n\n".join(parts) + "\n"
@@ -108,10 +109,24 @@ def lines(exercise: Exercise, grade: Grade) -> list[str]:
         if result.visible:
             told.append(f"`{test.id}` (0 of {marks(test.points)}):\n\n{quoted(result.visible)}")
         elif result.hidden:
-            told.append(f"`{test.id}` (0 of {marks(test.points)}): {HIDDEN_FAILED}")
+            told.append(f"`{test.id}` (0 of {marks(test.points)}): {HIDDEN_FAILED.format(how=how(result.hidden))}")
         else:
             told.append(f"`{test.id}` ({marks(test.points)}): right.")
     return told
+
+
+def how(said: str) -> str:
+    """In which way a hidden test failed, and nothing of what it tested.
+
+    >>> how("IndexError: index 3 is out of bounds"), how("it took longer than 10 seconds"), how("an empty row is not 0")
+    ('it ends in an IndexError', 'it took longer than 10 seconds', 'the answer is not right')
+    """
+    error = getattr(builtins, said.partition(":")[0], None)
+    if isinstance(error, type) and issubclass(error, BaseException):
+        return f"it ends in {'an' if error.__name__[0] in 'AEIOU' else 'a'} {error.__name__}"
+    return (
+        said if said.startswith(("it took longer", "it ended", "the whole submission")) else "the answer is not right"
+    )
 
 
 def quoted(text: str) -> str:

@@ -1,5 +1,6 @@
 """The grader's side of a sandbox: starting one, and stand-ins that tests use as if they were a student's functions."""
 
+import itertools
 import json
 import os
 import shutil
@@ -27,6 +28,17 @@ Where it says "Operation not permitted": Ubuntu 24.04 lets a program make namesp
 `sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`; a container needs `--security-opt seccomp=unconfined`
 or `--privileged`."""
 
+ENVIRONMENT = {
+    "PATH": "/usr/bin",
+    "HOME": HOME,
+    "TMPDIR": HOME,
+    "LANG": "C.UTF-8",
+    "MPLBACKEND": "agg",
+    "OMP_NUM_THREADS": "1",
+    "TQDM_DISABLE": "1",
+    "CUDA_VISIBLE_DEVICES": "",
+}
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -45,43 +57,21 @@ class StudentError(Exception):
 def command(control: int) -> list[str]:
     """Bubblewrap round a nursery: no network, no other process, and of the disk what Python needs, to be read."""
     places = {"/usr", "/etc/ld.so.cache", sys.base_prefix, sys.prefix, sysconfig.get_path("stdlib")}
-    places |= {str(Path(torch.__file__).parents[1]), str(Path(attnbook.__file__).parents[1])}
-    binds = [part for place in sorted(places) if os.path.exists(place) for part in ("--ro-bind", place, place)]
-    links = [
-        part
-        for name in ("bin", "lib", "lib32", "lib64")
-        if os.path.islink(f"/{name}")
-        for part in ("--symlink", f"usr/{name}", f"/{name}")
+    places |= {str(Path(module.__file__).parents[1]) for module in (torch, attnbook)}
+    links = [name for name in ("bin", "lib", "lib32", "lib64") if os.path.islink(f"/{name}")]
+    options = [
+        ("--unshare-all", "--die-with-parent", "--new-session", "--clearenv"),
+        *(("--setenv", name, value) for name, value in ENVIRONMENT.items()),
+        *(("--ro-bind", place, place) for place in sorted(places) if os.path.exists(place)),
+        *(("--symlink", f"usr/{name}", f"/{name}") for name in links),
+        ("--proc", "/proc", "--dev", "/dev", "--tmpfs", HOME),
+        ("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/"),
     ]
-    environment = {
-        "PATH": "/usr/bin",
-        "HOME": HOME,
-        "TMPDIR": HOME,
-        "LANG": "C.UTF-8",
-        "MPLBACKEND": "agg",
-        "OMP_NUM_THREADS": "1",
-        "TQDM_DISABLE": "1",
-        "CUDA_VISIBLE_DEVICES": "",
-    }
-    settings = [part for name, value in environment.items() for part in ("--setenv", name, value)]
-    return [
-        *("bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--clearenv", *settings),
-        *(
-            *binds,
-            *links,
-            "--proc",
-            "/proc",
-            "--dev",
-            "/dev",
-            "--tmpfs",
-            HOME,
-            "--remount-ro",
-            "/dev",
-            "--remount-ro",
-            "/",
-        ),
-        *("--chdir", "/", "--", sys.executable, "-I", "-B", "-m", "attnbook.grading.worker", str(control)),
-    ]
+    return ["bwrap", *itertools.chain(*options), *worker(control)]
+
+
+def worker(control: int) -> list[str]:
+    return [sys.executable, "-I", "-B", "-m", "attnbook.grading.worker", str(control)]
 
 
 class Nursery:
@@ -92,9 +82,8 @@ class Nursery:
             raise GradingError(NO_BUBBLEWRAP)
         self.walled = walled
         self.control, inside = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        start = command(inside.fileno()) if walled else command(inside.fileno())[command(0).index("--") + 1 :]
         self.process = subprocess.Popen(
-            start,
+            (command if walled else worker)(inside.fileno()),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

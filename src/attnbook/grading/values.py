@@ -124,8 +124,8 @@ def send(pipe: socket.socket, header: dict, tensors: list[Tensor] = ()) -> None:
 
 def raw(tensor: Tensor) -> bytes:
     """The numbers of a tensor, row by row."""
-    plain = tensor.cpu().resolve_conj().resolve_neg().contiguous()
-    return plain.reshape(-1).view(torch.uint8).numpy().tobytes()
+    plain = torch.empty(tensor.numel(), dtype=tensor.dtype).copy_(tensor.reshape(-1))
+    return plain.view(torch.uint8).numpy().tobytes()
 
 
 def receive(pipe: socket.socket, seconds: float | None = None) -> tuple[dict, list[Tensor], list[bool]]:

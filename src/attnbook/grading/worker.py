@@ -72,11 +72,11 @@ class Worker:
     def do_call(self, request: dict, leaves: list[Tensor]):
         function = self.find(request)
         args, kwargs = unpack(request["args"], leaves, self.kept), unpack(request["kwargs"], leaves, self.kept)
-        before = [(leaf.shape, raw(leaf.detach())) for leaf in leaves]
+        before = state((args, kwargs))
         with self.watched(request):
             answer = function(*args, **kwargs)
-        if before != [(leaf.shape, raw(leaf.detach())) for leaf in leaves]:
-            raise BadMessage("it changes a tensor that it was given; work on a copy")
+        if state((args, kwargs)) != before:
+            raise BadMessage("it changes what it was given; work on a copy")
         return answer
 
     def do_get(self, request: dict, _) -> tuple:
@@ -119,6 +119,12 @@ class Worker:
 
     def kept(self, form: dict):
         return self.objects[form["object"]]
+
+
+def state(arguments: tuple) -> tuple:
+    """What was given, such that a difference shows: the containers, the tensors, the numbers in them."""
+    form, tensors = pack(arguments, lambda thing: {"object": id(thing)})
+    return form, [(id(tensor), tensor.shape, raw(tensor.detach())) for tensor in tensors]
 
 
 def out_of_time(*_):
