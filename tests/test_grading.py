@@ -20,7 +20,7 @@ from attnbook.grading.assignment import Assignment
 from attnbook.grading.prove import canaries, found, holes, known_wrong, problems
 from attnbook.grading.reports import write_all
 from attnbook.grading.sandbox import Limits, Nursery
-from tests.three_things import answered, three_things, write
+from tests.three_things import answered, graded, three_things, write
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "assignments/source").glob("*.ipynb"))
@@ -125,7 +125,7 @@ def set_source(name, source):
         (set_source("title", "Three things"), "expected `# Title` first"),
         (lambda cells, notebook: notebook.metadata.pop("attnbook"), "attnbook.minutes"),
         (lambda cells, notebook: notebook.cells.remove(cells["test-line"]), "nothing tests line"),
-        (lambda cells, notebook: notebook.cells.insert(1, cells["test-line"] | {"id": "early"}), "there is none above"),
+        (lambda cells, notebook: notebook.cells.insert(1, graded("early", 1, "assert True")), "there is none above"),
         (lambda cells, notebook: cells["test-line"].metadata.nbgrader.update(grade_id="line"), "line is used twice"),
     ],
 )
@@ -322,11 +322,15 @@ def test_a_class_with_every_kind_of_submission(source, tmp_path, grade):
         ada={},
         bob={"shares": "def shares(x):\n    return x.softmax(-1)"},
         eve={"shares": WRONG_SHARES, "count": "count = 13"},
+        surrogate={"shares": "def shares(x):\n    raise ValueError('\\ud800')"},
         loop={"shares": "def shares(x):\n    raise ValueError('<b>bold</b> ``` # x')"},
     )
     nbformat.write(Assignment.read(source).student(), submissions / "empty.ipynb")
     nbformat.write(three_things(), submissions / "Zoë Ångström.ipynb")
     nbformat.write(three_things(), submissions / "=1+1.ipynb")
+    nbformat.write(three_things(), submissions / f"{'x' * 240}.ipynb")
+    nbformat.write(three_things(), os.fsdecode(bytes(submissions) + b"/Zo\xeb.ipynb"))
+    (submissions / "BOM.ipynb").write_text("\ufeff" + nbformat.writes(three_things()))
     (submissions / "broken.ipynb").write_text('{"cells": [')
     (submissions / "bomb.ipynb").write_text('{"cells": ' + "[" * 10**5)
     (submissions / "link.ipynb").symlink_to(source)
@@ -355,6 +359,8 @@ def test_a_class_with_every_kind_of_submission(source, tmp_path, grade):
     assert scores["eve"] == ("0", "3", "0", "3", "graded")
     assert scores["loop"] == ("0", "3", "2", "5", "graded")
     assert scores["empty"] == ("0", "0", "0", "0", "graded")
+    assert scores["Zo?"] == scores["BOM"] == scores["x" * 80] == full
+    assert scores["surrogate"] == ("0", "3", "2", "5", "graded")
     assert scores["tampered"] == ("5", "3", "0", "8", "graded")
     for name in ("broken", "bomb", "link", "huge", "nested"):
         assert scores[name] == ("", "", "", "", "error"), name
@@ -391,6 +397,7 @@ def test_nbgraders_folders_late_ones_and_wrong_names(source, tmp_path, grade):
         ("ada", "three_things/three_things.ipynb", "2026-11-20 10:00:00.5 UTC"),
         ("late", "three_things/three_things.ipynb", "2026-11-21 13:00:01.5 Europe/Paris"),
         ("renamed", "three_things/my answers.ipynb", "2026-11-20 10:00:00.5 UTC"),
+        ("unread", "three_things/three_things.ipynb", "yesterday, promise"),
         ("two", "a/one.ipynb", ""),
         ("two", "a/other.ipynb", ""),
         ("nothing", "three_things/readme.txt", ""),
@@ -403,6 +410,8 @@ def test_nbgraders_folders_late_ones_and_wrong_names(source, tmp_path, grade):
     checkpoint = submitted / "ada/three_things/.ipynb_checkpoints/three_things.ipynb"
     checkpoint.parent.mkdir()
     checkpoint.write_text("{}")
+    (submitted / "zip.zip").touch()
+    (submitted / "zoe").symlink_to(submitted / "ada")
     rows = grade(source, submitted, tmp_path / "out", deadline=datetime(2026, 11, 21, 12, tzinfo=UTC))
     assert {name: (row["score"], row["status"]) for name, row in rows.items()} == {
         "ada": ("10", "graded"),
@@ -410,7 +419,11 @@ def test_nbgraders_folders_late_ones_and_wrong_names(source, tmp_path, grade):
         "nothing": ("", "missing"),
         "renamed": ("10", "graded"),
         "two": ("", "missing"),
+        "unread": ("10", "late"),
+        "zip.zip": ("", "missing"),
+        "zoe": ("", "missing"),
     }
+    assert "timestamp.txt can't be read" in rows["unread"]["remark"]
     assert rows["renamed"]["remark"] == "the file is called my answers.ipynb"
     assert rows["two"]["remark"] == "expected three_things.ipynb, found a/one.ipynb, a/other.ipynb"
 
@@ -488,7 +501,7 @@ def test_what_is_wrong_with_a_command_is_said(arguments, says, source, tmp_path,
 def test_both_a_file_and_a_folder_of_one_student(tmp_path):
     submissions = make_class(tmp_path, ada={})
     (submissions / "ada").mkdir()
-    with pytest.raises(GradingError, match="ada: both a notebook and a folder"):
+    with pytest.raises(GradingError, match="ada: more than one submission"):
         classroom.find(submissions, "three_things")
 
 

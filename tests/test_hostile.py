@@ -7,9 +7,11 @@ from textwrap import dedent
 import pytest
 import torch
 
+from attnbook.grading import GradingError
 from attnbook.grading.assignment import Assignment, Exercise
 from attnbook.grading.judge import code_of, judge
-from attnbook.grading.sandbox import Limits, Nursery, Remote
+from attnbook.grading.sandbox import Limits, Nursery, Remote, StudentError
+from attnbook.grading.values import send
 from attnbook.grading.walls import MACHINES, REFUSED
 from tests.three_things import SHARES, answered, write
 
@@ -29,9 +31,9 @@ def assignment(tmp_path_factory):
     return Assignment.read(write(tmp_path_factory.mktemp("source")))
 
 
-def grade(assignment, nursery, **sources):
+def grade(assignment, nursery, limits=LIMITS, **sources):
     sources = {name: dedent(source).strip("\n") for name, source in sources.items()}
-    return judge(assignment, code_of(answered(**sources), assignment), nursery, LIMITS)
+    return judge(assignment, code_of(answered(**sources), assignment), nursery, limits)
 
 
 def body(text):
@@ -52,6 +54,14 @@ RIGHT = {
         "shares": body("p = powers_of(x)\nreturn p / p.sum(-1, keepdim=True)"),
     },
     "a cell that fails": {"more": "1 / 0"},
+    "comments and texts that name tools": {
+        "shares": '"""Safe with threading and torch.ops."""\n# see torch._C, ctypes, jit\n' + SHARES.strip()
+    },
+    "a module of its own": {
+        "more": "%%writefile helper.py\ndef powers(x):\n    return (x - x.amax(-1, keepdim=True)).exp()",
+        "shares": "import helper\n" + body("p = helper.powers(x)\nreturn p / p.sum(-1, keepdim=True)"),
+    },
+    "compiled": {"shares": "@torch.compile\n" + body(HONEST)},
     "a cell that calls the shell": {"more": "!pip install attnbook\n!ls"},
     "a cell that asks the reader": {"more": "name = input('Your name? ')"},
     "loops": {
@@ -98,7 +108,7 @@ RIGHT = {
 
 @pytest.mark.parametrize("case", RIGHT)
 def test_odd_but_right(case, assignment, nursery):
-    verdict = grade(assignment, nursery, **RIGHT[case])
+    verdict = grade(assignment, nursery, Limits(), **RIGHT[case])
     assert verdict.total(assignment) == 10, verdict
 
 
@@ -150,9 +160,20 @@ WRONG = {
     ),
     "becomes a program": (body("import os\nos.execv('/usr/bin/true', ['true'])"), REST, "Operation not permitted"),
     "starts threads": (
-        "import _thread as threads\n" + body("while True: threads.start_new_thread(shares, (x,))"),
+        body("import threading\nthreading.Thread(target=print).start()"),
         REST,
-        "_thread is forbidden",
+        "can't start new thread",
+    ),
+    "kills its group": (
+        body("import os\nos.kill(0, 9)\nos.killpg(0, 9)\nwhile True: pass"),
+        REST,
+        "it took longer|it ended",
+    ),
+    "a new terminal": (body("import os\nos.openpty()"), REST, "Error"),
+    "locks what others read": (
+        body("import fcntl\nfcntl.flock(open('/usr/bin/env'), fcntl.LOCK_EX)"),
+        REST,
+        "Operation not permitted",
     ),
     "the network": (
         body("import socket\nsocket.create_connection(('1.1.1.1', 53), 1)"),
@@ -288,7 +309,7 @@ WRONG = {
     "an answer in an answer": (body("y = []\nfor _ in range(10**5): y = [y]\nreturn y"), REST, "nested too deeply"),
     "an answer that contains itself": (body("y = []\ny.append(y)\nreturn y"), REST, "contains itself"),
     "deep recursion": (body("return shares(x)"), REST, "RecursionError|ended"),
-    "a crash": (body("import ctypes\nctypes.string_at(0)"), REST, "ctypes is forbidden"),
+    "a crash": (body("import ctypes\nctypes.string_at(0)"), REST, "ctypes is not for graded"),
     "a crash in another way": (
         body("import importlib\nimportlib.import_module('cty' + 'pes').string_at(0)"),
         REST,
@@ -411,6 +432,15 @@ FORBIDDEN = {
     ),
     "in a cell magic": "%%time\ndef shares(x):\n    return torch.softmax(x, -1)",
     "below PyTorch's surface": body("return torch.ops.aten._softmax(x, -1, False)"),
+    "in a thread": body(
+        "from concurrent.futures import ThreadPoolExecutor as P\nreturn P(1).submit(torch.softmax, x, -1).result()"
+    ),
+    "inside a function of PyTorch": body("return nn.functional.softmin(-x, dim=-1)"),
+    "in a compiled function": "@torch.jit.script\ndef shares(x):\n    return torch.softmax(x, -1)",
+    "below the surface, by another name": "import torch as t\n" + body("return t.ops.aten._softmax(x, -1, False)"),
+    "by a safer sister": body("return torch._safe_softmax(x, -1)"),
+    "with the watch patched": "import attnbook.grading.watch as w\nw.Watch.refuse = lambda *_: None\n"
+    + body("return x.softmax(-1)"),
     "with the watch switched off": body("with torch._C.DisableTorchFunction():\n    return torch.softmax(x, -1)"),
 }
 
@@ -420,7 +450,8 @@ def test_a_forbidden_call_earns_nothing_and_is_named(case, assignment, nursery):
     verdict = grade(assignment, nursery, shares=FORBIDDEN[case])
     assert verdict.total(assignment) == REST
     named = [*verdict.used.get("shares", []), *verdict.cells]
-    assert any(re.search("torch.softmax|masked_softmax|torch.ops|torch._C", name) for name in named), verdict
+    told = "torch.softmax|masked_softmax|(ops|_C|jit|grading) is not for graded|can't start new thread"
+    assert any(re.search(told, name) for name in [*named, *map(str, verdict.results.values())]), verdict
 
 
 def test_a_helper_in_another_cell_is_watched_too(assignment, nursery):
@@ -524,3 +555,38 @@ def test_an_answer_is_the_same_on_both_sides(nursery):
             else:
                 assert got == value
         assert strides(torch.zeros(2, 3).mT) == (1, 3)
+
+
+def test_what_the_sandbox_says_of_forbidden_calls_is_not_repeated(assignment, nursery):
+    """A submission that gets hold of its worker could tell hidden inputs to its author that way."""
+    source = """
+    def shares(x):
+        import sys
+        frame = sys._getframe()
+        while frame:
+            for value in list(frame.f_locals.values()):
+                if type(value).__name__ == "Worker":
+                    value.used.append(str(x.tolist()))
+            frame = frame.f_back
+        powers = (x - x.amax(-1, keepdim=True)).exp()
+        return powers / powers.sum(-1, keepdim=True)
+    """
+    verdict = grade(assignment, nursery, shares=source)
+    assert verdict.used == {}
+
+
+def test_a_sandbox_that_is_gone_is_nobodys_zero(assignment):
+    with Nursery() as gone:
+        gone.process.kill()
+        gone.process.wait()
+        with pytest.raises(GradingError, match="the sandbox"):
+            grade(assignment, gone)
+
+
+def test_a_message_nobody_reads_does_not_hold_up_the_grader(nursery):
+    """A worker that has stopped reading while the grader sends more than fits into the pipe."""
+    source = "import signal, time\nsignal.signal(signal.SIGALRM, signal.SIG_IGN)\nwhile True: time.sleep(1)"
+    with nursery.open(Limits(cell=1, call=1, total=5, megabytes=512)) as sandbox:
+        send(sandbox.pipe, {"do": "run", "source": source, "forbidden": [], "seconds": 1})
+        with pytest.raises(StudentError, match="longer than 3 seconds"):
+            sandbox.run({"name": "long", "source": "#" + "x" * 900_000, "forbidden": []})

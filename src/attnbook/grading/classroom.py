@@ -3,22 +3,27 @@
 import hashlib
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from multiprocessing import get_context
 from pathlib import Path
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 from tqdm.auto import tqdm
 
 from attnbook.grading import GradingError
 from attnbook.grading.assignment import Assignment
-from attnbook.grading.judge import Result, Unreadable, Verdict, judge, submitted
+from attnbook.grading.judge import Result, Unreadable, Verdict, is_plain, judge, plain, submitted
 from attnbook.grading.prove import canaries, holes
 from attnbook.grading.sandbox import Limits, Nursery
+from attnbook.grading.walls import limit_memory
+
+UNREADABLE = "not graded: "
+MEMORY = 4096  # megabytes for one process of the grader
 
 
 @dataclass(frozen=True)
@@ -51,28 +56,31 @@ class Grade:
 
     def store(self, path: Path) -> None:
         """In one step: whoever is interrupted leaves the old file or the new one."""
-        half = path.with_name(f".{path.name}.half")
-        half.write_text(json.dumps(asdict(self), ensure_ascii=False, indent=1), encoding="utf-8")
+        half = path.with_name(".half")
+        half.write_text(json.dumps(asdict(self), indent=1), encoding="utf-8")
         os.replace(half, path)
 
 
 def find(folder: Path, name: str) -> list[Submission]:
     """The submissions in a folder: STUDENT/ASSIGNMENT/NAME.ipynb, as nbgrader collects them, or STUDENT.ipynb."""
-    if not folder.is_dir():
-        raise GradingError(f"{folder} is not a folder. Expected STUDENT.ipynb or STUDENT/{name}/{name}.ipynb in it.")
     entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
-    flat = [Submission(entry.stem, entry, time_of(entry)) for entry in entries if entry.suffix == ".ipynb"]
-    nested = [of_student(entry, name) for entry in entries if entry.is_dir()]
-    if not flat + nested:
+    found = []
+    for entry in entries:
+        if entry.suffix.lower() == ".ipynb":
+            found.append(Submission(entry.stem, entry, changed(entry)))
+        elif entry.is_dir() and not entry.is_symlink():
+            found.append(of_student(entry, name))
+        else:
+            found.append(Submission(entry.name, None, remark="neither a notebook nor a folder"))
+    if not any(submission.path for submission in found):
         raise GradingError(
             f"{folder} holds no submission. Expected STUDENT.ipynb or STUDENT/{name}/{name}.ipynb in it."
         )
-    twice = {one.student for one in flat} & {one.student for one in nested}
-    if twice:
-        raise GradingError(
-            f"{', '.join(sorted(twice))}: both a notebook and a folder. Which one counts? Remove the other."
-        )
-    return flat + nested
+    named = [replace(submission, student=plain(submission.student)[:80]) for submission in found]
+    counts = Counter(submission.student for submission in named)
+    if twice := sorted(student for student, count in counts.items() if count > 1):
+        raise GradingError(f"{', '.join(twice)}: more than one submission. Which one counts? Remove the others.")
+    return named
 
 
 def of_student(folder: Path, name: str) -> Submission:
@@ -84,22 +92,32 @@ def of_student(folder: Path, name: str) -> Submission:
         chosen = [path for path in chosen if path.parent.name == name and path in right] or chosen
     if len(chosen) != 1:
         names = ", ".join(str(path.relative_to(folder)) for path in chosen or notebooks) or "no notebook"
-        return Submission(folder.name, None, remark=f"expected {name}.ipynb, found {names}")
-    remark = "" if right else f"the file is called {chosen[0].name}"
-    return Submission(folder.name, chosen[0], time_of(chosen[0]), remark)
+        return Submission(folder.name, None, remark=plain(f"expected {name}.ipynb, found {names}"))
+    remarks = [] if right else [f"the file is called {chosen[0].name}"]
+    handed_in = changed(chosen[0])
+    stamp = chosen[0].with_name("timestamp.txt")
+    if stamp.is_file():
+        try:
+            handed_in = read_stamp(stamp.read_text(encoding="utf-8"))
+        except (ValueError, OSError, OverflowError, LookupError):
+            remarks.append("timestamp.txt can't be read; the file's own time counts")
+    return Submission(folder.name, chosen[0], handed_in, plain("; ".join(remarks)))
 
 
-def time_of(path: Path) -> datetime | None:
-    """When it was handed in: what nbgrader's timestamp.txt says, or else the file's own time."""
-    stamp = path.with_name("timestamp.txt")
-    if not stamp.is_file():
-        return datetime.fromtimestamp(path.lstat().st_mtime).astimezone()
-    day, _, rest = stamp.read_text(encoding="utf-8", errors="replace").strip().partition(" ")
+def read_stamp(text: str) -> datetime:
+    """When something was handed in, as nbgrader notes it; ISO 8601 will do, too.
+
+    >>> read_stamp("2026-11-21 13:00:01.5 Europe/Paris").isoformat(), read_stamp("2026-11-21T13:00:01Z").isoformat()
+    ('2026-11-21T12:00:01.500000+00:00', '2026-11-21T13:00:01+00:00')
+    """
+    day, _, rest = text.strip().partition(" ")
     clock, _, zone = rest.partition(" ")
-    try:
-        return datetime.fromisoformat(f"{day} {clock[:8]}").replace(tzinfo=ZoneInfo(zone or "UTC"))
-    except (ValueError, ZoneInfoNotFoundError):
-        return None
+    when = datetime.fromisoformat(f"{day} {clock}".strip())
+    return when.replace(tzinfo=when.tzinfo or ZoneInfo(zone or "UTC")).astimezone(UTC)
+
+
+def changed(path: Path) -> datetime:
+    return datetime.fromtimestamp(path.lstat().st_mtime, UTC)
 
 
 def grade_all(
@@ -122,12 +140,13 @@ def grade_all(
     grades = {one.student: Grade.load(store / f"{one.student}.json") for one in submissions}
     grades = {name: grade for name, grade in grades.items() if grade and grade.digest == digests[name]}
     todo = [one for one in submissions if one.student not in grades]
-    secrets = [source.resolve(), folder.resolve()]
+    secrets = [place.resolve() for place in (source, folder, out, overlay) if place]
     with tqdm(total=len(submissions), initial=len(grades), unit=" submissions") as progress:
         for submission, verdict, remark in judged(todo, secrets, jobs, (assignment, limits, nursery)):
             status = "graded" if verdict else "error" if submission.path else "missing"
             words = "; ".join(filter(None, [submission.remark, remark]))
-            grade = Grade(submission.student, status, words, verdict, digests[submission.student])
+            lasting = verdict or remark.startswith(UNREADABLE)
+            grade = Grade(submission.student, status, words, verdict, digests[submission.student] if lasting else "")
             grade.store(store / f"{submission.student}.json")
             grades[submission.student] = grade
             progress.update()
@@ -136,16 +155,17 @@ def grade_all(
 
 def digest(assignment: Assignment, submission: Submission, limits: Limits) -> str:
     """The same as long as neither the submission, nor the assignment, nor the limits have changed."""
-    content = submission.path.read_bytes() if submission.path and submission.path.is_file() else b""
+    path = submission.path
+    content = path.read_bytes() if path and is_plain(path) else b""
     about = json.dumps([assignment.notebook, submission.remark, asdict(limits)], sort_keys=True).encode()
     return hashlib.sha256(about + content).hexdigest()
 
 
 def on_time(grade: Grade, submission: Submission, deadline: datetime | None) -> Grade:
     when = submission.handed_in
-    if not (deadline and when and grade.status == "graded" and when > deadline.astimezone()):
+    if not (deadline and when and grade.status == "graded" and when > deadline.astimezone(UTC)):
         return grade
-    words = f"handed in {when.astimezone():%Y-%m-%d %H:%M}"
+    words = f"handed in {when:%Y-%m-%d %H:%M} UTC"
     return replace(grade, status="late", remark="; ".join(filter(None, [grade.remark, words])))
 
 
@@ -180,6 +200,7 @@ def judged(
 def settle(assignment: Assignment, limits: Limits, nursery: Nursery) -> None:
     global ASSIGNMENT, LIMITS, NURSERY
     ASSIGNMENT, LIMITS, NURSERY = assignment, limits, nursery
+    limit_memory(MEMORY)
 
 
 def unsound(secrets: list[Path]) -> list[str]:
@@ -194,4 +215,6 @@ def grade_one(path: Path | None) -> tuple[Verdict | None, str]:
     try:
         return judge(ASSIGNMENT, submitted(path, ASSIGNMENT), NURSERY, LIMITS), ""
     except Unreadable as error:
-        return None, str(error)
+        return None, f"{UNREADABLE}{error}"
+    except Exception as error:
+        return None, plain(f"the grader stumbled over it ({type(error).__name__}: {error}); look at it by hand")

@@ -1,5 +1,6 @@
 """One submission against the tests of its assignment."""
 
+import json
 import signal
 import time
 import traceback
@@ -7,8 +8,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import nbformat
-
+from attnbook.grading import GradingError
 from attnbook.grading.assignment import Assignment, Exercise, nbgrader
 from attnbook.grading.sandbox import Limits, Nursery, Remote, Sandbox, StudentError
 
@@ -50,28 +50,29 @@ class Verdict:
 
 def submitted(path: Path, assignment: Assignment) -> list[dict]:
     """The code of a submission, cell by cell, without the tests: those come from the assignment."""
-    if path.is_symlink() or not path.is_file():
-        raise Unreadable("it is not a plain file")
-    if path.stat().st_size > LARGEST:
-        raise Unreadable(
-            f"the file has {path.stat().st_size / 1e6:.0f} MB; was a large output stored? Clear the outputs"
-        )
+    if not is_plain(path):
+        size = path.lstat().st_size / 1e6
+        raise Unreadable(f"expected a plain file of at most {LARGEST / 1e6:g} MB, got {size:.0f} MB; clear the outputs")
     try:
-        notebook = nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
-        return code_of(notebook, assignment)
+        return code_of(json.loads(path.read_text(encoding="utf-8-sig")), assignment)
     except Exception as error:
         raise Unreadable(f"it is not a notebook that can be read ({type(error).__name__})") from None
 
 
-def code_of(notebook, assignment: Assignment) -> list[dict]:
+def is_plain(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink() and path.stat().st_size <= LARGEST
+
+
+def code_of(notebook: dict, assignment: Assignment) -> list[dict]:
     """Cells that define functions may call what is forbidden, to compare; cells that give values may not."""
     forbidden = {exercise.id: list(exercise.forbidden) for exercise in assignment.exercises if exercise.assigned}
     tests = {test.id for exercise in assignment.exercises for test in exercise.tests}
     cells = []
-    for cell in notebook.cells:
-        name = nbgrader(cell).get("grade_id", cell.get("id"))
-        if cell.cell_type == "code" and name not in tests and cell.get("id") != "setup":
-            cells.append({"name": str(name)[:50], "source": cell.source, "forbidden": forbidden.get(name, [])})
+    for cell in notebook["cells"]:
+        name = str(nbgrader(cell).get("grade_id", cell.get("id")))
+        if cell["cell_type"] == "code" and name not in tests and cell.get("id") != "setup":
+            source = "".join(cell["source"])
+            cells.append({"name": name[:50], "source": source, "forbidden": forbidden.get(name, [])})
     return cells
 
 
@@ -88,7 +89,7 @@ def judge(assignment: Assignment, cells: list[dict], nursery: Nursery, limits: L
                     result = verdict.results[test.id]
                     if result.passed:
                         setattr(result, part, attempts.complaint(exercise, getattr(test, part), given))
-    verdict.cells = list(attempts.errors.values())
+    verdict.cells = [plain(error) for error in list(attempts.errors.values())[:20]]
     for exercise in assignment.exercises:
         if calls := attempts.used.get(exercise.id, set()) & set(exercise.forbidden):
             verdict.used[exercise.id] = sorted(calls)
@@ -107,7 +108,7 @@ class Attempts:
         self.used: dict[str, set[str]] = {}
 
     def complaint(self, exercise: Exercise, code: str, given: dict) -> str | None:
-        """Why a test fails, or None."""
+        """Why a test fails, or None. A sandbox that fails is nobody's failed test, and is passed on."""
         try:
             sandbox = self.alive()
             with at_most(self.limits.total):
@@ -116,11 +117,13 @@ class Attempts:
                 exec(compile(code, f"{exercise.id}, test", "exec"), given | stand_ins | answers)
         except StudentError as error:
             unwritten = exercise.id in self.unwritten or str(error).startswith("NotImplementedError")
-            return UNWRITTEN if unwritten else str(error)
+            return UNWRITTEN if unwritten else plain(error)
         except AssertionError as error:
-            return str(error) or f"this does not hold: {failing_line(error, code)}"
+            return plain(error) or f"this does not hold: {failing_line(error, code)}"
+        except GradingError:
+            raise
         except Exception as error:
-            return f"{type(error).__name__}: {error}"
+            return plain(f"{type(error).__name__}: {error}")
         finally:
             self.used = merged(self.used, self.sandbox.used if self.sandbox else {})
         return None
@@ -175,6 +178,11 @@ def at_most(seconds: float):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+def plain(said: object) -> str:
+    """A text that can be written down, and is not too long."""
+    return str(said).encode("utf-8", "replace").decode()[:2000]
 
 
 def failing_line(error: Exception, code: str) -> str:

@@ -66,7 +66,7 @@ def complaints(verdict: Verdict) -> Iterator[str]:
 
 PROBE = """
 def gaps(secrets):
-    import os, socket, sys, torch
+    import os, socket, sys, tempfile, torch
     found = []
     def attempt(what, act):
         try:
@@ -77,7 +77,7 @@ def gaps(secrets):
     for secret in secrets:
         attempt(f"reads {secret}", lambda: os.listdir(secret) if os.path.isdir(secret) else open(secret).read())
     for folder in ("/", "/usr", "/dev", sys.prefix, os.path.dirname(torch.__file__)):
-        attempt(f"writes to {folder}", lambda: open(os.path.join(folder, "left-by-a-probe"), "x"))
+        attempt(f"writes to {folder}", lambda: tempfile.TemporaryFile(dir=folder))
     attempt("opens a socket", socket.socket)
     attempt("starts a program", lambda: os.execv("/usr/bin/true", ["true"]))
     attempt("sees other processes", lambda: os.kill(2, 0))

@@ -46,7 +46,7 @@ def pack(value, other: Callable | None = None) -> tuple[object, list[Tensor]]:
         match value:
             case None | bool() | int() | float() | str():
                 return value
-            case np.generic():
+            case np.number() | np.bool_():
                 return value.item()
             case Tensor():
                 place = next((i for i, tensor in enumerate(tensors) if tensor is value), len(tensors))
@@ -56,7 +56,7 @@ def pack(value, other: Callable | None = None) -> tuple[object, list[Tensor]]:
                 return {"list": [write(item) for item in value]}
             case tuple():
                 return {"tuple": [write(item) for item in value]}
-            case dict() if all(isinstance(key, str) for key in value):
+            case dict() if all(isinstance(key, str | int) for key in value):
                 return {"dict": [[key, write(item)] for key, item in value.items()]}
             case torch.dtype() if value in NAMES:
                 return {"dtype": NAMES[value]}
@@ -90,7 +90,7 @@ def unpack(form, tensors: list[Tensor], other: Callable | None = None):
             case {"tuple": list(items)}:
                 return tuple(read(item) for item in items)
             case {"dict": list(items)}:
-                return {str(key): read(item) for key, item in items}
+                return {key: read(item) for key, item in items if isinstance(key, str | int)}
             case {"dtype": str(name)} if name in DTYPES:
                 return DTYPES[name]
             case {"device": "cpu"}:

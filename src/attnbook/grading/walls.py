@@ -1,8 +1,8 @@
 """The walls round one submission: a process in a world of its own, which no other process can be seen from.
 
 bubblewrap has built the outer walls before (no network, a read-only disk without the instructor's files). Inside
-them every submission gets new user, mount, process and IPC namespaces, two small private folders to write in, no
-capability, and no system call that starts a process or sets memory aside where no limit counts it.
+them every submission gets new user, mount, process and IPC namespaces, small private folders to write in, no
+capability, and no system call that starts a process or a thread, or sets memory aside where no limit counts it.
 """
 
 import ctypes
@@ -21,6 +21,8 @@ NO_NEW_PRIVILEGES, SECCOMP, FILTER = 38, 22, 2
 
 # System calls that are refused: their numbers on x86-64 and on 64-bit ARM.
 REFUSED = {
+    "clone": (56, 220),
+    "clone3": (435, 435),
     "fork": (57, None),
     "vfork": (58, None),
     "execve": (59, 221),
@@ -35,6 +37,7 @@ REFUSED = {
     "pivot_root": (155, 41),
     "open_by_handle_at": (304, 265),
     "socket": (41, 198),
+    "flock": (73, 32),
     "memfd_create": (319, 279),
     "memfd_secret": (447, 447),
     "shmget": (29, 194),
@@ -49,9 +52,7 @@ REFUSED = {
     "request_key": (249, 218),
     "keyctl": (250, 219),
 }
-CLONE, CLONE3 = (56, 220), 435
 MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
-THREAD = 0x10000
 
 
 def call(name: str, *args) -> None:
@@ -71,6 +72,7 @@ def new_world() -> None:
 
 def close_in(megabytes: int) -> None:
     """Build the walls round this process."""
+    os.setsid()  # a signal to its group reaches nobody else
     limit(megabytes)
     own_folders(megabytes)
     call("capset", struct.pack("Ii", 0x20080522, 0), bytes(24))
@@ -83,7 +85,7 @@ def own_folders(megabytes: int) -> None:
     with open("/proc/cpuinfo") as file:
         processors = file.read()
     size = f"size={megabytes // 16}m,nr_inodes=1000".encode()
-    for place in (HOME, "/dev/shm", "/proc"):
+    for place in (HOME, "/dev/shm", "/dev/pts", "/proc"):
         call("mount", b"tmpfs", place.encode(), b"tmpfs", NO_SUID | NO_DEVICES, size)
     with open("/proc/cpuinfo", "w") as file:  # PyTorch looks up what the processor can do
         file.write(processors)
@@ -91,11 +93,9 @@ def own_folders(megabytes: int) -> None:
 
 
 def limit(megabytes: int) -> None:
-    """`megabytes` more of memory than this process has now, small files, few of them."""
-    with open("/proc/self/statm") as file:
-        pages = int(file.read().split()[0])
+    """Little memory, small files, few of them."""
+    limit_memory(megabytes)
     for what, most in (
-        (resource.RLIMIT_AS, pages * resource.getpagesize() + megabytes * 2**20),
         (resource.RLIMIT_FSIZE, 2**24),
         (resource.RLIMIT_NOFILE, 256),
         (resource.RLIMIT_CORE, 0),
@@ -104,19 +104,23 @@ def limit(megabytes: int) -> None:
         resource.setrlimit(what, (most, most))
 
 
+def limit_memory(megabytes: int) -> None:
+    """So much more than this process has now."""
+    with open("/proc/self/statm") as file:
+        most = int(file.read().split()[0]) * resource.getpagesize() + megabytes * 2**20
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
 def refuse_calls() -> None:
-    """A filter in the kernel: a submission stays one process, though it may have threads."""
+    """A filter in the kernel: a submission stays one process, with one thread."""
     column, architecture = MACHINES[platform.machine()]
-    load, jump_if, jump_bits, give = 0x20, 0x15, 0x45, 0x06
-    refuse, unknown, allow, kill = 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOSYS, 0x7FFF0000, 0x80000000
-    program = [(load, 0, 0, 4), (jump_if, 1, 0, architecture), (give, 0, 0, kill), (load, 0, 0, 0)]
-    if column == 0:  # the 32-bit calls of x86-64
-        program += [(0x35, 0, 1, 0x40000000), (give, 0, 0, refuse)]
+    load, jump_if_equal, jump_if_from, give = 0x20, 0x15, 0x35, 0x06
+    refuse, allow, kill = 0x00050000 | errno.EPERM, 0x7FFF0000, 0x80000000
+    program = [(load, 0, 0, 4), (jump_if_equal, 1, 0, architecture), (give, 0, 0, kill), (load, 0, 0, 0)]
+    program += [(jump_if_from, 0, 1, 0x40000000), (give, 0, 0, refuse)]  # the 32-bit calls of x86-64
     for numbers in REFUSED.values():
         if numbers[column] is not None:
-            program += [(jump_if, 0, 1, numbers[column]), (give, 0, 0, refuse)]
-    program += [(jump_if, 0, 1, CLONE3), (give, 0, 0, unknown)]
-    program += [(jump_if, 0, 3, CLONE[column]), (load, 0, 0, 16), (jump_bits, 1, 0, THREAD), (give, 0, 0, refuse)]
+            program += [(jump_if_equal, 0, 1, numbers[column]), (give, 0, 0, refuse)]
     program += [(give, 0, 0, allow)]
     steps = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in program))
     call("prctl", SECCOMP, FILTER, struct.pack("HxxxxxxP", len(program), ctypes.addressof(steps)), 0, 0)

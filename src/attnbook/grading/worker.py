@@ -29,6 +29,9 @@ LOADED = (attnbook.attention, attnbook.Transformer, matplotlib.pyplot)  # once, 
 torch.testing.assert_close(torch.ones(1), torch.ones(1))  # the first one loads much of PyTorch
 
 
+NOT_HERE = " (a graded notebook starts no program and opens no connection)"
+
+
 class Shell(InteractiveShell):
     def enable_gui(self, gui=None):
         """Nobody looks: `%matplotlib inline` is allowed and does nothing."""
@@ -135,7 +138,8 @@ def said(error: BaseException) -> str:
     """What an error says, in one short text, whatever the error's own code does."""
     try:
         kind = "" if isinstance(error, BadMessage | Forbidden) else f"{type(error).__name__}: "
-        return f"{kind}{error}".removesuffix(": ")[:500]
+        why = NOT_HERE if isinstance(error, PermissionError) else ""
+        return f"{kind}{error}".removesuffix(": ")[:500] + why
     except BaseException:
         return "an error that can't say what it is"
 
@@ -151,6 +155,7 @@ def guard(pipe: socket.socket, lifeline: socket.socket, megabytes: int, walled: 
             lifeline.close()
             if walled:
                 walls.close_in(megabytes)
+            sys.path.insert(0, "")  # as in a notebook
             Worker(pipe, shell).serve()
     except EOFError:
         return
