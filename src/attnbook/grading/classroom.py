@@ -86,22 +86,22 @@ def find(folder: Path, name: str) -> list[Submission]:
 def of_student(folder: Path, name: str) -> Submission:
     """What a student's folder holds for this assignment; a wrong name is forgiven where there is no doubt."""
     notebooks = [path for path in sorted(folder.rglob("*.ipynb")) if ".ipynb_checkpoints" not in path.parts]
-    right = [path for path in notebooks if path.name == f"{name}.ipynb"]
-    chosen = right or [path for path in notebooks if path.parent.name == name or len(notebooks) == 1]
-    if len(chosen) > 1:
-        chosen = [path for path in chosen if path.parent.name == name and path in right] or chosen
-    if len(chosen) != 1:
-        names = ", ".join(str(path.relative_to(folder)) for path in chosen or notebooks) or "no notebook"
+    named = [path for path in notebooks if path.name == f"{name}.ipynb"]
+    placed = [path for path in notebooks if path.parent.name == name]
+    choices = ([path for path in named if path in placed], named, placed, notebooks)
+    chosen = next((paths[0] for paths in choices if len(paths) == 1), None)
+    if chosen is None:
+        names = ", ".join(str(path.relative_to(folder)) for path in notebooks) or "no notebook"
         return Submission(folder.name, None, remark=plain(f"expected {name}.ipynb, found {names}"))
-    remarks = [] if right else [f"the file is called {chosen[0].name}"]
-    handed_in = changed(chosen[0])
-    stamp = chosen[0].with_name("timestamp.txt")
+    remarks = [] if chosen in named else [f"the file is called {chosen.name}"]
+    handed_in = changed(chosen)
+    stamp = chosen.with_name("timestamp.txt")
     if stamp.is_file():
         try:
             handed_in = read_stamp(stamp.read_text(encoding="utf-8"))
         except (ValueError, OSError, OverflowError, LookupError):
             remarks.append("timestamp.txt can't be read; the file's own time counts")
-    return Submission(folder.name, chosen[0], handed_in, plain("; ".join(remarks)))
+    return Submission(folder.name, chosen, handed_in, plain("; ".join(remarks)))
 
 
 def read_stamp(text: str) -> datetime:
