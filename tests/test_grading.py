@@ -183,22 +183,40 @@ def test_a_wrong_answer_that_nothing_finds(source, nursery):
 @pytest.mark.parametrize(
     ("entry", "says"),
     [
-        ('exercise = "count"\nfind = "13"\nput = "1"', "expected its `find` once in the solution, got 0 times"),
-        ('exercise = "counts"\nfind = "12"\nput = "1"', "there is no exercise 'counts'"),
+        ('exercise = "count"\nfind = "13"\nput = "1"', "'old': expected its `find` once in the solution, got 0 times"),
+        ('exercise = "counts"\nfind = "12"\nput = "1"', "'old': there is no exercise 'counts'"),
     ],
 )
-def test_a_wrong_answer_that_no_longer_applies(entry, says, source):
+def test_a_wrong_answer_that_no_longer_applies(entry, says, source, nursery):
     path = source.parents[1] / "wrong/three_things.toml"
-    path.write_text(f'[[wrong]]\nname = "old"\n{entry}\n')
-    with pytest.raises(GradingError, match=says):
-        known_wrong(Assignment.read(source), path)
+    path.write_text(path.read_text() + f'[[wrong]]\nname = "old"\n{entry}\n')
+    assert list(problems(source, nursery, LIMITS)) == [says]
+
+
+def test_an_overlay_is_proven_with_the_mistakes_that_fit_or_its_own(source, tmp_path, nursery, capsys):
+    test = "assert count > 0\n### BEGIN HIDDEN TESTS\nassert count == 21\n### END HIDDEN TESTS"
+    overlay = overlay_with(
+        tmp_path, ("count", "### BEGIN SOLUTION\ncount = 21\n### END SOLUTION"), ("test-count", test)
+    )
+    assert list(problems(source, nursery, LIMITS, overlay)) == []
+    assert "8 known mistakes do not fit the changed solution; 0 are tried" in capsys.readouterr().out
+    own = overlay / "wrong/three_things.toml"
+    own.parent.mkdir()
+    own.write_text('[[wrong]]\nname = "right"\nexercise = "count"\nfind = "21"\nput = "3 * 7"\n')
+    assert list(problems(source, nursery, LIMITS, overlay)) == ["no hidden test fails for 'right' (count)"]
+
+
+def test_an_overlay_without_the_assignment_is_no_overlay(source, tmp_path):
+    with pytest.raises(GradingError, match=r"three_things\.ipynb does not exist"):
+        Assignment.read(source, tmp_path)
 
 
 def test_a_wrong_answer_is_found_by_hidden_tests_alone(source, nursery):
     path = source.parents[1] / "wrong/three_things.toml"
     path.write_text(f'[[wrong]]\nname = "by hand"\nexercise = "shares"\ncode = """{WRONG_SHARES}"""\n')
     assignment = Assignment.read(source)
-    assert found(*known_wrong(assignment, path), assignment, nursery, LIMITS)
+    (wrong,), _ = known_wrong(assignment, path)
+    assert found(wrong, assignment, nursery, LIMITS)
 
 
 @pytest.mark.parametrize(
@@ -370,13 +388,13 @@ def test_a_class_with_every_kind_of_submission(source, tmp_path, grade):
     feedback = (tmp_path / "out/feedback/bob.md").read_text()
     assert "It calls `torch.softmax`, which this exercise forbids: no points." in feedback
     eve = (tmp_path / "out/feedback/eve.md").read_text()
-    assert "one that you don't see does not" in eve
+    assert "but a hidden one fails" in eve
     for text in (eve, (tmp_path / "out/feedback/eve.html").read_text()):
         assert "12" not in text, "the feedback gives a hidden test away"
     page = (tmp_path / "out/feedback/loop.html").read_text()
     assert "<b>" not in page
     assert "&lt;b&gt;bold&lt;/b&gt; ``` # x" in page
-    assert "This is not a zero" in (tmp_path / "out/feedback/broken.md").read_text()
+    assert "It is not a zero" in (tmp_path / "out/feedback/broken.md").read_text()
     assert not (tmp_path / "out/gradescope/broken").exists()
 
     results = json.loads((tmp_path / "out/gradescope/eve/results.json").read_text())

@@ -68,7 +68,12 @@ class Assignment:
     def read(cls, path: Path, overlay: Path | None = None) -> "Assignment":
         """The assignment in a notebook; cells of the same name in the private `overlay` take the place of its own."""
         notebook = read_notebook(path)
-        if overlay is not None and (private := overlay / path.name).is_file():
+        if overlay is not None:
+            private = overlay / path.name
+            if not private.is_file():
+                raise GradingError(
+                    f"{private} does not exist. An overlay holds a notebook of the assignment's own name."
+                )
             replace_cells(notebook, read_notebook(private), private)
         return cls.of(notebook, path)
 

@@ -141,7 +141,8 @@ def grade_all(
     grades = {name: grade for name, grade in grades.items() if grade and grade.digest == digests[name]}
     todo = [one for one in submissions if one.student not in grades]
     secrets = [place.resolve() for place in (source, folder, out, overlay) if place]
-    with tqdm(total=len(submissions), initial=len(grades), unit=" submissions") as progress:
+    checking = "checking the grader itself"
+    with tqdm(total=len(submissions), initial=len(grades), unit=" submissions", desc=checking) as progress:
         for submission, verdict, remark in judged(todo, secrets, jobs, (assignment, limits, nursery)):
             status = "graded" if verdict else "error" if submission.path else "missing"
             words = "; ".join(filter(None, [submission.remark, remark]))
@@ -149,6 +150,7 @@ def grade_all(
             grade = Grade(submission.student, status, words, verdict, digests[submission.student] if lasting else "")
             grade.store(store / f"{submission.student}.json")
             grades[submission.student] = grade
+            progress.set_description("grading")
             progress.update()
     return assignment, [on_time(grades[one.student], one, deadline) for one in submissions]
 
@@ -165,7 +167,7 @@ def on_time(grade: Grade, submission: Submission, deadline: datetime | None) -> 
     when = submission.handed_in
     if not (deadline and when and grade.status == "graded" and when > deadline.astimezone(UTC)):
         return grade
-    words = f"handed in {when:%Y-%m-%d %H:%M} UTC"
+    words = f"handed in {when.astimezone():%Y-%m-%d %H:%M}, after the deadline"
     return replace(grade, status="late", remark="; ".join(filter(None, [grade.remark, words])))
 
 

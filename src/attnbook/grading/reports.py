@@ -11,9 +11,11 @@ from markdown_it import MarkdownIt
 
 from attnbook.grading.assignment import Assignment, Exercise, marks
 from attnbook.grading.classroom import Grade
+from attnbook.grading.judge import UNWRITTEN
 
-HIDDEN_FAILED = """the checks that you see pass, and one that you don't see does not: {how}.
+HIDDEN_FAILED = """the checks you see pass, but a hidden one fails: {how}.
 Read the task again: which case have you not tried?"""
+NOT_GRADED = """This could not be graded. It is not a zero: hand in a whole notebook, or ask."""
 PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -22,7 +24,7 @@ PAGE = """<!doctype html>
 <title>{title}</title>
 <style>
 body {{ max-width: 42rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.5 system-ui, sans-serif; }}
-pre {{ overflow-x: auto; padding: .5rem; border-left: .25rem solid; }}
+pre {{ white-space: pre-wrap; padding: .5rem; border-left: .25rem solid; }}
 </style>
 {body}
 </html>
@@ -87,9 +89,9 @@ def gradescope(assignment: Assignment, grade: Grade) -> dict:
 def feedback(assignment: Assignment, grade: Grade) -> str:
     """What a student reads: Markdown that tells what visible checks said, and of hidden ones only that they failed."""
     if grade.verdict is None:
-        return f"# {assignment.title}: not graded\n\n{quoted(grade.remark or grade.status)}\nThis is not a zero: ask.\n"
+        return f"# {assignment.title} (not graded)\n\n{NOT_GRADED}\n\n{quoted(grade.remark or grade.status)}\n"
     total = f"{grade.verdict.total(assignment):g} of {marks(assignment.points)}"
-    parts = [f"# {assignment.title}: {total}"]
+    parts = [f"# {assignment.title} ({total})"]
     if grade.remark:
         parts.append(quoted(grade.remark))
     for exercise in assignment.exercises:
@@ -103,15 +105,17 @@ def feedback(assignment: Assignment, grade: Grade) -> str:
 def lines(exercise: Exercise, grade: Grade) -> list[str]:
     if calls := grade.verdict.used.get(exercise.id):
         return [f"It calls {', '.join(f'`{call}`' for call in calls)}, which this exercise forbids: no points."]
+    if all(grade.verdict.results[test.id].visible == UNWRITTEN for test in exercise.tests):
+        return [f"{UNWRITTEN.capitalize()}."]
     told = []
-    for test in exercise.tests:
+    for number, test in enumerate(exercise.tests, start=1):
         result = grade.verdict.results[test.id]
         if result.visible:
-            told.append(f"`{test.id}` (0 of {marks(test.points)}):\n\n{quoted(result.visible)}")
+            told.append(f"Check {number} (0 of {marks(test.points)}):\n\n{quoted(result.visible)}")
         elif result.hidden:
-            told.append(f"`{test.id}` (0 of {marks(test.points)}): {HIDDEN_FAILED.format(how=how(result.hidden))}")
+            told.append(f"Check {number} (0 of {marks(test.points)}): {HIDDEN_FAILED.format(how=how(result.hidden))}")
         else:
-            told.append(f"`{test.id}` ({marks(test.points)}): right.")
+            told.append(f"Check {number} ({marks(test.points)}): right.")
     return told
 
 
