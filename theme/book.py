@@ -68,7 +68,8 @@ class GradedWork(SphinxDirective):
         paths, links = sources(Path(self.env.srcdir)), ""
         if not self.arguments:
             stem, here = Path(self.env.docname).name, address(self.env.srcdir)
-            paths, links = [path for path in paths if path.stem == stem], buttons(here, stem, "../", "assignments")
+            paths = [path for path in paths if path.stem == stem]
+            links = buttons(here, stem, "../", "assignments", "assignment ")
         if not paths:
             raise self.error(f"there is no assignment for {self.env.docname} in assignments/source")
         box = nodes.container()
@@ -170,11 +171,11 @@ def widgets_on(body):
     return sorted(set(re.findall(r'data-afm="(\w+)"', body)))
 
 
-def buttons(here, stem, root, folder="colab"):
-    """The row below a chapter's title: run it in Colab, or take the notebook home."""
+def buttons(here, stem, root, folder="colab", what=""):
+    """A row of buttons: run a notebook in Colab, or take it home; `what` it is, if it is not the page's own."""
     return (
-        f'<p class="run-row"><a class="button" href="{here.colab(stem, folder)}">Open in Colab</a>'
-        f'<a class="button" href="{root}{folder}/{stem}.ipynb" download>Download notebook</a></p>'
+        f'<p class="run-row"><a class="button" href="{here.colab(stem, folder)}">Open {what}in Colab</a>'
+        f'<a class="button" href="{root}{folder}/{stem}.ipynb" download>Download {what.strip() or "notebook"}</a></p>'
     )
 
 

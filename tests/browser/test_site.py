@@ -148,14 +148,18 @@ def test_page_shows_what_the_notebook_stored(chapter):
 @each_chapter
 def test_buttons_of_a_chapter(visit, chapter):
     page = visit(html_of(chapter))
-    colab = page.get_by_role("link", name="Colab")
-    assert colab.get_attribute("href") == HERE.colab(chapter.stem)
-    with page.expect_download() as download:
-        page.get_by_role("link", name="Download").click()
-    notebook = nbformat.reads(download.value.path().read_text(encoding="utf-8"), as_version=4)
-    nbformat.validate(notebook)
-    (wheel,) = re.findall(rf"{re.escape(HERE.site)}(\S+\.whl)", json.dumps(notebook))
-    assert "attnbook/widgets/core.js" in zipfile.ZipFile(built(wheel)).namelist()
+    notebooks = [("Open in Colab", "Download notebook", "colab")]
+    if (ROOT / "assignments/source" / chapter.name).is_file():
+        notebooks += [("Open assignment in Colab", "Download assignment", "assignments")]
+    for open_it, download_it, folder in notebooks:
+        colab = page.get_by_role("link", name=open_it, exact=True)
+        assert colab.get_attribute("href") == HERE.colab(chapter.stem, folder)
+        with page.expect_download() as download:
+            page.get_by_role("link", name=download_it, exact=True).click()
+        notebook = nbformat.reads(download.value.path().read_text(encoding="utf-8"), as_version=4)
+        nbformat.validate(notebook)
+        (wheel,) = re.findall(rf"{re.escape(HERE.site)}(\S+\.whl)", json.dumps(notebook))
+        assert "attnbook/widgets/core.js" in zipfile.ZipFile(built(wheel)).namelist()
 
 
 # ---- what a reader does ----

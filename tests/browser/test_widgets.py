@@ -330,9 +330,8 @@ STEPS = {
         *choose("scores", "mixed"),
         *press("Back", {"read": 4}),
         *choose("block", 8),
+        *press("Forward", {"read": 8}),
         *press("Back", {"read": 0}),
-        *press("Forward", {"read": 8}),
-        *press("Forward", {"read": 8}),
     ],
     "cache_stepper": [
         *press("Forward", {"step": 2}),
