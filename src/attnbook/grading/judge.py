@@ -124,8 +124,6 @@ class Attempts:
             raise
         except Exception as error:
             return plain(f"{type(error).__name__}: {error}")
-        finally:
-            self.used = merged(self.used, self.sandbox.used if self.sandbox else {})
         return None
 
     def alive(self) -> Sandbox:
@@ -133,6 +131,7 @@ class Attempts:
         while self.sandbox is None or self.sandbox.dead:
             self.close()
             self.sandbox = self.nursery.open(self.limits)
+            self.sandbox.used = self.used
             for number, cell in list(self.cells.items()):
                 self.in_time()
                 try:
@@ -158,10 +157,6 @@ class Attempts:
         if self.sandbox:
             self.sandbox.close()
         self.sandbox = None
-
-
-def merged(*sets: dict[str, set[str]]) -> dict[str, set[str]]:
-    return {name: set().union(*(some.get(name, ()) for some in sets)) for one in sets for name in one}
 
 
 @contextmanager

@@ -1,9 +1,8 @@
 """Values on their way into a sandbox and out again: JSON for the shape of things, raw bytes for tensors, never pickle.
 
 A message is a JSON header and the bytes of its tensors, each with its length in front; a transposed tensor arrives
-transposed. Whatever comes from a
-sandbox was written by somebody we don't trust: `receive` reads no more than its limits, and `unpack` raises
-BadMessage for everything that `pack` would not have written.
+transposed. Whatever comes from a sandbox was written by somebody we don't trust: `receive` reads no more than its
+limits, and `unpack` raises BadMessage for everything that `pack` would not have written.
 """
 
 import json

@@ -106,6 +106,7 @@ def find(name: str):
     return thing
 
 
+@functools.cache
 def same_in_torch(name: str) -> set:
     """The same function elsewhere in PyTorch: torch.softmax, Tensor.softmax, F.softmax, torch.special.softmax."""
     package, _, last = name.rpartition(".")
