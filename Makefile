@@ -7,7 +7,7 @@ CHAPTERS := $(sort $(wildcard chapters/*.ipynb))
 ASSIGNMENTS := $(sort $(wildcard assignments/source/*.ipynb))
 SITE := _build/html
 export TQDM_DISABLE := 1
-.PHONY: setup serve book test notebooks bench clean
+.PHONY: setup serve book test rehearse notebooks bench clean
 
 setup: .venv/ready                      ## everything pinned, in .venv
 	@.ci/system
@@ -33,6 +33,9 @@ test: book                              ## lint, units, notebooks as stored, the
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder --nbval tests/browser $(CHAPTERS) tests $(ASSIGNMENTS) src # the longest first
+
+rehearse: book                          ## every Colab notebook, on what Colab has
+	$(BIN)/attnbook rehearse $(SITE) $(if $(COLAB),--packages "$(COLAB)")
 
 notebooks: setup                        ## run chapters and assignments and store what they print
 	$(BIN)/attnbook run $(CHAPTERS) $(ASSIGNMENTS)

@@ -43,6 +43,19 @@ def site(args) -> None:
     complete(args.html, Path())
 
 
+def rehearse(args) -> None:
+    from attnbook.editions.rehearse import colab_packages, notebooks, report
+    from attnbook.editions.rehearse import rehearse as rehearse_all
+
+    everything = notebooks(args.html)
+    packages = colab_packages(Path(), args.packages)
+    runs = rehearse_all(args.html, Path(), packages, args.names or everything, args.jobs, args.folder)
+    if faulty := [run.name for run in runs if run.faults]:
+        raise BookError(f"{len(faulty)} of {len(runs)} notebooks would not do in Colab: {', '.join(faulty)}")
+    if not args.names:
+        (args.folder / "last-green.json").write_text(report(runs, packages), encoding="utf-8")
+
+
 def student(args) -> None:
     from attnbook.grading.assignment import Assignment
     from attnbook.grading.student import write_copy
@@ -103,6 +116,18 @@ def parser() -> argparse.ArgumentParser:
 
     sub = command(site, "Add the wheel and the Colab notebooks to the built site.")
     sub.add_argument("html", type=Path, metavar="HTML_FOLDER", help="what jupyter-book made, _build/html")
+
+    text = "Run the site's Colab notebooks on Colab's packages, in environments made for it."
+    sub = command(rehearse, text)
+    sub.add_argument("html", type=folder, metavar="HTML_FOLDER", help="the built site, _build/html")
+    text = "notebooks of the site, such as colab/05_dots (default: all)"
+    sub.add_argument("names", nargs="*", metavar="NAME", help=text)
+    text = "Colab's list of today, as `pip freeze` prints it (default: colab/constraints.txt)"
+    sub.add_argument("--packages", type=Path, metavar="FILE", help=text)
+    text = "where environments are made, and last-green.json is left when all went well (default: %(default)s)"
+    sub.add_argument("--folder", type=Path, default=Path("_build/rehearsal"), metavar="FOLDER", help=text)
+    text = "how many at a time (default: %(default)s)"
+    sub.add_argument("-j", dest="jobs", type=positive, default=os.cpu_count() or 1, metavar="N", help=text)
 
     sources = "an assignment, assignments/source/NN_….ipynb"
     sub = command(student, "Write students' copies of assignments: no solutions, no hidden tests.")

@@ -1,4 +1,4 @@
-"""The Colab edition: a chapter whose first cell installs the book's package, in Markdown that Colab knows."""
+"""The Colab edition: a chapter that installs the book's package first, in Markdown that Colab knows."""
 
 import re
 import tomllib
@@ -13,11 +13,14 @@ from attnbook.editions.address import Address, address
 from attnbook.editions.contents import read_notebook, settings
 from attnbook.editions.formulas import Formulas
 from attnbook.editions.labels import Label, collect
+from attnbook.editions.myst import Directive, blocks
 from attnbook.editions.plain import Plain
 from attnbook.editions.references import References
 from attnbook.grading.assignment import Assignment, sources
 
 PACKAGE = Path(__file__).parents[1]
+NOTE = """This is the Colab edition of {chapter}. Run the cell below first: it installs the book's code, and leaves
+Colab's own packages alone. In your own Jupyter you need these as well: `pip install {needs}`."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,7 @@ class Book:
 
     here: Address
     install: str
+    needs: list[str]
     labels: dict[str, Label]
     formulas: Formulas
     references: References
@@ -38,6 +42,7 @@ class Book:
         return cls(
             here,
             f"{install(root)} {peer}",
+            needs(root),
             collect(root, here),
             Formulas.read(config, PACKAGE / "widgets/base.css"),
             References.read([root / name for name in config.get("bibtex_bibfiles") or []]),
@@ -47,30 +52,64 @@ class Book:
 
 def install(root: Path) -> str:
     """The line that installs the book's package from its site, and nothing in place of what is there."""
-    version = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
-    return f"%pip install -q --no-deps {address(root).site}attnbook-{version}-py3-none-any.whl"
+    return f"%pip install -q --no-deps {address(root).site}attnbook-{project(root)['version']}-py3-none-any.whl"
+
+
+def needs(root: Path) -> list[str]:
+    """The packages that chapters need beside the book's own: its requirements, and those of the peer."""
+    loosened = (root / "overrides.txt").read_text(encoding="utf-8")
+    named = re.findall(r"^[\w-]+(?=>=)", "\n".join([*project(root)["dependencies"], loosened]), re.MULTILINE)
+    return list(dict.fromkeys(named))
+
+
+def project(root: Path) -> dict:
+    return tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
 def edition(notebook, page: str, book: Book):
     """The Colab notebook of a chapter; `page` is the chapter's path in the repository. Code cells stay as they are."""
     plain = Plain(page, book.here, book.labels, book.formulas, book.references, book.assignments)
+    notebook = deepcopy(notebook)
+    notebook.cells = [part for cell in notebook.cells for part in apart(cell)]
     for cell in markdown(notebook):  # a first reading: a list of references must know what is cited after it
         convert(cell, plain)
-    notebook = deepcopy(notebook)
     for cell in markdown(notebook):
         cell.source = convert(cell, plain)
-    written = [cell for cell in notebook.cells if cell.source]
+    title, *written = [cell for cell in notebook.cells if cell.source]
     for cell in written:
         for output in cell.get("outputs", []):
             if html := output.get("data", {}).get("text/html"):
                 output.data["text/html"] = without_state(html)
-    notebook.cells = [*set_up(plain.link("", Path(page).name), book.install), *written]
+    note = NOTE.format(chapter=plain.link("", Path(page).name), needs=" ".join(book.needs))
+    notebook.cells = [title, *set_up(note, book.install), *written]
+    folded = [cell.id for cell in written if cell.metadata.get("heading_collapsed")]
+    notebook.metadata["colab"] = {"toc_visible": True, "collapsed_sections": folded}
     nbformat.validate(notebook)
     return notebook
 
 
 def markdown(notebook) -> list:
     return [cell for cell in notebook.cells if cell.cell_type == "markdown"]
+
+
+def apart(cell) -> list:
+    """A cell in which a solution with code begins, as two: the solution, up to the next heading, is folded."""
+    if cell.cell_type != "markdown":
+        return [cell]
+    starts = [block.map[0] for block in blocks(cell.source) if is_solution_start(block)]
+    if not starts:
+        return [cell]
+    lines = cell.source.split("\n")
+    before, solution = "\n".join(lines[: starts[0]]), "\n".join(lines[starts[0] :])
+    name = f"{cell.id}-folded"
+    folded = nbformat.v4.new_markdown_cell(solution, id=name, metadata={"id": name, "heading_collapsed": True})
+    cell.source = before
+    return [cell, folded]
+
+
+def is_solution_start(block) -> bool:
+    directive = Directive.of(block) if block.type in ("fence", "colon_fence") else None
+    return directive is not None and directive.name == "solution-start"
 
 
 def convert(cell, plain: Plain) -> str:
@@ -80,11 +119,8 @@ def convert(cell, plain: Plain) -> str:
         raise BookError(f"{plain.page}, cell {cell.id}: {error}") from None
 
 
-def set_up(chapter: str, install: str) -> list:
-    note = (
-        f"This is the Colab edition of {chapter}. "
-        "Run the cell below first: it installs the book's code, and leaves Colab's own packages alone."
-    )
+def set_up(note: str, install: str) -> list:
+    """The cells that make a notebook run where the book is not."""
     return [
         nbformat.v4.new_markdown_cell(note, id="setup-note"),
         nbformat.v4.new_code_cell(install, id="setup"),

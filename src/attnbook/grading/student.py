@@ -4,7 +4,7 @@ from pathlib import Path
 
 import nbformat
 
-from attnbook.editions.colab import install
+from attnbook.editions.colab import install, set_up
 from attnbook.grading.assignment import Assignment, marks
 
 NOTE = """In Colab, run the cell below first: it installs the book's code and leaves everything else alone.
@@ -15,10 +15,7 @@ def write_copy(assignment: Assignment, folder: Path, root: Path) -> Path:
     """Write the student's copy of an assignment into a folder; where it went."""
     notebook = assignment.student()
     note = NOTE.format(points=marks(assignment.points).capitalize(), minutes=assignment.minutes)
-    notebook.cells[1:1] = [
-        nbformat.v4.new_markdown_cell(note, id="setup-note"),
-        nbformat.v4.new_code_cell(install(root), id="setup"),
-    ]
+    notebook.cells[1:1] = set_up(note, install(root))
     nbformat.validate(notebook)
     folder.mkdir(parents=True, exist_ok=True)
     nbformat.write(notebook, folder / f"{assignment.name}.ipynb")
