@@ -264,7 +264,8 @@ def test_leftovers_are_noticed(text):
 
 def book():
     page = plain()
-    return Book(HERE, "%pip install attnbook", page.labels, page.formulas, page.references, page.assignments)
+    needs = ["torch", "einops"]
+    return Book(HERE, "%pip install attnbook", needs, page.labels, page.formulas, page.references, page.assignments)
 
 
 def chapter():
@@ -274,6 +275,8 @@ def chapter():
         new_markdown_cell("# 5. Dots", id="title"),
         new_markdown_cell("```{bibliography}\n```", id="reading"),
         new_code_cell("x = '{query}`q`'  # $\\Q$\nWidget()", id="widget", execution_count=1, outputs=[shown]),
+        new_markdown_cell("Think.\n\n```{solution-start} ch05-ex-one\n```\n\nSo:", id="ex-one"),
+        new_code_cell("1", id="code"),
         new_markdown_cell("```{solution-end}\n```", id="end"),
         new_markdown_cell("{cite}`goedel`", id="late"),
     ]
@@ -285,13 +288,19 @@ def test_colab_edition():
     before = deepcopy(source)
     made = edition(source, PAGE, book())
     assert source == before
-    assert [cell.id for cell in made.cells] == ["setup-note", "setup", "title", "reading", "widget", "late"]
-    note, setup, _, reading, widget, _ = made.cells
+    ids = ["title", "setup-note", "setup", "reading", "widget", "ex-one", "ex-one-folded", "code", "late"]
+    assert [cell.id for cell in made.cells] == ids
+    _, note, setup, reading, widget, exercise, solution, _, _ = made.cells
     assert f"]({DOTS})" in note.source
+    assert "`pip install torch einops`" in note.source
     assert setup.source == "%pip install attnbook"
     assert "Gödel" in reading.source
     assert widget.source == before.cells[2].source
     assert widget.outputs[0].data == {"text/html": '<div data-afm="x"><table></table></div>', "text/plain": "X()"}
+    assert exercise.source == "Think."
+    assert solution.source == "##### Solution to Exercise 5.1\n\nSo:"
+    assert solution.metadata == {"id": solution.id, "heading_collapsed": True}
+    assert made.metadata.colab == {"toc_visible": True, "collapsed_sections": [solution.id]}
     nbformat.validate(made)
 
 
@@ -321,6 +330,32 @@ def test_colab_edition_of_the_chapter(path, real_book):
                 assert dead not in cell.source, cell.id
         else:
             assert "application/json" not in str(cell.outputs), cell.id
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_solutions_fold_and_nothing_else(path, real_book):
+    source = nbformat.read(path, as_version=4)
+    solved, inside = [], False
+    for cell in source.cells:
+        if "{solution-end}" in cell.source:
+            before, inside = cell.source.split("```{solution-end}")[0], False
+            solved += [cell.id] * bool(before.strip())
+        solved += [cell.id] * inside
+        inside = inside or "{solution-start}" in cell.source
+    folded, inside = [], False
+    for cell in edition(source, f"chapters/{path.name}", real_book).cells:
+        heading = re.match("#+ ", cell.source) if cell.cell_type == "markdown" else None
+        if heading:
+            inside = cell.metadata.get("heading_collapsed", False)
+        elif inside:
+            folded.append(cell.id)
+    assert solved == folded
+    assert solved
+
+
+def test_what_chapters_need_is_named(real_book):
+    assert {"torch", "einops", "anywidget", "pandas"} <= set(real_book.needs)
+    assert "jupyter" not in real_book.needs
 
 
 def test_install_line_is_pinned_where_it_should_be(real_book):
@@ -517,7 +552,7 @@ def test_site_gets_wheel_and_notebooks(tmp_path, monkeypatch):
     served = address(ROOT).site
     for path in CHAPTERS:
         notebook = nbformat.read(tmp_path / "colab" / path.name, as_version=4)
-        wheel = re.search(rf"{served}(attnbook-\S+\.whl)", notebook.cells[1].source)[1]
+        wheel = re.search(rf"{served}(attnbook-\S+\.whl)", notebook.cells[2].source)[1]
         assert [found.name for found in tmp_path.glob("*.whl")] == [wheel]
     for path in ASSIGNMENTS:
         text = (tmp_path / "assignments" / path.name).read_text(encoding="utf-8")

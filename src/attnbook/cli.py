@@ -47,13 +47,14 @@ def rehearse(args) -> None:
     from attnbook.editions.rehearse import colab_packages, notebooks, report
     from attnbook.editions.rehearse import rehearse as rehearse_all
 
-    everything = notebooks(args.html)
+    everything, green = notebooks(args.html), args.folder / "last-green.json"
+    green.unlink(missing_ok=True)
     packages = colab_packages(Path(), args.packages)
     runs = rehearse_all(args.html, Path(), packages, args.names or everything, args.jobs, args.folder)
     if faulty := [run.name for run in runs if run.faults]:
         raise BookError(f"{len(faulty)} of {len(runs)} notebooks would not do in Colab: {', '.join(faulty)}")
     if not args.names:
-        (args.folder / "last-green.json").write_text(report(runs, packages), encoding="utf-8")
+        green.write_text(report(runs, packages), encoding="utf-8")
 
 
 def student(args) -> None:

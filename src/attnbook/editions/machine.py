@@ -21,6 +21,9 @@ from attnbook.editions import BookError
 # What a machine of its own does not have: traces of the environment that the book is built in.
 OURS = ("VIRTUAL_ENV", "PYTHONPATH", "PYTHONHOME", "TQDM_DISABLE", "JUPYTER_PATH", "MPLBACKEND")
 
+# Colab installs with pip. Notebook 6 is the last that shows the widgets of its ipywidgets in a browser.
+TOOLS = ("pip", "notebook<7")
+
 
 @dataclass(frozen=True)
 class Packages:
@@ -54,7 +57,7 @@ class Machine:
 
     @classmethod
     def build(cls, folder: Path, packages: Packages, root: Path) -> "Machine":
-        """A new environment with these packages, pip as in Colab, and what stands in for Colab's own module.
+        """A new environment with these packages, and what stands in for Colab's own module.
 
         What runs on it sees nothing of the book's folder `root`.
         """
@@ -62,7 +65,7 @@ class Machine:
         shutil.rmtree(folder, ignore_errors=True)
         machine.uv("venv", "--python", sys.executable, str(folder))
         places = [f"--find-links={place}" for place in os.environ.get("PIP_FIND_LINKS", "").split()]
-        machine.uv("pip", "install", "--compile-bytecode", *places, "pip", *packages.pins)
+        machine.uv("pip", "install", "--compile-bytecode", *places, *TOOLS, *packages.pins)
         shutil.copytree(root / "colab/stand_in", machine.site_packages, dirs_exist_ok=True)
         kernel = machine.kernels / "colab/kernel.json"
         kernel.parent.mkdir(parents=True)

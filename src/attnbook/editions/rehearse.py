@@ -134,7 +134,7 @@ def doubled(cell, wanted: int, states: dict) -> Iterator[str]:
 def replaced(before: dict, after: dict) -> Iterator[str]:
     """What the set-up cell did beside installing the book."""
     changed = sorted({package(path) for path, about in before.items() if after.get(path) != about})
-    new = sorted({package(path) for path in after.keys() - before.keys()} - set(ADDED))
+    new = sorted({package(path) for path in after.keys() - before.keys()} - {*changed, *ADDED})
     if changed:
         yield f"replaced what Colab has: {', '.join(changed)}"
     if new:

@@ -1,0 +1,24 @@
+"""What `make rehearse` has just used: a machine like Colab's, and the site."""
+
+import pytest
+
+from attnbook.editions.machine import Machine
+
+from ..browser.conftest import browser as browser
+from ..browser.pages import ROOT, SITE, built
+
+
+@pytest.fixture(scope="package")
+def machine():
+    found = Machine(ROOT / "_build/rehearsal/machine0")
+    if not found.python.exists():
+        pytest.fail(
+            "There is no machine to rehearse on. `make rehearse` makes one, and runs these tests.", pytrace=False
+        )
+    return found
+
+
+@pytest.fixture(scope="package")
+def wheel():
+    built(".")
+    return next(SITE.glob("attnbook-*.whl"))

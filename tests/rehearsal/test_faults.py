@@ -1,0 +1,105 @@
+"""What would go wrong in Colab turns the rehearsal red: planted, each kind once."""
+
+import asyncio
+import re
+import shutil
+import zipfile
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from attnbook.editions import BookError, rehearse
+from attnbook.editions.address import address
+from attnbook.editions.rehearse import Stage, serve
+
+from ..browser.pages import ROOT
+
+TABLE = new_output("execute_result", {"text/html": '<div data-afm="head_split"></div>', "text/plain": "HeadSplit()"})
+SITE = address(ROOT).site
+
+
+def small_wheel(folder, name, version):
+    wheel = folder / f"{name}-{version}-py3-none-any.whl"
+    about = f"{name}-{version}.dist-info"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr(f"{name}/__init__.py", "")
+        archive.writestr(f"{about}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        archive.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr(f"{about}/RECORD", "")
+    return wheel.name
+
+
+@pytest.fixture
+def run(machine, wheel, tmp_path):
+    """Rehearse a notebook of these cells on a site of its own, where Colab has the package `there`."""
+    (tmp_path / "colab").mkdir()
+    shutil.copy(wheel, tmp_path)
+    machine.uv("pip", "install", "--offline", str(tmp_path / small_wheel(tmp_path, "there", "1.0")))
+
+    def rehearsed(*cells, wheels=(), site=SITE):
+        line = " ".join(site + name for name in [wheel.name, *wheels])
+        setup = new_code_cell(f"%pip install -q --no-deps {line}", id="setup")
+        cells = [
+            new_markdown_cell("# 5. Dots", id="title"),
+            setup,
+            new_code_cell("import attnbook", id="imports"),
+            *cells,
+        ]
+        nbformat.write(new_notebook(cells=cells), tmp_path / "colab/05_dots.ipynb")
+        with serve(tmp_path) as served:
+            return asyncio.run(Stage(tmp_path, ROOT, served).run("colab/05_dots", machine, tmp_path / "content"))
+
+    yield rehearsed
+    machine.uv("pip", "uninstall", "attnbook", "there", "more")
+
+
+def test_nothing_wrong(run):
+    made = run(new_code_cell("from attnbook.widgets import HeadSplit\nHeadSplit()", id="widget", outputs=[TABLE]))
+    assert made.faults == []
+    assert made.widgets == 1
+    assert 0 < made.ready <= made.seconds
+
+
+def test_every_fault_is_told(run, tmp_path):
+    wheels = [small_wheel(tmp_path, "there", "2.0"), small_wheel(tmp_path, "more", "1.0")]
+    made = run(
+        new_code_cell("from attnbook.widgets import HeadSplit, HeadBudget\nimport IPython.display as d", id="names"),
+        new_code_cell("HeadSplit(); d.HTML('<p data-afm=head_split>')", id="table", outputs=[TABLE]),
+        new_code_cell("d.display(HeadSplit()); HeadSplit()", id="twice", outputs=[TABLE]),
+        new_code_cell("w = HeadBudget(); w._esm = ''; w", id="lifeless", outputs=[TABLE]),
+        new_code_cell("import sphinx", id="lacking"),
+        new_code_cell(f"open({str(ROOT / '_config.yml')!r})", id="book"),
+        new_code_cell("1 / 0", id="error"),
+        wheels=wheels,
+    )
+    missing = f"[Errno 2] No such file or directory: {str(ROOT / '_config.yml')!r}"
+    assert made.faults == [
+        "replaced what Colab has: there",
+        "installed more than the book: more",
+        "cell lacking: ModuleNotFoundError: No module named 'sphinx'. Colab does not have it",
+        f"cell book: FileNotFoundError: {missing}",
+        "cell error: ZeroDivisionError: division by zero",
+        "cell table: shows 0 widgets, not 1",
+        "cell table: shows a widget's table beside the widget",
+        "cell twice: shows 2 widgets, not 1",
+        "cell lifeless: shows a widget that nothing was sent to draw with",
+    ]
+
+
+def test_dead_kernel_and_slow_start(run, monkeypatch):
+    monkeypatch.setattr(rehearse, "READY", 0.01)
+    made = run(new_code_cell("import os; os._exit(1)", id="last"), new_code_cell("1", id="never"))
+    assert made.faults[:2] == ["cell never: did not run", "cell question: did not run"]
+    assert re.fullmatch(r"set-up and imports took \d+ s; they may take 0.01", made.faults[2])
+
+
+def test_package_from_elsewhere(run):
+    elsewhere = "import sys, types; sys.modules['attnbook'].__file__ = '/elsewhere/attnbook/__init__.py'"
+    made = run(new_code_cell(elsewhere, id="elsewhere"))
+    assert made.faults == ["imports /elsewhere/attnbook/__init__.py, which a reader does not have"]
+
+
+def test_set_up_from_another_site(run):
+    with pytest.raises(BookError, match=r"05_dots: the set-up cell must install from .*, got `%pip install"):
+        run(site="https://elsewhere.org/")
