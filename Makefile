@@ -35,7 +35,7 @@ test: book                              ## lint, units, notebooks as stored, the
 	OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder --nbval --ignore tests/rehearsal tests/browser $(CHAPTERS) tests $(ASSIGNMENTS) src # the longest first
 
 rehearse: book                          ## every Colab notebook, on what Colab has
-	$(BIN)/attnbook rehearse $(SITE) $(if $(COLAB),--packages "$(COLAB)")
+	$(BIN)/attnbook rehearse $(SITE) $(REHEARSE)
 	$(BIN)/pytest -q tests/rehearsal
 
 notebooks: setup                        ## run chapters and assignments and store what they print

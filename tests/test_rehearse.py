@@ -56,7 +56,7 @@ def test_every_notebook_that_the_site_offers(tmp_path):
 
 @pytest.mark.parametrize("faults", [[], ["cell a: did not run"]])
 def test_only_green_is_written_down(faults, tmp_path, monkeypatch, capsys):
-    def rehearsed(html, root, packages, names, jobs, folder):
+    def rehearsed(html, root, packages, names, folder, **how):
         return [Run(name, faults, 1.0, 12.4, 2, {"python": "3.13.1", "device": "CPU"}) for name in names]
 
     monkeypatch.setattr(rehearse, "rehearse", rehearsed)

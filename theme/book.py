@@ -2,6 +2,7 @@
 
 import importlib
 import re
+from datetime import date
 from html import escape
 from pathlib import Path
 from shutil import copyfile, copytree, rmtree
@@ -16,6 +17,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from attnbook.editions.address import address
+from attnbook.editions.contents import last_green
 from attnbook.grading.assignment import Assignment, sources
 from attnbook.widgets.base import page_files
 
@@ -67,9 +69,9 @@ class GradedWork(SphinxDirective):
     def run(self):
         paths, links = sources(Path(self.env.srcdir)), ""
         if not self.arguments:
-            stem, here = Path(self.env.docname).name, address(self.env.srcdir)
+            stem = Path(self.env.docname).name
             paths = [path for path in paths if path.stem == stem]
-            links = buttons(here, stem, "../", "assignments", "assignment ")
+            links = buttons(self.env.srcdir, stem, "../", "assignments", "assignment ")
         if not paths:
             raise self.error(f"there is no assignment for {self.env.docname} in assignments/source")
         box = nodes.container()
@@ -171,11 +173,31 @@ def widgets_on(body):
     return sorted(set(re.findall(r'data-afm="(\w+)"', body)))
 
 
-def buttons(here, stem, root, folder="colab", what=""):
+def buttons(srcdir, stem, root, folder="colab", what=""):
     """A row of buttons: run a notebook in Colab, or take it home; `what` it is, if it is not the page's own."""
+    colab = address(srcdir).colab(stem, folder)
     return (
-        f'<p class="run-row"><a class="button" href="{here.colab(stem, folder)}">Open {what}in Colab</a>'
+        f'<p class="run-row"><a class="button" href="{colab}">Open {what}in Colab</a>'
         f'<a class="button" href="{root}{folder}/{stem}.ipynb" download>Download {what.strip() or "notebook"}</a></p>'
+        + last_run(last_green(Path(srcdir)), f"{folder}/{stem}")
+    )
+
+
+def last_run(green, name):
+    """When a notebook was last found to run with what Colab has, and how long it took; book.js knows of later times.
+
+    >>> print(last_run({"date": "2026-11-02", "seconds": {"colab/05_dots": 9}}, "colab/05_dots"))
+    <p class="ran">All cells run in about 9 s. Last tried with Colab's packages on \
+<time datetime="2026-11-02">2 November 2026</time>.</p>
+    >>> last_run({}, "colab/05_dots")
+    ''
+    """
+    if name not in green.get("seconds", {}):
+        return ""
+    day = date.fromisoformat(green["date"])
+    return (
+        f'<p class="ran">All cells run in about {green["seconds"][name]} s. Last tried with Colab\'s packages on '
+        f'<time datetime="{day}">{day.day} {day:%B %Y}</time>.</p>'
     )
 
 
@@ -230,7 +252,7 @@ def page(app, pagename, templatename, context, doctree):
     context["metatags"] = re.sub(r'<meta [^>]*name="viewport"[^>]*>', "", context.get("metatags", ""))  # one is enough
     body = tidy(body)
     if pagename.startswith("chapters/"):
-        body = body.replace("</h1>", "</h1>" + buttons(here, Path(pagename).name, root), 1)
+        body = body.replace("</h1>", "</h1>" + buttons(app.srcdir, Path(pagename).name, root), 1)
     context["body"] = body
 
     metadata = context.get("meta") or {}

@@ -50,7 +50,8 @@ def rehearse(args) -> None:
     everything, green = notebooks(args.html), args.folder / "last-green.json"
     green.unlink(missing_ok=True)
     packages = colab_packages(Path(), args.packages)
-    runs = rehearse_all(args.html, Path(), packages, args.names or everything, args.jobs, args.folder)
+    names = args.names or everything
+    runs = rehearse_all(args.html, Path(), packages, names, args.folder, jobs=args.jobs, python=args.python)
     if faulty := [run.name for run in runs if run.faults]:
         raise BookError(f"{len(faulty)} of {len(runs)} notebooks would not do in Colab: {', '.join(faulty)}")
     if not args.names:
@@ -125,6 +126,8 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("names", nargs="*", metavar="NAME", help=text)
     text = "Colab's list of today, as `pip freeze` prints it (default: colab/constraints.txt)"
     sub.add_argument("--packages", type=Path, metavar="FILE", help=text)
+    text = "the Python of the environments; Colab's is 3.13 (default: the one that runs this)"
+    sub.add_argument("--python", metavar="PYTHON", help=text)
     text = "where environments are made, and last-green.json is left when all went well (default: %(default)s)"
     sub.add_argument("--folder", type=Path, default=Path("_build/rehearsal"), metavar="FOLDER", help=text)
     text = "how many at a time (default: %(default)s)"

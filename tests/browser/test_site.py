@@ -12,11 +12,14 @@ import pytest
 from playwright.sync_api import expect
 
 from attnbook.editions.address import address
+from attnbook.editions.contents import last_green
+from attnbook.editions.rehearse import notebooks
 
 from .pages import CHAPTERS, PAGES, ROOT, SITE, built, settle, soup
 
 HERE = address(ROOT)
 NOT_FOUND = "404.html"  # shown for any missing address: it has no address of its own, so no canonical one and no card
+NOTEBOOKS = [f"{name}.ipynb" for name in notebooks(SITE)]
 each_page = pytest.mark.parametrize("path", PAGES)
 each_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
 
@@ -29,8 +32,11 @@ def resolve(path: str, link: str) -> tuple[str, str] | None:
 
     >>> resolve("chapters/05_dots.html", "../notation.html#masks")
     ('notation.html', 'masks')
+    >>> resolve("index.html", HERE.colab("05_dots"))  # Colab opens what the site holds
+    ('colab/05_dots.ipynb', '')
     """
-    url = urlsplit(urljoin(HERE.page(path), link))
+    opened_in_colab = HERE.colab("", "").removesuffix("/.ipynb")
+    url = urlsplit(urljoin(HERE.page(path), link.replace(f"{opened_in_colab}/", HERE.site)))
     if url.scheme not in ("http", "https") or not url.geturl().startswith(HERE.site):
         return None
     return unquote(url.path).removeprefix(urlsplit(HERE.site).path) or "index.html", unquote(url.fragment)
@@ -50,10 +56,19 @@ def addresses(path: str):
     yield from ((link, True) for link in re.findall(r"""url\(["']?([^"')]+)""", styles))
 
 
-@each_page
+def links_of(path: str) -> list[str]:
+    """Where a page leads, or a notebook's texts."""
+    if path.endswith(".html"):
+        return [link for link, _ in addresses(path)]
+    cells = nbformat.read(built(path), as_version=4).cells
+    text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    return re.findall(r"(?<=\]\()[^\s()]+|(?<=<)https?://[^>\s]+", text)
+
+
+@pytest.mark.parametrize("path", [*PAGES, *NOTEBOOKS])
 def test_every_link_leads_somewhere(path):
     broken = []
-    for link, _ in addresses(path):
+    for link in links_of(path):
         if target := resolve(path, link):
             file, anchor = target
             if not (SITE / file).is_file():
@@ -160,6 +175,33 @@ def test_buttons_of_a_chapter(visit, chapter):
         nbformat.validate(notebook)
         (wheel,) = re.findall(rf"{re.escape(HERE.site)}(\S+\.whl)", json.dumps(notebook))
         assert "attnbook/widgets/core.js" in zipfile.ZipFile(built(wheel)).namelist()
+
+
+def test_every_button_to_colab_says_when_it_was_last_tried(visit):
+    green = last_green(ROOT)
+    page = visit(html_of(CHAPTERS[0]))
+    times = page.locator(".ran time")
+    expect(times).to_have_count(page.locator(".run-row").count())
+    assert {time.get_attribute("datetime") for time in times.all()} == {green["date"]}
+    seconds = green["seconds"][f"colab/{CHAPTERS[0].stem}"]
+    expect(page.locator(".ran").first).to_contain_text(f"in about {seconds} s.")
+
+
+@pytest.mark.parametrize(
+    ("served", "said"),
+    [
+        ('{"date": "2099-01-05"}', "5 January 2099"),
+        ('{"date": "2001-01-05"}', None),  # the page is newer
+        ("not there", None),
+    ],
+)
+def test_a_later_rehearsal_is_told_without_a_new_site(visit, served, said):
+    page = visit(html_of(CHAPTERS[0]), javascript=False)
+    before = page.locator(".ran").first.text_content()
+    old = page.locator(".ran time").first.text_content()
+    page = visit(html_of(CHAPTERS[0]), served={"colab/last-green.json": served})
+    page.wait_for_load_state("networkidle")
+    expect(page.locator(".ran").first).to_have_text(before.replace(old, said) if said else before)
 
 
 # ---- what a reader does ----

@@ -68,3 +68,14 @@ const wide = new ResizeObserver((entries) => {
   }
 });
 for (const box of document.querySelectorAll("pre, div.math, .pst-scrollable-table-container, .cell_output > .output")) wide.observe(box);
+
+// When the notebooks last ran with Colab's packages: later than this page was made, if they still do.
+async function tellLastRun(times) {
+  const { date } = await (await fetch(`${html.dataset.content_root}colab/last-green.json`)).json();
+  const format = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "long", year: "numeric", timeZone: "UTC" });
+  for (const time of times) {
+    if (date > time.dateTime) { time.dateTime = date; time.textContent = format.format(new Date(date)); }
+  }
+}
+const times = document.querySelectorAll(".ran time");
+if (times.length) tellLastRun(times).catch(() => { /* the page's own date stands */ });

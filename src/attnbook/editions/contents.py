@@ -1,5 +1,6 @@
 """What the book consists of: the pages `_toc.yml` names, and the chapters among them."""
 
+import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +9,8 @@ import nbformat
 import yaml
 
 from attnbook.editions import BookError
+
+LAST_GREEN = "colab/last-green.json"  # in the repository and on the site
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,12 @@ def pages(root: Path) -> list[Path]:
 def chapters(root: Path) -> list[Chapter]:
     """The pages whose file name starts with a chapter's number, such as `05_scaled_dot_product_attention`."""
     return [read_chapter(page) for page in pages(root) if re.match(r"\d\d_.*\.ipynb$", page.name)]
+
+
+def last_green(root: Path) -> dict:
+    """When every notebook last ran with Colab's packages, and what they were; empty before the first time."""
+    path = root / LAST_GREEN
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
 def read_yaml(path: Path) -> dict:

@@ -56,14 +56,14 @@ class Machine:
     folder: Path
 
     @classmethod
-    def build(cls, folder: Path, packages: Packages, root: Path) -> "Machine":
+    def build(cls, folder: Path, packages: Packages, root: Path, python: str | None) -> "Machine":
         """A new environment with these packages, and what stands in for Colab's own module.
 
-        What runs on it sees nothing of the book's folder `root`.
+        What runs on it sees nothing of the book's folder `root`. Without a `python`, it has the one that runs this.
         """
         machine = cls(folder.resolve())
         shutil.rmtree(folder, ignore_errors=True)
-        machine.uv("venv", "--python", sys.executable, str(folder))
+        machine.uv("venv", "--python", python or sys.executable, str(folder))
         places = [f"--find-links={place}" for place in os.environ.get("PIP_FIND_LINKS", "").split()]
         machine.uv("pip", "install", "--compile-bytecode", *places, *TOOLS, *packages.pins)
         shutil.copytree(root / "colab/stand_in", machine.site_packages, dirs_exist_ok=True)

@@ -161,26 +161,30 @@ def duration(cell) -> float:
     return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
 
 
-def rehearse(html: Path, root: Path, packages: Packages, names: list[str], jobs: int, folder: Path) -> list[Run]:
+def rehearse(
+    html: Path, root: Path, packages: Packages, names: list[str], folder: Path, *, jobs: int, python: str | None
+) -> list[Run]:
     """Run notebooks of a built site, `jobs` at a time, on machines made in a folder; what became of each is printed."""
     waiting, runs = iter(names), []
 
-    async def work(place: Path, machine: Machine, stage: Stage) -> None:
-        clean = machine.files()
+    def machine(number: int) -> Machine:
+        return Machine.build(folder / f"machine{number}", packages, root, python)
+
+    async def work(number: int, fresh: Machine, stage: Stage) -> None:
+        clean = fresh.files()
         for name in waiting:
             with TemporaryDirectory() as content:
-                runs.append(await stage.run(name, machine, Path(content)))
+                runs.append(await stage.run(name, fresh, Path(content)))
             print(runs[-1], flush=True)
-            machine.uv("pip", "uninstall", *ADDED)
-            if machine.files() != clean:  # the next notebook gets what Colab gives it
-                machine = Machine.build(place, packages, root)
-                clean = machine.files()
+            fresh.uv("pip", "uninstall", *ADDED)
+            if fresh.files() != clean:  # the next notebook gets what Colab gives it
+                fresh = machine(number)
+                clean = fresh.files()
 
     async def all_at_work(stage: Stage) -> None:
-        await asyncio.gather(*(work(place, machine, stage) for place, machine in machines.items()))
+        await asyncio.gather(*(work(number, fresh, stage) for number, fresh in enumerate(machines)))
 
-    places = [folder / f"machine{number}" for number in range(min(jobs, len(names)))]
-    machines = {place: Machine.build(place, packages, root) for place in places}
+    machines = [machine(number) for number in range(min(jobs, len(names)))]
     with serve(html) as served:
         asyncio.run(all_at_work(Stage(html, root, served)))
     return runs

@@ -1,12 +1,13 @@
 """What the site serves beside its pages: the package as a wheel, and the notebooks that install it."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 from attnbook.editions import BookError
 from attnbook.editions.colab import Book, write_edition
-from attnbook.editions.contents import chapters
+from attnbook.editions.contents import LAST_GREEN, chapters, last_green
 from attnbook.grading.assignment import Assignment, sources
 from attnbook.grading.student import write_copy
 
@@ -23,6 +24,8 @@ def complete(html: Path, root: Path) -> None:
         write_edition(chapter.path, html / "colab", book)
     for path in sources(root):
         write_copy(Assignment.read(path), html / "assignments", root)
+    if last_green(root):
+        shutil.copy(root / LAST_GREEN, html / LAST_GREEN)
     (html / ".nojekyll").touch()
 
 
