@@ -41,7 +41,8 @@ def metric(model):
 
 def train(checkpoint=None, batch=batch, **options):
     model = make()
-    return model.state_dict(), fit(model, loss, batch, metric=metric, checkpoint=checkpoint, **OPTIONS | options)
+    history = fit(model, loss, batch, metric=metric, checkpoint=checkpoint, **OPTIONS | options)
+    return model.state_dict(), history
 
 
 def test_the_same_seed_gives_the_same_run():

@@ -195,8 +195,9 @@ def last_run(green, name):
     if name not in green.get("seconds", {}):
         return ""
     day = date.fromisoformat(green["date"])
+    takes = f"All cells run in about {green['seconds'][name]} s. " if name.startswith("colab/") else ""
     return (
-        f'<p class="ran">All cells run in about {green["seconds"][name]} s. Last tried with Colab\'s packages on '
+        f'<p class="ran">{takes}Last tried with Colab\'s packages on '
         f'<time datetime="{day}">{day.day} {day:%B %Y}</time>.</p>'
     )
 

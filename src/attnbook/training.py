@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from attnbook.device import seed_everything
+from attnbook.device import pick_device, seed_everything
 
 
 @dataclass
@@ -38,6 +38,7 @@ def fit(
     every: int = 100,
     seed: int = 0,
     checkpoint: str | Path | None = None,
+    device: torch.device | str | None = None,
 ) -> History:
     """Adam, with a learning rate that rises for `warm_up` steps and falls along a cosine to 0.
 
@@ -47,6 +48,8 @@ def fit(
                        least `until` training ends
     checkpoint         a file: with every look all is stored there, and a run that was cut off goes on from it, to the
                        same numbers it would have reached with the same model, loss and batches
+    device             where the model learns, and what batch draws is taken along: the GPU, if there is one. For each
+                       look, and at the end, the model is back where it was
 
     >>> model, x = nn.Linear(1, 1), torch.linspace(-1, 1, 9)[:, None]
     >>> history = fit(model, lambda model, x: (model(x) - 3 * x).square().mean(), lambda generator: x, 300, lr=0.1)
@@ -58,6 +61,8 @@ def fit(
     if until < math.inf and metric is None:
         raise ValueError("until is what a metric must reach: give a metric, or leave it out.")
     seed_everything(seed)
+    home, device = next(model.parameters()).device, pick_device() if device is None else device
+    model.to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=lr, betas=betas)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _share(step, steps, warm_up))
     run = _Run(model, optimizer, schedule, torch.Generator().manual_seed(seed), History())
@@ -83,7 +88,7 @@ def fit(
             while len(losses) < steps and not metrics.get(len(losses), -math.inf) >= until:
                 model.train()
                 optimizer.zero_grad()
-                value = loss(model, batch(run.generator))
+                value = loss(model, _taken(batch(run.generator), device))
                 value.backward()
                 nn.utils.clip_grad_norm_(model.parameters(), clip)
                 optimizer.step()
@@ -92,15 +97,23 @@ def fit(
                 bar.update()
                 if len(losses) % every == 0 or len(losses) == steps:
                     if metric is not None:
-                        model.eval()
+                        model.eval().to(home)
                         with torch.no_grad():
                             metrics[len(losses)] = _finite("metric", float(metric(model)), len(losses))
+                        model.to(device)
                         bar.set_postfix(loss=losses[-1], metric=metrics[len(losses)])
                     if path is not None:
                         run.save(path, settings)
     finally:
-        model.eval()
+        model.eval().to(home)
     return run.history
+
+
+def _taken(given, device):
+    """What a batch holds, on a device."""
+    if isinstance(given, tuple | list):
+        return [_taken(part, device) for part in given]
+    return given.to(device) if isinstance(given, Tensor) else given
 
 
 def _finite(what: str, value: float, step: int) -> float:

@@ -71,7 +71,7 @@ class ThreeMatrices(nn.Module):
     def loss(model: nn.Module, given: tuple[Tensor, Tensor, Tensor, Tensor]) -> Tensor:
         """Of all 8,000 words, what a word becomes should be nearest to the one that says what it means."""
         x, mask, places, meanings = given
-        cosines = F.normalize(became(model(x, mask)[0], places), dim=-1) @ _directions().T
+        cosines = F.normalize(became(model(x, mask)[0], places), dim=-1) @ _directions(x.device).T
         return F.cross_entropy((SHARPNESS * cosines).flatten(0, 1), meanings.flatten())
 
 
@@ -133,8 +133,8 @@ def _two_rows(word: str) -> list[int]:
 
 
 @cache
-def _directions() -> Tensor:
-    return F.normalize(english_vectors().vectors, dim=-1)
+def _directions(device: torch.device | None = None) -> Tensor:
+    return F.normalize(english_vectors().vectors, dim=-1).to(device)
 
 
 @cache
