@@ -6,6 +6,7 @@ PACKAGES := $(foreach place,$(PIP_FIND_LINKS),--find-links "$(place)")
 CHAPTERS := $(sort $(wildcard chapters/*.ipynb))
 ASSIGNMENTS := $(sort $(wildcard assignments/source/*.ipynb))
 SITE := _build/html
+APART := --ignore tests/rehearsal --ignore tests/elsewhere
 export TQDM_DISABLE := 1
 .PHONY: setup serve book test rehearse notebooks bench clean
 
@@ -14,7 +15,7 @@ setup: .venv/ready                      ## everything pinned, in .venv
 
 .venv/ready: requirements.txt overrides.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "The book needs Python 3.11 or newer; try: make PYTHON=python3.12 setup")'
-	test -x $(BIN)/uv || { $(PYTHON) -m venv .venv && $(BIN)/pip install -q uv==0.13.8; }
+	test -x $(BIN)/uv || { $(PYTHON) -m venv .venv && $(BIN)/pip install -q "$$(grep ^uv== requirements.txt)"; }
 	$(BIN)/uv pip install -q --python $(BIN)/python $(PACKAGES) -r requirements.txt --overrides overrides.txt
 	$(BIN)/uv pip install -q --python $(BIN)/python --no-deps --no-build-isolation -e .
 	@touch $@
@@ -32,7 +33,9 @@ serve: book                             ## the book in your browser
 test: book                              ## lint, units, notebooks as stored, the site in a browser
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder --nbval --ignore tests/rehearsal tests/browser $(CHAPTERS) tests $(ASSIGNMENTS) src # the longest first
+	CUDA_VISIBLE_DEVICES= OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder --nbval $(APART) tests/browser $(CHAPTERS) tests $(ASSIGNMENTS) src # the longest first
+	$(BIN)/pytest -q tests/elsewhere # it makes a device, and that changes a whole process
+	$(if $(shell command -v nvidia-smi),$(BIN)/pytest -q -m gpu $(APART) tests)
 
 rehearse: book                          ## every Colab notebook, on what Colab has
 	$(BIN)/attnbook rehearse $(SITE) $(REHEARSE)

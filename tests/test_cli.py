@@ -7,7 +7,7 @@ import pytest
 
 from attnbook import cli
 
-COMMANDS = ["run", "colab", "address", "site"]
+COMMANDS = ["run", "colab", "address", "site", "rehearse"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -122,12 +122,12 @@ BLOCK_CASES = {
         "```{hint}\n---\nclass: dropdown\n---\nThink.\n```",
         "<details><summary>Hint</summary>\n\nThink.\n\n</details>",
     ),
-    "exercise": ("```{exercise} One\n:label: ch05-ex-one\nTry.\n```", "#### Exercise 5.1 — One\n\nTry."),
+    "exercise": ("```{exercise} One\n:label: ch05-ex-one\nTry.\n```", "### Exercise 5.1 — One\n\nTry."),
     "solution": (
         "```{solution} ch05-ex-two\n:class: dropdown\nSo.\n```",
         "<details><summary>Solution to Exercise 5.2</summary>\n\nSo.\n\n</details>",
     ),
-    "gated solution": ("```{solution-start} ch05-ex-one\n:class: dropdown\n```", "##### Solution to Exercise 5.1"),
+    "gated solution": ("```{solution-start} ch05-ex-one\n:class: dropdown\n```", "#### Solution to Exercise 5.1"),
     "end of a gate": ("```{solution-end}\n```", ""),
     "labelled formula": ("$$\n\\Q\\T\n$$ (eq-dots)", f"$$\n{Q}^{{\\top}}\n\\tag{{5.1}}\n$$"),
     "math": ("```{math}\na \\\\ b\n```", "$$\n\\begin{split}a \\\\ b\\end{split}\n$$"),
@@ -171,6 +171,12 @@ def test_formulas_wear_the_light_colours(tmp_path):
     css.write_text(":root { --attn-key: #b00058; }\nhtml[data-theme=dark] { --attn-key: #ff8fb8; }")
     config = {"sphinx": {"config": {"mathjax3_config": {"tex": {"macros": {"K": r"\class{attn-key}{K}"}}}}}}
     assert Formulas.read(config, css).expand(r"\K") == r"{\color{#b00058}{K}}"
+
+
+def test_a_work_without_address_leads_to_the_list():
+    references = References(parse_string(BIB, "bibtex"), f"{SITE}references.html")
+    assert references.cite(["bare"], "t") == f"[Bare (2000)]({SITE}references.html)"
+    assert references.cite(["page"], "t") == "[A page (n.d.)](https://example.org/a)"
 
 
 def test_bibliography_lists_what_was_cited():
@@ -298,7 +304,7 @@ def test_colab_edition():
     assert widget.source == before.cells[2].source
     assert widget.outputs[0].data == {"text/html": '<div data-afm="x"><table></table></div>', "text/plain": "X()"}
     assert exercise.source == "Think."
-    assert solution.source == "##### Solution to Exercise 5.1\n\nSo:"
+    assert solution.source == "#### Solution to Exercise 5.1\n\nSo:"
     assert solution.metadata == {"id": solution.id, "heading_collapsed": True}
     assert made.metadata.colab == {"toc_visible": True, "collapsed_sections": [solution.id]}
     nbformat.validate(made)

@@ -75,6 +75,20 @@ def test_tag_and_package_must_agree(remote, tmp_path):
     assert do("git", "branch", "--format=%(refname:short)", cwd=remote) == "main\n"
 
 
+def test_a_branch_without_packages_is_no_obstacle(remote, tmp_path):
+    do("git", "branch", "gh-pages", "main", cwd=remote)  # as people make it, to choose it in the settings
+    publish("v0.1.0", "0.1.0", remote, tmp_path)
+    assert len(files(remote)) == 3
+
+
+def test_a_remote_that_does_not_answer_loses_nothing(remote, tmp_path):
+    with pytest.raises(RuntimeError, match="does not appear to be a git repository"):
+        publish("v0.1.0", "0.1.0", tmp_path / "nowhere", tmp_path)
+    (tmp_path / "work/report.json").write_text("{}")
+    with pytest.raises(RuntimeError, match="does not appear to be a git repository"):
+        do(ROOT / ".ci/last-green", "report.json", tmp_path / "nowhere", "main", cwd=tmp_path / "work")
+
+
 def test_last_green_is_told_where_it_is_new(remote, tmp_path):
     work = tmp_path / "work"
     publish("v0.1.0", "0.1.0", remote, tmp_path)
@@ -89,7 +103,7 @@ def test_last_green_is_told_where_it_is_new(remote, tmp_path):
 
 @pytest.mark.parametrize("path", sorted((ROOT / ".github/workflows").glob("*.yml")), ids=lambda path: path.name)
 def test_workflows_run_what_is_here(path):
-    """Each step is an action or one of the project's own commands, and those exist."""
+    """The targets, scripts and options that its steps name are there."""
     targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
     (job,) = yaml.safe_load(path.read_text())["jobs"].values()
     script = "\n".join(step.get("run", "") for step in job["steps"])

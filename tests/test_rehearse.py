@@ -1,12 +1,13 @@
 """The parts of the rehearsal that need no machine; with one, `make rehearse` tests the rest."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from attnbook import cli
-from attnbook.editions import rehearse
+from attnbook.editions import BookError, rehearse
 from attnbook.editions.rehearse import Run, colab_packages, notebooks, replaced
 
 ROOT = Path(__file__).parents[1]
@@ -15,7 +16,7 @@ FREEZE = "# written by pip\nabsl-py==1.4.0\nnumpy==9.9.9\nPyYAML==8.0\ntorch==7.
 
 def test_what_colab_had():
     packages = colab_packages(ROOT)
-    assert packages.date == "2026-08-19"
+    assert re.match(rf"# .* on {packages.date} ", (ROOT / "colab/constraints.txt").read_text())
     assert packages.versions["ipywidgets"] == "7.7.1"
     assert f"torch=={packages.versions['torch']}\n" in (ROOT / "requirements.txt").read_text()
 
@@ -50,6 +51,19 @@ def site(folder):
     return folder
 
 
+def test_a_list_without_pytorch_is_not_colabs(tmp_path):
+    freeze = tmp_path / "freeze.txt"
+    freeze.write_text("numpy==9.9.9\n")
+    with pytest.raises(BookError, match="names no version of torch; is it what `pip freeze` prints"):
+        colab_packages(ROOT, freeze)
+
+
+@pytest.mark.parametrize("names", [[], ["colab/5_dots"]])
+def test_names_are_looked_at_before_anything_is_built(names, tmp_path):
+    with pytest.raises(BookError, match="offers colab/05_dots, assignments/05_dots; got"):
+        rehearse.rehearse(site(tmp_path), ROOT, colab_packages(ROOT), names, tmp_path, jobs=1, python=None)
+
+
 def test_every_notebook_that_the_site_offers(tmp_path):
     assert notebooks(site(tmp_path)) == ["colab/05_dots", "assignments/05_dots"]
 
@@ -61,8 +75,12 @@ def test_only_green_is_written_down(faults, tmp_path, monkeypatch, capsys):
 
     monkeypatch.setattr(rehearse, "rehearse", rehearsed)
     monkeypatch.chdir(ROOT)
-    status = cli.main(["rehearse", str(site(tmp_path)), "--folder", str(tmp_path)])
     told = tmp_path / "last-green.json"
+    told.write_text("old")
+    command = ["rehearse", str(site(tmp_path)), "--folder", str(tmp_path)]
+    assert cli.main([*command, "--only", "colab/05_dots"]) == bool(faults)
+    assert told.read_text() == "old"  # one is not all
+    status = cli.main(command)
     assert status == bool(faults)
     if faults:
         assert "2 of 2 notebooks would not do in Colab: colab/05_dots, assignments/05_dots" in capsys.readouterr().err
@@ -70,4 +88,4 @@ def test_only_green_is_written_down(faults, tmp_path, monkeypatch, capsys):
     else:
         green = json.loads(told.read_text())
         assert green["seconds"] == {"assignments/05_dots": 12, "colab/05_dots": 12}
-        assert green["packages"] == "2026-08-19"
+        assert green["packages"] == colab_packages(ROOT).date

@@ -65,7 +65,7 @@ def parsed(widget):
 def numbers(widget):
     """The table of a widget, as numbers."""
     rows = parsed(widget).select("table tr")[1:]
-    return torch.tensor([[float(cell.text) for cell in row.select("td")] for row in rows])
+    return torch.tensor([[float(cell.text.replace(",", "")) for cell in row.select("td")] for row in rows])
 
 
 # ---- traits ----

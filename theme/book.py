@@ -184,10 +184,10 @@ def buttons(srcdir, stem, root, folder="colab", what=""):
 
 
 def last_run(green, name):
-    """When a notebook was last found to run with what Colab has, and how long it took; book.js knows of later times.
+    """When a notebook was last found to run with what Colab has; book.js knows of later times.
 
     >>> print(last_run({"date": "2026-11-02", "seconds": {"colab/05_dots": 9}}, "colab/05_dots"))
-    <p class="ran">All cells run in about 9 s. Last tried with Colab's packages on \
+    <p class="ran">Last tried with Colab's packages on \
 <time datetime="2026-11-02">2 November 2026</time>.</p>
     >>> last_run({}, "colab/05_dots")
     ''
@@ -195,10 +195,8 @@ def last_run(green, name):
     if name not in green.get("seconds", {}):
         return ""
     day = date.fromisoformat(green["date"])
-    takes = f"All cells run in about {green['seconds'][name]} s. " if name.startswith("colab/") else ""
     return (
-        f'<p class="ran">{takes}Last tried with Colab\'s packages on '
-        f'<time datetime="{day}">{day.day} {day:%B %Y}</time>.</p>'
+        f'<p class="ran">Last tried with Colab\'s packages on <time datetime="{day}">{day.day} {day:%B %Y}</time>.</p>'
     )
 
 

@@ -47,14 +47,14 @@ def rehearse(args) -> None:
     from attnbook.editions.rehearse import colab_packages, notebooks, report
     from attnbook.editions.rehearse import rehearse as rehearse_all
 
-    everything, green = notebooks(args.html), args.folder / "last-green.json"
-    green.unlink(missing_ok=True)
-    packages = colab_packages(Path(), args.packages)
-    names = args.names or everything
+    packages, green = colab_packages(Path(), args.packages), args.folder / "last-green.json"
+    names = args.only or notebooks(args.html)
+    if not args.only:
+        green.unlink(missing_ok=True)
     runs = rehearse_all(args.html, Path(), packages, names, args.folder, jobs=args.jobs, python=args.python)
     if faulty := [run.name for run in runs if run.faults]:
         raise BookError(f"{len(faulty)} of {len(runs)} notebooks would not do in Colab: {', '.join(faulty)}")
-    if not args.names:
+    if not args.only:
         green.write_text(report(runs, packages), encoding="utf-8")
 
 
@@ -122,8 +122,8 @@ def parser() -> argparse.ArgumentParser:
     text = "Run the site's Colab notebooks on Colab's packages, in environments made for it."
     sub = command(rehearse, text)
     sub.add_argument("html", type=folder, metavar="HTML_FOLDER", help="the built site, _build/html")
-    text = "notebooks of the site, such as colab/05_dots (default: all)"
-    sub.add_argument("names", nargs="*", metavar="NAME", help=text)
+    text = "of the site's notebooks only these, such as colab/05_dots"
+    sub.add_argument("--only", nargs="+", metavar="NAME", help=text)
     text = "Colab's list of today, as `pip freeze` prints it (default: colab/constraints.txt)"
     sub.add_argument("--packages", type=Path, metavar="FILE", help=text)
     text = "the Python of the environments; Colab's is 3.13 (default: the one that runs this)"
@@ -131,7 +131,8 @@ def parser() -> argparse.ArgumentParser:
     text = "where environments are made, and last-green.json is left when all went well (default: %(default)s)"
     sub.add_argument("--folder", type=Path, default=Path("_build/rehearsal"), metavar="FOLDER", help=text)
     text = "how many at a time (default: %(default)s)"
-    sub.add_argument("-j", dest="jobs", type=positive, default=os.cpu_count() or 1, metavar="N", help=text)
+    few = min(os.cpu_count() or 1, 4)  # each has an environment of its own
+    sub.add_argument("-j", dest="jobs", type=positive, default=few, metavar="N", help=text)
 
     sources = "an assignment, assignments/source/NN_….ipynb"
     sub = command(student, "Write students' copies of assignments: no solutions, no hidden tests.")

@@ -1,9 +1,10 @@
-"""Training: one loop for every model of the book, the same numbers every time, and no step lost when it is cut off."""
+"""Training: one loop for every model of the book. On one device the same numbers each time; no step is lost."""
 
 import math
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -48,8 +49,8 @@ def fit(
                        least `until` training ends
     checkpoint         a file: with every look all is stored there, and a run that was cut off goes on from it, to the
                        same numbers it would have reached with the same model, loss and batches
-    device             where the model learns, and what batch draws is taken along: the GPU, if there is one. For each
-                       look, and at the end, the model is back where it was
+    device             where the model learns: the GPU, if there is one. What batch draws is taken along: tensors, or
+                       tuples, lists and dicts of them. For each look, and at the end, the model is back where it was
 
     >>> model, x = nn.Linear(1, 1), torch.linspace(-1, 1, 9)[:, None]
     >>> history = fit(model, lambda model, x: (model(x) - 3 * x).square().mean(), lambda generator: x, 300, lr=0.1)
@@ -61,29 +62,28 @@ def fit(
     if until < math.inf and metric is None:
         raise ValueError("until is what a metric must reach: give a metric, or leave it out.")
     seed_everything(seed)
-    home, device = next(model.parameters()).device, pick_device() if device is None else device
-    model.to(device)
-    optimizer = torch.optim.Adam(model.parameters(), lr=lr, betas=betas)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _share(step, steps, warm_up))
-    run = _Run(model, optimizer, schedule, torch.Generator().manual_seed(seed), History())
-    settings = {
-        "steps": steps,
-        "lr": lr,
-        "warm_up": warm_up,
-        "betas": tuple(betas),
-        "clip": clip,
-        "every": every,
-        "seed": seed,
-        "model": str(model),
-    }
-    path = None if checkpoint is None else Path(checkpoint)
-    if path is not None and path.exists():
-        run.load(path, settings)
-    elif path is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        run.save(path, settings)  # a path that can't be written to fails now
-    losses, metrics = run.history.losses, run.history.metrics
-    try:
+    device = pick_device() if device is None else device
+    with _learning(model, device) as home:
+        optimizer = torch.optim.Adam(model.parameters(), lr=lr, betas=betas)
+        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _share(step, steps, warm_up))
+        run = _Run(model, optimizer, schedule, torch.Generator().manual_seed(seed), History())
+        settings = {
+            "steps": steps,
+            "lr": lr,
+            "warm_up": warm_up,
+            "betas": tuple(betas),
+            "clip": clip,
+            "every": every,
+            "seed": seed,
+            "model": str(model),
+        }
+        path = None if checkpoint is None else Path(checkpoint)
+        if path is not None and path.exists():
+            run.load(path, settings)
+        elif path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            run.save(path, settings)  # a path that can't be written to fails now
+        losses, metrics = run.history.losses, run.history.metrics
         with tqdm(total=steps, initial=len(losses)) as bar:
             while len(losses) < steps and not metrics.get(len(losses), -math.inf) >= until:
                 model.train()
@@ -104,16 +104,31 @@ def fit(
                         bar.set_postfix(loss=losses[-1], metric=metrics[len(losses)])
                     if path is not None:
                         run.save(path, settings)
+        return run.history
+
+
+@contextmanager
+def _learning(model: nn.Module, device: torch.device | str) -> Iterator[torch.device]:
+    """The model is on a device, and in the end, in evaluation mode, back where it was; which is what this gives."""
+    home = next((parameter.device for parameter in model.parameters()), device)
+    try:
+        model.to(device)
+        yield home
     finally:
         model.eval().to(home)
-    return run.history
 
 
 def _taken(given, device):
     """What a batch holds, on a device."""
-    if isinstance(given, tuple | list):
-        return [_taken(part, device) for part in given]
-    return given.to(device) if isinstance(given, Tensor) else given
+    match given:
+        case Tensor():
+            return given.to(device)
+        case dict():
+            return {name: _taken(part, device) for name, part in given.items()}
+        case list() | tuple():
+            parts = [_taken(part, device) for part in given]
+            return type(given)(*parts) if hasattr(given, "_fields") else type(given)(parts)
+    return given
 
 
 def _finite(what: str, value: float, step: int) -> float:

@@ -36,7 +36,7 @@ def resolve(path: str, link: str) -> tuple[str, str] | None:
     ('colab/05_dots.ipynb', '')
     """
     opened_in_colab = HERE.colab("", "").removesuffix("/.ipynb")
-    url = urlsplit(urljoin(HERE.page(path), link.replace(f"{opened_in_colab}/", HERE.site)))
+    url = urlsplit(urljoin(HERE.page(path), link.replace(opened_in_colab, HERE.site)))
     if url.scheme not in ("http", "https") or not url.geturl().startswith(HERE.site):
         return None
     return unquote(url.path).removeprefix(urlsplit(HERE.site).path) or "index.html", unquote(url.fragment)
@@ -183,8 +183,6 @@ def test_every_button_to_colab_says_when_it_was_last_tried(visit):
     times = page.locator(".ran time")
     expect(times).to_have_count(page.locator(".run-row").count())
     assert {time.get_attribute("datetime") for time in times.all()} == {green["date"]}
-    seconds = green["seconds"][f"colab/{CHAPTERS[0].stem}"]
-    expect(page.locator(".ran").first).to_contain_text(f"in about {seconds} s.")
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from attnbook.editions import BookError, rehearse
 from attnbook.editions.address import address
+from attnbook.editions.machine import Machine
 from attnbook.editions.rehearse import Stage, serve
 
 from ..browser.pages import ROOT
@@ -77,7 +78,7 @@ def test_every_fault_is_told(run, tmp_path):
     assert made.faults == [
         "replaced what Colab has: there",
         "installed more than the book: more",
-        "cell lacking: ModuleNotFoundError: No module named 'sphinx'. Colab does not have it",
+        f"cell lacking: ModuleNotFoundError: No module named 'sphinx'{rehearse.LACKING}",
         f"cell book: FileNotFoundError: {missing}",
         "cell error: ZeroDivisionError: division by zero",
         "cell table: shows 0 widgets, not 1",
@@ -89,15 +90,48 @@ def test_every_fault_is_told(run, tmp_path):
 
 def test_dead_kernel_and_slow_start(run, monkeypatch):
     monkeypatch.setattr(rehearse, "READY", 0.01)
-    made = run(new_code_cell("import os; os._exit(1)", id="last"), new_code_cell("1", id="never"))
-    assert made.faults[:2] == ["cell never: did not run", "cell question: did not run"]
-    assert re.fullmatch(r"set-up and imports took \d+ s; they may take 0.01", made.faults[2])
+    made = run(
+        new_code_cell("from attnbook.widgets import HeadSplit\nHeadSplit()", id="widget", outputs=[TABLE]),
+        new_code_cell("import os; os._exit(1)", id="last"),
+        new_code_cell("1", id="never", outputs=[TABLE]),
+    )
+    *unfinished, slow = made.faults
+    assert unfinished == [f"cell {name}: did not run to its end" for name in ("last", "never", "question")]
+    assert re.fullmatch(r"set-up and imports took \d+ s; they may take 0.01", slow)
 
 
 def test_package_from_elsewhere(run):
     elsewhere = "import sys, types; sys.modules['attnbook'].__file__ = '/elsewhere/attnbook/__init__.py'"
     made = run(new_code_cell(elsewhere, id="elsewhere"))
     assert made.faults == ["imports /elsewhere/attnbook/__init__.py, which a reader does not have"]
+
+
+def test_widgets_that_nobody_asked_colab_for(run):
+    forget = "import google.colab.output as o; o._widgets._installed_url = None"
+    show = "from attnbook.widgets import HeadSplit\nHeadSplit()"
+    made = run(new_code_cell(show, id="widget", outputs=[TABLE]), new_code_cell(forget, id="forget"))
+    assert made.faults == ["no widget asked Colab to show widgets that are not its own"]
+
+
+def test_a_warning_is_no_answer(run):
+    made = run(new_code_cell("import sys, warnings; print('careful', file=sys.stderr)", id="warns"))
+    assert made.faults == []
+
+
+def test_the_next_notebook_gets_a_clean_machine(run, machine, wheel, tmp_path, monkeypatch):
+    """The first leaves a package behind, so a new machine is built; the second leaves nothing."""
+    built, names = [], ["colab/05_dots", "colab/06_heads"]
+    monkeypatch.setattr(Machine, "build", lambda *_: built.append(machine.uv("pip", "uninstall", "more")) or machine)
+    run(new_code_cell("1", id="any"))
+    small_wheel(tmp_path, "more", "1.0")
+    first = tmp_path / "colab/05_dots.ipynb"
+    shutil.copy(first, tmp_path / "colab/06_heads.ipynb")
+    more = f"{wheel.name} {SITE}more-1.0-py3-none-any.whl"
+    first.write_text(first.read_text().replace(wheel.name, more))
+    machine.uv("pip", "uninstall", "attnbook")
+    runs = rehearse.rehearse(tmp_path, ROOT, None, names, tmp_path, jobs=1, python=None)
+    assert [made.faults for made in runs] == [["installed more than the book: more"], []]
+    assert len(built) == 2
 
 
 def test_set_up_from_another_site(run):

@@ -36,10 +36,13 @@ def page(machine, wheel, browser, tmp_path_factory):
         port = free.getsockname()[1]
     open_to_this_machine = ["--NotebookApp.token=", "--NotebookApp.password=", "--ip=127.0.0.1", f"--port={port}"]
     command = [machine.python, "-m", "notebook", "--no-browser", "--allow-root", *open_to_this_machine]
-    with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as server:
+    with (
+        (folder / "server.log").open("w") as log,
+        subprocess.Popen(command, cwd=folder, stdout=log, stderr=log) as server,
+    ):
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         try:
-            arrive(f"http://127.0.0.1:{port}/api", server)
+            arrive(f"http://127.0.0.1:{port}/api", server, folder / "server.log")
             with page.expect_console_message(looked_for_widgets):
                 page.goto(f"http://127.0.0.1:{port}/notebooks/widgets.ipynb")
             page.evaluate("() => Jupyter.notebook.execute_all_cells()")
@@ -47,7 +50,7 @@ def page(machine, wheel, browser, tmp_path_factory):
         finally:
             page.close()
             server.terminate()
-            server.communicate()
+            server.wait()
             machine.uv("pip", "uninstall", "attnbook")
 
 
@@ -56,10 +59,10 @@ def looked_for_widgets(said):
     return "jupyter.widget.control" in said.text
 
 
-def arrive(address, server, seconds=60):
+def arrive(address, server, log, seconds=60):
     for _ in range(10 * seconds):
         if server.poll() is not None:
-            pytest.fail(f"the notebook server stopped:\n{server.stderr.read().decode()}")
+            pytest.fail(f"the notebook server stopped:\n{log.read_text()}")
         try:
             return urlopen(address)
         except OSError:

@@ -20,7 +20,10 @@ from attnbook.grading.assignment import Assignment, sources
 
 PACKAGE = Path(__file__).parents[1]
 NOTE = """This is the Colab edition of {chapter}. Run the cell below first: it installs the book's code, and leaves
-Colab's own packages alone. In your own Jupyter you need these as well: `pip install {needs}`."""
+Colab's own packages alone. Until a cell has run, a plain table stands where its widget will be. To guess before you
+see, *Edit → Clear all outputs*. To keep what you change, *File → Save a copy in Drive*.
+
+In your own Jupyter you need these as well: `pip install {needs}`."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +45,10 @@ class Book:
         return cls(
             here,
             f"{install(root)} {peer}",
-            needs(root),
+            needs(root, peer=True),
             collect(root, here),
             Formulas.read(config, PACKAGE / "widgets/base.css"),
-            References.read([root / name for name in config.get("bibtex_bibfiles") or []]),
+            References.read([root / name for name in config.get("bibtex_bibfiles") or []], here.page("references.md")),
             {path.stem: Assignment.read(path) for path in sources(root)},
         )
 
@@ -55,11 +58,13 @@ def install(root: Path) -> str:
     return f"%pip install -q --no-deps {address(root).site}attnbook-{project(root)['version']}-py3-none-any.whl"
 
 
-def needs(root: Path) -> list[str]:
-    """The packages that chapters need beside the book's own: its requirements, and those of the peer."""
-    loosened = (root / "overrides.txt").read_text(encoding="utf-8")
-    named = re.findall(r"^[\w-]+(?=>=)", "\n".join([*project(root)["dependencies"], loosened]), re.MULTILINE)
-    return list(dict.fromkeys(named))
+def needs(root: Path, *, peer: bool = False) -> list[str]:
+    """What the book's package requires, and what the peer does that chapters compare with."""
+    required = project(root)["dependencies"]
+    if peer:
+        required += (root / "overrides.txt").read_text(encoding="utf-8").splitlines()
+    named = [re.match(r"([\w-]+)>=", line) for line in required]
+    return list(dict.fromkeys(found[1] for found in named if found))
 
 
 def project(root: Path) -> dict:

@@ -1,9 +1,11 @@
 """A machine like Colab's: a Python environment with the packages that Colab has, and a kernel in it."""
 
+import asyncio
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from contextlib import suppress
@@ -17,6 +19,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 
 from attnbook.editions import BookError
+from attnbook.grading.sandbox import NO_NAMESPACES
 
 # What a machine of its own does not have: traces of the environment that the book is built in.
 OURS = ("VIRTUAL_ENV", "PYTHONPATH", "PYTHONHOME", "TQDM_DISABLE", "JUPYTER_PATH", "MPLBACKEND")
@@ -29,7 +32,7 @@ TOOLS = ("pip", "notebook<7")
 class Packages:
     """The versions of a list of packages, and when it was read.
 
-    >>> Packages.of("# Colab had on 2026-08-19\\nnumpy==2.1.3\\ntorch==2.11.0+cpu\\nx @ file:///x.tar.gz")
+    >>> Packages.of("# Colab had on 2026-08-19\\nnumpy==2.1.3\\ntorch @ https://a.org/torch-2.11.0%2Bcpu-cp313.whl")
     Packages(versions={'numpy': '2.1.3', 'torch': '2.11.0'}, date='2026-08-19')
     """
 
@@ -38,7 +41,7 @@ class Packages:
 
     @classmethod
     def of(cls, text: str) -> "Packages":
-        pinned = re.findall(r"^([\w.-]+)==([^\s+;]+)", text, re.MULTILINE)
+        pinned = re.findall(r"^([\w.-]+)(?:==| @ \S+/[\w.]+-)(\d[\w.]*)", text, re.MULTILINE)
         date = re.search(r"^#.*?(\d{4}-\d\d-\d\d)", text, re.MULTILINE)
         return cls({canonical(name): version for name, version in pinned}, date[1] if date else "")
 
@@ -62,6 +65,7 @@ class Machine:
         What runs on it sees nothing of the book's folder `root`. Without a `python`, it has the one that runs this.
         """
         machine = cls(folder.resolve())
+        hidden = hiding(root.resolve(), machine.folder)
         shutil.rmtree(folder, ignore_errors=True)
         machine.uv("venv", "--python", python or sys.executable, str(folder))
         places = [f"--find-links={place}" for place in os.environ.get("PIP_FIND_LINKS", "").split()]
@@ -70,7 +74,7 @@ class Machine:
         kernel = machine.kernels / "colab/kernel.json"
         kernel.parent.mkdir(parents=True)
         start = [str(machine.python), "-m", "ipykernel_launcher", "-f", "{connection_file}", "--ext", "google.colab"]
-        kernel.write_text(json.dumps({"argv": [*hiding(root, machine.folder), *start], "display_name": "Colab"}))
+        kernel.write_text(json.dumps({"argv": [*hidden, *start], "display_name": "Colab"}))
         return machine
 
     @property
@@ -111,6 +115,7 @@ class Machine:
             km=AsyncKernelManager(kernel_name="colab", kernel_spec_manager=kernels),
             timeout=seconds,
             allow_errors=True,
+            on_notebook_start=stop_when_told,
             record_timing=True,
             store_widget_state=True,
             resources={"metadata": {"path": str(folder)}},
@@ -121,12 +126,26 @@ class Machine:
         environment |= {"PATH": path, "OMP_NUM_THREADS": "1", "IPYTHONDIR": str(folder / ".ipython")}
         environment["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # or the kernel's debugger complains
         with suppress(CellTimeoutError, DeadKernelError):  # the cells that did not run say so
-            await client.async_execute(env=environment)
+            await client.async_execute(env=environment, cleanup_kc=True)
+        client.set_widgets_metadata()  # a kernel that died has left its widgets
+
+
+def stop_when_told(notebook) -> None:
+    """Ctrl-C ends the rehearsal, and not one kernel, which is what it is taken for while a notebook runs."""
+    asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
 
 
 def hiding(root: Path, kept: Path) -> list[str]:
     """What to put before a command so that it finds the folder `root` empty, but for one folder in it."""
     if not shutil.which("bwrap"):
-        raise BookError("the rehearsal hides the book with bubblewrap. Try: sudo apt-get install bubblewrap")
-    root = root.resolve()
-    return ["bwrap", "--dev-bind", "/", "/", "--tmpfs", str(root), "--bind", str(kept), str(kept), "--die-with-parent"]
+        raise BookError(
+            "the rehearsal hides the book with bubblewrap (the program `bwrap`), on Linux. "
+            "On Debian and Ubuntu: sudo apt-get install bubblewrap."
+        )
+    kept.mkdir(parents=True, exist_ok=True)
+    in_sight = ["--tmpfs", str(root), "--bind", str(kept), str(kept)]
+    before = ["bwrap", "--dev-bind", "/", "/", *in_sight, "--die-with-parent"]
+    tried = subprocess.run([*before, "true"], capture_output=True, text=True)
+    if tried.returncode:
+        raise BookError(f"bubblewrap does not start. It said:\n{tried.stderr.strip()}\n{NO_NAMESPACES}")
+    return before

@@ -75,11 +75,11 @@ class Plain:
                 return self.box(argument, body, False)
             case "exercise" | "exercise-start":
                 title = " — ".join(filter(None, [self.exercise(directive.label), self.inline(argument)]))
-                return f"#### {title}\n\n{self.convert(body)}".rstrip()
+                return f"### {title}\n\n{self.convert(body)}".rstrip()
             case "solution":
                 return self.box(f"Solution to {self.exercise(argument)}", body, True)
             case "solution-start":
-                return f"##### Solution to {self.exercise(argument)}\n\n{self.convert(body)}".rstrip()
+                return f"#### Solution to {self.exercise(argument)}\n\n{self.convert(body)}".rstrip()
             case "figure" | "image":
                 return self.figure(directive)
             case "math":

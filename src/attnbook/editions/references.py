@@ -21,16 +21,17 @@ class References:
     """
 
     entries: BibliographyData
+    page: str = ""  # where all of them are listed, for one that has no address of its own
 
     @classmethod
-    def read(cls, files: list[Path]) -> "References":
+    def read(cls, files: list[Path], page: str = "") -> "References":
         entries = BibliographyData()
         try:
             for file in files:
                 entries.add_entries(parse_file(file).entries.items())
         except PybtexError as error:
             raise BookError(f"{file.name}: {error}") from None
-        return cls(entries)
+        return cls(entries, page)
 
     def cite(self, keys: list[str], form: str) -> str:
         """Links for a citation in the text (t) or in parentheses (p)."""
@@ -41,7 +42,7 @@ class References:
     def link(self, key: str, form: str) -> str:
         entry = self.entry(key)
         words = form.format(authors(entry), entry.fields.get("year", "n.d."))
-        address = web_address(entry)
+        address = web_address(entry) or self.page
         return f"[{words}]({address})" if address else words
 
     def entry(self, key: str) -> Entry:

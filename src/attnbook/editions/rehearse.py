@@ -24,6 +24,7 @@ from attnbook.grading.assignment import Assignment
 
 READY = 20  # seconds for set-up and imports
 ADDED = ("attnbook", "d2l")  # what the set-up cell may bring
+LACKING = ". Colab may have it: then name it in colab/constraints.txt. If not, a chapter does without it"
 # Asked after the last cell: what only the notebook's own process knows.
 QUESTION = """
 import json, sys, google.colab.output, attnbook, torch
@@ -103,22 +104,27 @@ def count_widgets(cell) -> int:
     return sum("data-afm=" in output.get("data", {}).get("text/html", "") for output in cell.get("outputs", []))
 
 
+def finished(cell) -> bool:
+    return "shell.execute_reply" in cell.metadata.get("execution", {})
+
+
 def answer(cell) -> dict:
-    printed = "".join(output.get("text", "") for output in cell.outputs)
+    printed = "".join(output.text for output in cell.outputs if output.get("name") == "stdout")
     return json.loads(printed) if printed else {}
 
 
 def errors(cell) -> Iterator[str]:
-    if "iopub.execute_input" not in cell.metadata.get("execution", {}):
-        yield "did not run"
+    if not finished(cell):
+        yield "did not run to its end"
     for output in cell.outputs:
         if output.output_type == "error":
-            hint = ". Colab does not have it" if output.ename == "ModuleNotFoundError" else ""
-            yield f"{output.ename}: {output.evalue}{hint}"
+            yield f"{output.ename}: {output.evalue}{LACKING if output.ename == 'ModuleNotFoundError' else ''}"
 
 
 def doubled(cell, wanted: int, states: dict) -> Iterator[str]:
     """What is wrong with the widgets that a cell shows: each once, alive, without the table that stood in for it."""
+    if not finished(cell):
+        return
     shown = [output.data for output in cell.outputs if "data" in output]
     views = [data[WIDGET_VIEW]["model_id"] for data in shown if WIDGET_VIEW in data]
     if len(views) != wanted:
@@ -165,6 +171,9 @@ def rehearse(
     html: Path, root: Path, packages: Packages, names: list[str], folder: Path, *, jobs: int, python: str | None
 ) -> list[Run]:
     """Run notebooks of a built site, `jobs` at a time, on machines made in a folder; what became of each is printed."""
+    offered = notebooks(html)
+    if not names or not set(names) <= set(offered):
+        raise BookError(f"{html} offers {', '.join(offered) or 'no notebooks: `make book` makes them'}; got {names}")
     waiting, runs = iter(names), []
 
     def machine(number: int) -> Machine:
@@ -178,7 +187,7 @@ def rehearse(
             print(runs[-1], flush=True)
             fresh.uv("pip", "uninstall", *ADDED)
             if fresh.files() != clean:  # the next notebook gets what Colab gives it
-                fresh = machine(number)
+                fresh = await asyncio.to_thread(machine, number)
                 clean = fresh.files()
 
     async def all_at_work(stage: Stage) -> None:
@@ -213,12 +222,14 @@ def serve(folder: Path) -> Iterator[str]:
 
 
 def colab_packages(root: Path, current: Path | None = None) -> Packages:
-    """What Colab has of the packages that the book touches; where its list does not name PyTorch, ours."""
+    """What Colab has of the packages that the book touches: as it was last read, with our PyTorch, or a new list."""
     kept = Packages.of((root / "colab/constraints.txt").read_text(encoding="utf-8"))
     pinned = Packages.of((root / "requirements.txt").read_text(encoding="utf-8"))
     versions, day = kept.versions, kept.date
     if current is not None:
         now = Packages.of(current.read_text(encoding="utf-8"))
+        if "torch" not in now.versions:
+            raise BookError(f"{current} names no version of torch; is it what `pip freeze` prints in Colab?")
         versions = {name: now.versions[name] for name in [*kept.versions, "torch"] if name in now.versions}
         day = now.date or date.today().isoformat()
     return Packages({"torch": pinned.versions["torch"]} | versions, day)

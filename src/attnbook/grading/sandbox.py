@@ -22,11 +22,12 @@ from attnbook.grading.walls import HOME
 NO_BUBBLEWRAP = """bubblewrap (the program `bwrap`) is not to be found, and students' code is not run without its walls.
 On Debian and Ubuntu: sudo apt-get install bubblewrap. On macOS and Windows: grade in a Linux virtual machine.
 On a machine that holds nothing you would miss, --unsafe grades without walls."""
-NO_START = """the sandbox does not start, so nothing was graded. It said:
-{said}
-Where it says "Operation not permitted": Ubuntu 24.04 lets a program make namespaces only after
+NO_NAMESPACES = """Where it says "Operation not permitted": Ubuntu 24.04 lets a program make namespaces only after
 `sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`; a container needs `--security-opt seccomp=unconfined`
 or `--privileged`."""
+NO_START = f"""the sandbox does not start, so nothing was graded. It said:
+{{said}}
+{NO_NAMESPACES}"""
 
 ENVIRONMENT = {
     "PATH": "/usr/bin",

@@ -4,19 +4,38 @@ from pathlib import Path
 
 import nbformat
 
-from attnbook.editions.colab import install, set_up
+from attnbook.editions.address import address
+from attnbook.editions.colab import install, needs, set_up
+from attnbook.editions.contents import chapters
 from attnbook.grading.assignment import Assignment, marks
 
-NOTE = """In Colab, run the cell below first: it installs the book's code and leaves everything else alone.
-In your own Jupyter run it once. {points} in all, about {minutes} minutes."""
+NOTE = """{points} in all, about {minutes} minutes{chapter}. Run the cell below first: it installs the book's code, and
+leaves everything else alone. In Colab, *File → Save a copy in Drive* keeps your work, and *File → Download → Download
+.ipynb* gives you what you hand in.
+
+In your own Jupyter you need these as well: `pip install {needs}`."""
 
 
 def write_copy(assignment: Assignment, folder: Path, root: Path) -> Path:
     """Write the student's copy of an assignment into a folder; where it went."""
     notebook = assignment.student()
-    note = NOTE.format(points=marks(assignment.points).capitalize(), minutes=assignment.minutes)
+    note = NOTE.format(
+        points=marks(assignment.points).capitalize(),
+        minutes=assignment.minutes,
+        chapter=where_it_belongs(assignment.name, root),
+        needs=" ".join(needs(root)),
+    )
     notebook.cells[1:1] = set_up(note, install(root))
     nbformat.validate(notebook)
     folder.mkdir(parents=True, exist_ok=True)
     nbformat.write(notebook, folder / f"{assignment.name}.ipynb")
     return folder / f"{assignment.name}.ipynb"
+
+
+def where_it_belongs(name: str, root: Path) -> str:
+    """The chapter of the same name, if there is one."""
+    for chapter in chapters(root):
+        if chapter.stem == name:
+            page = address(root).page(f"chapters/{chapter.path.name}")
+            return f", for chapter [{chapter.number}. {chapter.title}]({page})"
+    return ""

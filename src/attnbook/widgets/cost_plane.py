@@ -43,10 +43,10 @@ class CostPlane(BookWidget):
 
     def table(self) -> str:
         rows = [
-            (name, [f"{self.operations(kind):.1e}", f"{kind.memory(self.n, self.d):.1e}"])
+            (name, [f"{self.operations(kind):,}", f"{kind.memory(self.n, self.d):,}"])
             for name, kind in self.kinds().items()
         ]
-        border = f"at n = {self.crossover():g} d" if self.crossover() else "nowhere"
+        border = f"where n is {self.crossover():g} times d" if self.crossover() else "nowhere"
         caption = (
             f"One layer: n = {self.n}, d = {self.d}, {self.heads} heads. "
             f"Self-attention and {self.against} need as many operations {border}"

@@ -30,5 +30,5 @@ class HeadBudget(BookWidget):
         }
 
     def table(self) -> str:
-        rows = ((name, [f"{x}" if x < 1e6 else f"{x / 1e6:.1f} million"]) for name, x in self.figures().items())
+        rows = ((name, [f"{x:,}" if x < 1e6 else f"{x / 1e6:.1f} million"]) for name, x in self.figures().items())
         return html_table(f"D = {self.width}, {self.heads} heads, {self.length} words", ["is"], rows)

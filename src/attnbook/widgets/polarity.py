@@ -55,4 +55,4 @@ class Polarity(BookWidget):
 
     def table(self) -> str:
         rows = ((call, [meaning]) for call, meaning in CALLS.values())
-        return html_table("What a mask means", ["a number in the mask"], rows)
+        return html_table("What a mask means", ["what it says"], rows)

@@ -32,7 +32,8 @@ class ScaleLab(BookWidget):
     def table(self) -> str:
         summary = self.summary()
         columns = list(next(iter(summary.values())))
-        rows = ((f"divided by {name}", [f"{x:.2f}" for x in numbers.values()]) for name, numbers in summary.items())
+        names = {"none": "as they are"} | {name: f"divided by {name}" for name in ("√d", "d")}
+        rows = ((names[name], [f"{x:.2f}" for x in numbers.values()]) for name, numbers in summary.items())
         return html_table(f"{QUERIES} random queries, {KEYS} random keys, d = {self.width}", columns, rows)
 
 

@@ -1,6 +1,7 @@
 """Training on another device: everything is taken along, comes back, and the numbers are the same."""
 
 import copy
+from typing import NamedTuple
 
 import pytest
 import torch
@@ -104,6 +105,29 @@ def test_each_look_is_at_home_and_training_goes_on(elsewhere, same_parameters):
     assert looks == ["cpu"] * 3
     assert history.metrics[300] == pytest.approx(3, abs=1e-3)
     assert model.weight.item() == pytest.approx(3, abs=1e-3)
+
+
+class Drawn(NamedTuple):
+    x: torch.Tensor
+    more: dict
+
+
+def test_all_that_a_batch_holds_is_taken_along(elsewhere):
+    def loss(model, given):
+        x, (y, name) = given.x, given.more["pair"]
+        assert (x.device, y.device, name) == (elsewhere, elsewhere, "dots")
+        return (model(x) - y).square().mean()
+
+    drawn = Drawn(torch.ones(2, 2), {"pair": [torch.ones(2, 1), "dots"]})
+    fit(nn.Linear(2, 1), loss, lambda _: drawn, 1, device=elsewhere)
+
+
+def test_a_model_comes_home_from_what_fails(elsewhere, tmp_path):
+    model, path = nn.Linear(2, 1), tmp_path / "checkpoint"
+    path.write_text("not one")
+    with pytest.raises(ValueError, match="is not a checkpoint"):
+        fit(model, lambda model, x: model(x).sum(), lambda _: torch.ones(1, 2), 1, checkpoint=path, device=elsewhere)
+    assert model.weight.device.type == "cpu"
 
 
 def test_a_forgotten_tensor_is_found(elsewhere):
