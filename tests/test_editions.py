@@ -18,7 +18,7 @@ from attnbook.editions import BookError
 from attnbook.editions.address import BEGIN, END, Address, address, carry
 from attnbook.editions.colab import Book, edition
 from attnbook.editions.contents import settings
-from attnbook.editions.formulas import Formulas
+from attnbook.editions.formulas import Formulas, as_light_as_can_be, luminance
 from attnbook.editions.labels import collect, page_labels
 from attnbook.editions.myst import EXTENSIONS, blocks
 from attnbook.editions.plain import Plain
@@ -170,7 +170,15 @@ def test_formulas_wear_the_light_colours(tmp_path):
     css = tmp_path / "base.css"
     css.write_text(":root { --attn-key: #b00058; }\nhtml[data-theme=dark] { --attn-key: #ff8fb8; }")
     config = {"sphinx": {"config": {"mathjax3_config": {"tex": {"macros": {"K": r"\class{attn-key}{K}"}}}}}}
-    assert Formulas.read(config, css).expand(r"\K") == r"{\color{#b00058}{K}}"
+    formulas = Formulas.read(config, css)
+    assert formulas.expand(r"\K") == rf"{{\color{{{as_light_as_can_be('#b00058')}}}{{K}}}}"
+
+
+@pytest.mark.parametrize("colour", ["#0060c0", "#b00058", "#6f6a00"])
+def test_colours_of_formulas_can_be_read_on_white_and_on_black(colour):
+    light = luminance(bytes.fromhex(as_light_as_can_be(colour)[1:]))
+    assert 4.5 <= 1.05 / (light + 0.05) < 4.7
+    assert (light + 0.05) / (luminance(bytes.fromhex("1e1e1e")) + 0.05) > 3.5
 
 
 def test_a_work_without_address_leads_to_the_list():

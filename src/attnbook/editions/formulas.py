@@ -1,6 +1,7 @@
 """Formulas without the site's own macros and colour classes: what any MathJax shows."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +25,7 @@ class Formulas:
         mathjax = ((settings.get("sphinx") or {}).get("config") or {}).get("mathjax3_config") or {}
         colours = {}
         for name, colour in re.findall(r"--(attn-[\w-]+):\s*(#[0-9a-fA-F]{3,6})\b", css.read_text(encoding="utf-8")):
-            colours.setdefault(name, colour)  # the first is the light theme's
+            colours.setdefault(name, as_light_as_can_be(colour))  # the first is the light theme's
         return cls((mathjax.get("tex") or {}).get("macros") or {}, colours)
 
     def expand(self, tex: str) -> str:
@@ -74,3 +75,19 @@ def group_end(tex: str) -> int:
         if depth == 0 and brace[0] == "}":
             return brace.end()
     raise BookError(f"a brace is never closed in {tex}")
+
+
+def as_light_as_can_be(colour: str) -> str:
+    """The colour mixed with white, while it can be read on white (4.5 to 1): Colab's pages may be dark instead.
+
+    >>> as_light_as_can_be("#b00058"), as_light_as_can_be("#000000")
+    ('#c64787', '#757575')
+    """
+    parts = bytes.fromhex(colour[1:])
+    mixed = ([round(part + (255 - part) * share / 100) for part in parts] for share in range(100, -1, -1))
+    return next(("#" + bytes(mix).hex() for mix in mixed if 1.05 / (luminance(mix) + 0.05) >= 4.5), colour)
+
+
+def luminance(colour: Iterable[int]) -> float:
+    linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in (part / 255 for part in colour)]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

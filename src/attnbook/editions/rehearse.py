@@ -87,7 +87,7 @@ class Stage:
         faults = [
             *replaced(before, machine.files()),
             *(f"cell {cell.id}: {said}" for cell in code for said in errors(cell)),
-            *(f"cell {cell.id}: {said}" for cell in code for said in doubled(cell, shown[cell.id], states)),
+            *(f"cell {cell.id}: {said}" for cell in code for said in widget_faults(cell, shown[cell.id], states)),
         ]
         ready = sum(map(duration, code[:2]))
         if ready > READY:
@@ -121,7 +121,7 @@ def errors(cell) -> Iterator[str]:
             yield f"{output.ename}: {output.evalue}{LACKING if output.ename == 'ModuleNotFoundError' else ''}"
 
 
-def doubled(cell, wanted: int, states: dict) -> Iterator[str]:
+def widget_faults(cell, wanted: int, states: dict) -> Iterator[str]:
     """What is wrong with the widgets that a cell shows: each once, alive, without the table that stood in for it."""
     if not finished(cell):
         return
