@@ -6,7 +6,6 @@ PACKAGES := $(foreach place,$(PIP_FIND_LINKS),--find-links "$(place)")
 CHAPTERS := $(sort $(wildcard chapters/*.ipynb))
 ASSIGNMENTS := $(sort $(wildcard assignments/source/*.ipynb))
 SITE := _build/html
-APART := --ignore tests/rehearsal --ignore tests/elsewhere
 export TQDM_DISABLE := 1
 .PHONY: setup serve book test rehearse notebooks bench clean
 
@@ -33,9 +32,9 @@ serve: book                             ## the book in your browser
 test: book                              ## lint, units, notebooks as stored, the site in a browser
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	CUDA_VISIBLE_DEVICES= OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder --nbval $(APART) tests/browser $(CHAPTERS) tests $(ASSIGNMENTS) src # the longest first
+	CUDA_VISIBLE_DEVICES= OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder --nbval tests/browser $(CHAPTERS) tests $(ASSIGNMENTS) src # the longest first
 	$(BIN)/pytest -q tests/elsewhere # it makes a device, and that changes a whole process
-	$(if $(shell command -v nvidia-smi),$(BIN)/pytest -q -m gpu $(APART) tests)
+	$(if $(shell command -v nvidia-smi),$(BIN)/pytest -q -m gpu tests)
 
 rehearse: book                          ## every Colab notebook, on what Colab has
 	$(BIN)/attnbook rehearse $(SITE) $(REHEARSE)
