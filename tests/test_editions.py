@@ -302,9 +302,9 @@ def test_colab_edition():
     before = deepcopy(source)
     made = edition(source, PAGE, book())
     assert source == before
-    ids = ["title", "setup-note", "setup", "reading", "widget", "ex-one", "ex-one-folded", "code", "late"]
-    assert [cell.id for cell in made.cells] == ids
-    _, note, setup, reading, widget, exercise, solution, _, _ = made.cells
+    opening, folded = ["title", "setup-note", "setup"], ["ex-one-folded", "ex-one-folded-text"]
+    assert [cell.id for cell in made.cells] == [*opening, "reading", "widget", "ex-one", *folded, "code", "late"]
+    _, note, setup, reading, widget, exercise, solution, text, _, _ = made.cells
     assert f"]({DOTS})" in note.source
     assert "`pip install torch einops`" in note.source
     assert setup.source == "%pip install attnbook"
@@ -312,8 +312,8 @@ def test_colab_edition():
     assert widget.source == before.cells[2].source
     assert widget.outputs[0].data == {"text/html": '<div data-afm="x"><table></table></div>', "text/plain": "X()"}
     assert exercise.source == "Think."
-    assert solution.source == "#### Solution to Exercise 5.1\n\nSo:"
-    assert solution.metadata == {"id": solution.id, "heading_collapsed": True}
+    assert (solution.source, text.source) == ("#### Solution to Exercise 5.1", "So:")
+    assert solution.metadata == {"id": solution.id, "jp-MarkdownHeadingCollapsed": True}
     assert made.metadata.colab == {"toc_visible": True, "collapsed_sections": [solution.id]}
     nbformat.validate(made)
 
@@ -355,12 +355,14 @@ def test_solutions_fold_and_nothing_else(path, real_book):
             before, inside = cell.source.split("```{solution-end}")[0], False
             solved += [cell.id] * bool(before.strip())
         solved += [cell.id] * inside
-        inside = inside or "{solution-start}" in cell.source
+        if "{solution-start}" in cell.source:
+            inside, text = True, re.split(r"\{solution-start\}(?:.*\n)+?```", cell.source)[1]
+            solved += [f"{cell.id}-folded-text"] * bool(text.strip())
     folded, inside = [], False
     for cell in edition(source, f"chapters/{path.name}", real_book).cells:
         heading = re.match("#+ ", cell.source) if cell.cell_type == "markdown" else None
         if heading:
-            inside = cell.metadata.get("heading_collapsed", False)
+            inside = cell.metadata.get("jp-MarkdownHeadingCollapsed", False)
         elif inside:
             folded.append(cell.id)
     assert solved == folded

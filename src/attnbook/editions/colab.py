@@ -87,29 +87,31 @@ def edition(notebook, page: str, book: Book):
                 output.data["text/html"] = without_state(html)
     note = NOTE.format(chapter=plain.link("", Path(page).name), needs=" ".join(book.needs))
     notebook.cells = [title, *set_up(note, book.install), *written]
-    folded = [cell.id for cell in written if cell.metadata.get("heading_collapsed")]
+    folded = [cell.id for cell in written if cell.metadata.get("jp-MarkdownHeadingCollapsed")]
     notebook.metadata["colab"] = {"toc_visible": True, "collapsed_sections": folded}
     nbformat.validate(notebook)
     return notebook
 
 
 def markdown(notebook) -> list:
-    return [cell for cell in notebook.cells if cell.cell_type == "markdown"]
+    return [cell for cell in notebook.cells if is_markdown(cell)]
+
+
+def is_markdown(cell) -> bool:
+    return cell.cell_type == "markdown"
 
 
 def apart(cell) -> list:
-    """A cell in which a solution with code begins, as two: the solution, up to the next heading, is folded."""
-    if cell.cell_type != "markdown":
-        return [cell]
-    starts = [block.map[0] for block in blocks(cell.source) if is_solution_start(block)]
+    """A cell in which a solution with code begins, as three: what is before, a heading that is folded, the solution."""
+    starts = [block.map for block in blocks(cell.source) if is_solution_start(block)] if is_markdown(cell) else []
     if not starts:
         return [cell]
-    lines = cell.source.split("\n")
-    before, solution = "\n".join(lines[: starts[0]]), "\n".join(lines[starts[0] :])
+    lines, (start, end) = cell.source.split("\n"), starts[0]
+    cell.source = "\n".join(lines[:start])
     name = f"{cell.id}-folded"
-    folded = nbformat.v4.new_markdown_cell(solution, id=name, metadata={"id": name, "heading_collapsed": True})
-    cell.source = before
-    return [cell, folded]
+    folded = {"id": name, "jp-MarkdownHeadingCollapsed": True}  # Colab goes by the name, JupyterLab by the mark
+    heading = nbformat.v4.new_markdown_cell("\n".join(lines[start:end]), id=name, metadata=folded)
+    return [cell, heading, nbformat.v4.new_markdown_cell("\n".join(lines[end:]), id=f"{name}-text")]
 
 
 def is_solution_start(block) -> bool:
