@@ -574,6 +574,7 @@ def test_site_gets_wheel_and_notebooks(tmp_path, monkeypatch):
         text = (tmp_path / "assignments" / path.name).read_text(encoding="utf-8")
         assert wheel in text
         assert "SOLUTION" not in text
+        assert f"{served}chapters/{path.stem}.html" in text
     assert (tmp_path / ".nojekyll").exists()
 
 

@@ -6,7 +6,7 @@ import nbformat
 
 from attnbook.editions.address import address
 from attnbook.editions.colab import install, needs, set_up
-from attnbook.editions.contents import chapters
+from attnbook.editions.contents import read_chapter
 from attnbook.grading.assignment import Assignment, marks
 
 NOTE = """{points} in all, about {minutes} minutes{chapter}. Run the cell below first: it installs the book's code, and
@@ -34,8 +34,8 @@ def write_copy(assignment: Assignment, folder: Path, root: Path) -> Path:
 
 def where_it_belongs(name: str, root: Path) -> str:
     """The chapter of the same name, if there is one."""
-    for chapter in chapters(root):
-        if chapter.stem == name:
-            page = address(root).page(f"chapters/{chapter.path.name}")
-            return f", for chapter [{chapter.number}. {chapter.title}]({page})"
-    return ""
+    path = root / f"chapters/{name}.ipynb"
+    if not path.is_file():
+        return ""
+    chapter = read_chapter(path)
+    return f", for chapter [{chapter.number}. {chapter.title}]({address(root).page(f'chapters/{path.name}')})"
