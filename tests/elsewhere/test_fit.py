@@ -42,13 +42,9 @@ def test_it_refuses_what_a_gpu_refuses(elsewhere):
     assert (there * 2).tolist() == [[2.0] * 3] * 2
 
 
-def translation():
-    return Translation(date_pairs(200, seed=1))
-
-
 def trained():
     """What chapters train: a model, its loss, its batches."""
-    task = translation()
+    task = Translation(date_pairs(200, seed=1))
     N = len(task.vocabulary)
     yield "recurrent", Seq2Seq(N, D=16), task.loss, task.batch(8)
     yield "transformer", Transformer(N, 16, 2, 32, 1, dropout=0.0), task.loss, task.batch(8)

@@ -122,7 +122,7 @@ def became(y_BLD: Tensor, places_B2: Tensor) -> Tensor:
 def understood(y_BLD: Tensor, texts: Sequence[TwoStories]) -> tuple[float, float]:
     """How often a word became nearer to what it means than to what it means elsewhere, and nearest of all 8,000."""
     *_, places_B2, meanings_B2 = as_tensors(texts)
-    cosines_B2N = F.normalize(became(y_BLD, places_B2), dim=-1) @ _directions().T
+    cosines_B2N = F.normalize(became(y_BLD, places_B2), dim=-1) @ _directions(y_BLD.device).T
     own = torch.tensor([[_two_rows(text.words[place]) for place in text.places] for text in texts])
     nearer = own.gather(-1, cosines_B2N.gather(-1, own).argmax(-1, keepdim=True))[..., 0]
     return tuple((said == meanings_B2).double().mean().item() for said in (nearer, cosines_B2N.argmax(-1)))
@@ -133,7 +133,7 @@ def _two_rows(word: str) -> list[int]:
 
 
 @cache
-def _directions(device: torch.device | None = None) -> Tensor:
+def _directions(device: torch.device) -> Tensor:
     return F.normalize(english_vectors().vectors, dim=-1).to(device)
 
 

@@ -24,7 +24,7 @@ class Formulas:
     def read(cls, settings: dict, css: Path) -> "Formulas":
         mathjax = ((settings.get("sphinx") or {}).get("config") or {}).get("mathjax3_config") or {}
         colours = {}
-        for name, colour in re.findall(r"--(attn-[\w-]+):\s*(#[0-9a-fA-F]{3,6})\b", css.read_text(encoding="utf-8")):
+        for name, colour in re.findall(r"--(attn-[\w-]+):\s*(#[0-9a-fA-F]{6})\b", css.read_text(encoding="utf-8")):
             colours.setdefault(name, as_light_as_can_be(colour))  # the first is the light theme's
         return cls((mathjax.get("tex") or {}).get("macros") or {}, colours)
 

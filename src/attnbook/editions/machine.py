@@ -106,14 +106,14 @@ class Machine:
                 found[os.path.relpath(path, self.folder)] = about.st_size, about.st_mtime_ns
         return found
 
-    async def run(self, notebook, folder: Path, *, seconds: int = 300) -> None:
+    async def run(self, notebook, folder: Path) -> None:
         """Run a notebook in a folder, on past errors; outputs and times are written into its cells."""
         folder.mkdir(parents=True, exist_ok=True)
         kernels = KernelSpecManager(kernel_dirs=[str(self.kernels)], ensure_native_kernel=False)
         client = NotebookClient(
             notebook,
             km=AsyncKernelManager(kernel_name="colab", kernel_spec_manager=kernels),
-            timeout=seconds,
+            timeout=300,
             allow_errors=True,
             on_notebook_start=stop_when_told,
             record_timing=True,
