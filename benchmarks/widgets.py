@@ -30,10 +30,10 @@ from attnbook.widgets import (
     TanhSum,
     WordMap,
 )
-from attnbook.widgets.base import page_files
+from attnbook.widgets.shared.base import page_files
 from benchmarks.tables import progress, table
-from tests.browser.conftest import FLAGS, NAMES
 from tests.browser.pages import bare
+from tests.browser.visiting import FLAGS, NAMES
 
 GOAL = 8  # milliseconds
 STEP = """() => Array.from({ length: 40 }, (_, i) => {

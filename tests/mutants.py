@@ -28,6 +28,8 @@ import hypothesis.strategies  # noqa: F401
 import pytest
 import torch
 
+from tests import ROOT
+
 # Survivors that no test can kill, because they compute the same: (module, what was changed, into what) and why.
 EXPLAINED = {
     ("additive_tiled", "'gpu': 2 ** 28", "'gpu': 2 ** 29"): "how large a tile is on a GPU is a matter of speed",
@@ -60,12 +62,28 @@ EXPLAINED = {
     ): "two axes fit the last two or they do not",
 }
 
-LAYERS = ["masks", "softmax", "dot_product", "additive", "additive_tiled", "multihead", "positions", "inputs"]
-MODELS = ["transformer", "decoding", "seq2seq", "vectors", "text", "translation", "training", "complexity"]
-DATA = ["data.dates", "data.grammar", "data.phrases", "data.sentences"]
-MODULES = [*LAYERS, *MODELS, *DATA]
-ROOT = Path(__file__).parents[1]
-SUITES = [ROOT / "tests" / f"test_{name}.py" for name in (*LAYERS, *MODELS, "data", "capture", "peers")]
+LAYERS = [
+    *("layers.masks", "layers.softmax", "layers.dot_product", "layers.additive", "layers._additive_tiled"),
+    *("layers.multihead", "layers.positions", "_inputs"),
+]
+MODELS = [
+    *("models.transformer", "models.decoding", "models.seq2seq"),
+    *("learning.vectors", "learning.text", "learning.translation", "learning.training", "learning.complexity"),
+]
+TASKS = ["tasks.dates", "tasks.grammar", "tasks.phrases", "tasks.sentences"]
+MODULES = [*LAYERS, *MODELS, *TASKS]
+
+
+def own_name(module: str) -> str:
+    """
+    >>> own_name("layers._additive_tiled")
+    'additive_tiled'
+    """
+    return module.rpartition(".")[2].lstrip("_")
+
+
+SUITED = (*map(own_name, (*LAYERS, *MODELS)), "data", "capture", "peers")
+SUITES = [ROOT / "tests/library" / f"test_{name}.py" for name in SUITED]
 LEAST_SCORE = 0.95
 TIME_LIMIT = 240  # seconds
 
@@ -207,8 +225,8 @@ def live(mutant: Mutant) -> None:
         exec(compile(mutant.source, spec.origin, "exec"), module.__dict__)
         package, _, name = spec.name.rpartition(".")
         setattr(import_module(package), name, module)
-        suites = [path for path in SUITES if path.exists()]
-        own, *others = map(str, sorted(suites, key=lambda path: not f"test_{mutant.module}".startswith(path.stem)))
+        suites, suite = [path for path in SUITES if path.exists()], f"test_{own_name(mutant.module)}"
+        own, *others = map(str, sorted(suites, key=lambda path: not suite.startswith(path.stem)))
         options = ["-x", "-q", "-p", "no:cacheprovider", "-o", "addopts="]
         failed = any(pytest.main([*options, *paths]) for paths in ([own], others))
     finally:

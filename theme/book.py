@@ -16,10 +16,10 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from attnbook.editions.address import address
-from attnbook.editions.contents import last_green
-from attnbook.grading.assignment import Assignment, sources
-from attnbook.widgets.base import page_files
+from attnbook.widgets.shared.base import page_files
+from booktools.core.address import address
+from booktools.core.assignment import Assignment, sources
+from booktools.core.contents import last_green
 
 MATHJAX = Path(importlib.import_module("sphinx-mathjax-offline").__file__).parent / "static/mathjax"
 ROLES = ("query", "key", "value")
@@ -234,14 +234,14 @@ def page(app, pagename, templatename, context, doctree):
     """Everything that depends on the page: its widgets, its buttons, its description."""
     here, body = address(app.srcdir), context.get("body", "")
     root = context["pathto"]("", 1).removesuffix("#")
-    app.add_css_file("widgets/base.css")
+    app.add_css_file("widgets/shared/base.css")
     files = page_files()
     names = widgets_on(body)
     for name in names:
-        if f"{name}.css" in files:
-            app.add_css_file(f"widgets/{name}.css")
+        if f"{name}/{name}.css" in files:
+            app.add_css_file(f"widgets/{name}/{name}.css")
     if names:
-        app.add_js_file("widgets/host.js", type="module")
+        app.add_js_file("widgets/shared/host.js", type="module")
     context["css_files"] = [
         css for css in context["css_files"] if css.filename in STYLES or css.filename.startswith("_static/widgets/")
     ]

@@ -13,13 +13,13 @@ Everything public is one import away, and nothing is loaded before it is asked f
 from importlib import import_module
 
 _PUBLIC = {
-    "masks": ["blocked", "causal", "padding", "sliding_window", "valid_lens"],
-    "softmax": ["masked_softmax"],
-    "dot_product": ["DotProductAttention", "attention"],
-    "additive": ["AdditiveAttention", "additive_scores"],
-    "multihead": ["KVCache", "MultiHeadAttention"],
-    "positions": ["ALiBi", "LearnedPositions", "RelativeBias", "Rotary", "SinusoidalPositions", "sinusoidal"],
-    "transformer": [
+    "layers.masks": ["blocked", "causal", "padding", "sliding_window", "valid_lens"],
+    "layers.softmax": ["masked_softmax"],
+    "layers.dot_product": ["DotProductAttention", "attention"],
+    "layers.additive": ["AdditiveAttention", "additive_scores"],
+    "layers.multihead": ["KVCache", "MultiHeadAttention"],
+    "layers.positions": ["ALiBi", "LearnedPositions", "RelativeBias", "Rotary", "SinusoidalPositions", "sinusoidal"],
+    "models.transformer": [
         "DecoderBlock",
         "EncoderBlock",
         "FeedForward",
@@ -29,13 +29,13 @@ _PUBLIC = {
         "Tokens",
         "Transformer",
     ],
-    "seq2seq": ["Seq2Seq"],
-    "decoding": ["beam", "greedy"],
-    "text": ["Vocabulary"],
-    "vectors": ["SkipGram", "WordVectors", "learn_vectors", "read_vectors", "skip_gram_pairs"],
-    "training": ["History", "fit"],
-    "complexity": ["Convolution", "Cost", "Recurrence", "SelfAttention"],
-    "capture": ["capture_attention"],
+    "models.seq2seq": ["Seq2Seq"],
+    "models.decoding": ["beam", "greedy"],
+    "learning.text": ["Vocabulary"],
+    "learning.vectors": ["SkipGram", "WordVectors", "learn_vectors", "read_vectors", "skip_gram_pairs"],
+    "learning.training": ["History", "fit"],
+    "learning.complexity": ["Convolution", "Cost", "Recurrence", "SelfAttention"],
+    "layers.capture": ["capture_attention"],
     "device": ["pick_device", "seed_everything"],
     "errors": ["ShapeError"],
 }

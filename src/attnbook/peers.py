@@ -8,9 +8,9 @@ from types import ModuleType
 import torch
 from torch import Tensor, nn
 
-from attnbook.additive import AdditiveAttention
-from attnbook.multihead import MultiHeadAttention
-from attnbook.transformer import DecoderBlock, EncoderBlock
+from attnbook.layers.additive import AdditiveAttention
+from attnbook.layers.multihead import MultiHeadAttention
+from attnbook.models.transformer import DecoderBlock, EncoderBlock
 
 
 def d2l() -> ModuleType:

@@ -20,7 +20,7 @@ from torch import Tensor
 _LIGHT = dict(
     re.findall(
         r"--([\w-]+): ([^;]+);",
-        (Path(__file__).parent / "widgets" / "base.css").read_text("utf-8").partition("}")[0],
+        (Path(__file__).parent / "widgets" / "shared" / "base.css").read_text("utf-8").partition("}")[0],
     )
 )
 QUERY, KEY, VALUE, ACCENT = (_LIGHT[name] for name in ("attn-query", "attn-key", "attn-value", "ab-accent"))

@@ -9,9 +9,9 @@ from bs4 import BeautifulSoup
 from playwright.sync_api import Page, expect
 
 from attnbook.widgets import all_widgets
-from attnbook.widgets.base import Asset, BookWidget
+from attnbook.widgets.shared.base import Asset, BookWidget
+from tests import ROOT
 
-ROOT = Path(__file__).parents[2]
 SITE = ROOT / "_build/html"
 # Every page, whoever wrote it. (On a site that isn't built, one that will say so.)
 PAGES = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html")) or ["index.html"]
@@ -44,13 +44,13 @@ def settle(page: Page) -> Page:
 
 def bare(*widgets: BookWidget, body: str = "") -> str:
     """A page of nothing but widgets, with the scripts and styles of the built site."""
-    styles = ["base", *sorted({widget.name for widget in widgets})]
+    styles = ["shared/base", *sorted({f"{widget.name}/{widget.name}" for widget in widgets})]
     links = "".join(f'<link rel="stylesheet" href="_static/widgets/{name}.css">' for name in styles)
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Widgets</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">{links}</head>'
         f"<body>{''.join(widget.page_html() for widget in widgets)}{body}"
-        '<script type="module" src="_static/widgets/host.js"></script></body></html>'
+        '<script type="module" src="_static/widgets/shared/host.js"></script></body></html>'
     )
 
 

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from attnbook.additive import additive_scores as book_scores
 from attnbook.checks.judging import Wrong, call, compare, exercise, explained
+from attnbook.layers.additive import additive_scores as book_scores
 
 
 @exercise

@@ -6,9 +6,9 @@ import torch
 from torch import Tensor
 
 from attnbook.checks.judging import Wrong, call, close, compare, describe, exercise, explained, shape_of
-from attnbook.dot_product import attention as book_attention
-from attnbook.masks import causal
-from attnbook.softmax import masked_softmax
+from attnbook.layers.dot_product import attention as book_attention
+from attnbook.layers.masks import causal
+from attnbook.layers.softmax import masked_softmax
 
 Attention = Callable[..., tuple[Tensor, Tensor]]
 

@@ -6,9 +6,9 @@ import torch
 from torch import Tensor
 
 from attnbook.checks.judging import Wrong, call, compare, exercise, explained
-from attnbook.masks import causal as book_causal
-from attnbook.masks import padding
-from attnbook.softmax import masked_softmax as book_masked_softmax
+from attnbook.layers.masks import causal as book_causal
+from attnbook.layers.masks import padding
+from attnbook.layers.softmax import masked_softmax as book_masked_softmax
 
 Mask = Callable[..., Tensor]
 Softmax = Callable[[Tensor, Tensor], Tensor]

@@ -7,7 +7,7 @@ from einops import rearrange
 from torch import Tensor
 
 from attnbook.checks.judging import Wrong, call, compare, exercise, explained
-from attnbook.dot_product import attention
+from attnbook.layers.dot_product import attention
 
 
 @exercise

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from attnbook.checks.judging import call, compare, exercise, explained
-from attnbook.positions import Rotary
-from attnbook.positions import sinusoidal as right_sinusoidal
+from attnbook.layers.positions import Rotary
+from attnbook.layers.positions import sinusoidal as right_sinusoidal
 
 
 @exercise

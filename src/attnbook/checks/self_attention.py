@@ -9,9 +9,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from attnbook.checks.judging import Wrong, call, compare, describe, exercise, explained
-from attnbook.complexity import Convolution, Recurrence, SelfAttention
-from attnbook.dot_product import attention
-from attnbook.masks import causal
+from attnbook.layers.dot_product import attention
+from attnbook.layers.masks import causal
+from attnbook.learning.complexity import Convolution, Recurrence, SelfAttention
 
 
 @exercise

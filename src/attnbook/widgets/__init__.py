@@ -1,21 +1,54 @@
 """The book's widgets. `attnbook.widgets.AttentionHeatmap` and its siblings are loaded when first asked for."""
 
-import re
 from importlib import import_module
-from pathlib import Path
 
-_TRIOS = sorted(path.stem for path in Path(__file__).parent.glob("*.css") if path.stem != "base")
-_HOME = {re.sub(r"(?:^|_)(\w)", lambda letter: letter[1].upper(), name): name for name in _TRIOS}
+# Each has a room of its own: AlignmentPlayer lives in the folder alignment_player.
+__all__ = [
+    "AlignmentPlayer",
+    "AnalogyBench",
+    "AttentionHeatmap",
+    "BankInContext",
+    "BlockStepper",
+    "CacheStepper",
+    "ClockHands",
+    "CostPlane",
+    "CueScene",
+    "FillValue",
+    "FindTheBug",
+    "HeadAblation",
+    "HeadBudget",
+    "HeadSplit",
+    "KernelRegression",
+    "LengthSlider",
+    "LiveTransformer",
+    "MaskMap",
+    "OnlineSoftmax",
+    "PaintMask",
+    "Polarity",
+    "ScaleLab",
+    "ShiftLab",
+    "SignalRace",
+    "SoftDictionary",
+    "TanhSum",
+    "WordMap",
+]
 
-__all__ = sorted(_HOME)  # noqa: PLE0605 (a list, as it should be)
+
+def room(name: str) -> str:
+    """The folder of a widget.
+
+    >>> room("AlignmentPlayer")
+    'alignment_player'
+    """
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).removeprefix("_")
 
 
 def __getattr__(name: str):
-    if name not in _HOME:
+    if name not in __all__:
         raise AttributeError(f"attnbook.widgets has no {name!r}; it has {', '.join(__all__)}")
-    return getattr(import_module(f"attnbook.widgets.{_HOME[name]}"), name)
+    return getattr(import_module(f"attnbook.widgets.{room(name)}"), name)
 
 
 def all_widgets() -> list[type]:
-    """Every widget class, one for each NAME.js."""
+    """Every widget class."""
     return [__getattr__(name) for name in __all__]

@@ -1,0 +1,220 @@
+"""Multi-head attention: several small attentions side by side, each looking for something of its own."""
+
+import torch
+from einops import rearrange, repeat
+from torch import Tensor, nn
+
+from attnbook._inputs import check_fits, check_mask, check_sequences
+from attnbook.layers.dot_product import DotProductAttention
+from attnbook.layers.masks import only_seeing, only_seen
+from attnbook.layers.positions import ALiBi, RelativeBias, Rotary
+
+
+class KVCache:
+    """The keys and values of one layer for every position so far, so that no position is ever projected twice.
+
+    >>> layer, cache, x_BLD = MultiHeadAttention(D=8, heads=2), KVCache(), torch.ones(1, 3, 8)
+    >>> for token in x_BLD.split(1, dim=1):  # one position at a time
+    ...     y = layer(token, cache=cache)
+    >>> len(cache)
+    3
+
+    A prompt of several positions still needs its mask: causal(L, len(cache) + L). For a layer that attends to a context
+    the cache keeps the context's keys and values. One cache belongs to one layer and one sequence or context.
+    """
+
+    def __init__(self):
+        self.keys: Tensor | None = None
+        self.values: Tensor | None = None
+        self.complete = False  # a context is
+
+    def __len__(self) -> int:
+        return 0 if self.keys is None else self.keys.shape[-2]
+
+    @property
+    def nbytes(self) -> int:
+        return 0 if self.keys is None else self.keys.nbytes + self.values.nbytes
+
+    def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """All keys and values, the new ones last."""
+        if self.complete:
+            raise ValueError("this cache holds a context, which does not grow; for x, make another KVCache().")
+        if self.keys is not None:
+            for name, new, held in (("keys", k, self.keys), ("values", v, self.values)):
+                if (*new.shape[:-2], new.shape[-1]) != (*held.shape[:-2], held.shape[-1]):
+                    raise ValueError(
+                        f"this cache holds {name} of shape {tuple(held.shape)}, the new ones are {tuple(new.shape)}; "
+                        "only the length may differ. It belongs to one layer and one batch: make another KVCache()."
+                    )
+            k, v = torch.cat([self.keys, k], -2), torch.cat([self.values, v], -2)
+        self.keys, self.values = k, v
+        return k, v
+
+    def keep(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """The keys and values of a context, which are all there at once."""
+        self.keys, self.values, self.complete = k, v, True
+        return k, v
+
+    def recall(self, context: Tensor) -> tuple[Tensor, Tensor]:
+        """What was kept of this context. (Whether it is this one, only its shape can tell.)"""
+        if not self.complete:
+            raise ValueError("this cache holds earlier positions of x; for a context, make another KVCache().")
+        kept = (*self.keys.shape[:-3], len(self))
+        if kept != context.shape[:-1]:
+            raise ValueError(
+                f"this cache holds a context of batch and length {kept}, got {tuple(context.shape[:-1])}. "
+                "For another context, make another KVCache()."
+            )
+        return self.keys, self.values
+
+    def select(self, rows: Tensor) -> None:
+        """Keep these rows of the batch, in this order: what beam search does between two steps."""
+        if self.keys is not None:
+            if self.keys.ndim < 4:
+                raise ValueError(
+                    "select picks rows of a batch, but this cache holds one sequence without a batch axis."
+                )
+            self.keys, self.values = self.keys[rows], self.values[rows]
+
+
+class MultiHeadAttention(DotProductAttention):
+    """concat(head_1, ..., head_H) W_o, where each head is attention(x W_q, c W_k, c W_v) with weights of its own.
+
+    The context c is x itself unless given.
+
+    >>> layer = MultiHeadAttention(D=8, heads=2)
+    >>> x_BLD = torch.ones(1, 3, 8)
+    >>> layer(x_BLD).shape  # self-attention; with a context, cross-attention
+    torch.Size([1, 3, 8])
+
+    key_size, value_size   width of the context's keys and values, where it is not D
+    d_k, d_v               width of one head's keys and of its values; D / heads unless given
+    kv_heads               heads of keys and values, each shared by heads / kv_heads heads of queries (1: multi-query)
+    bias, dropout          a bias in all four projections; the share of attention weights to drop in training
+    rotary, score_bias     relative positions, for self-attention: `Rotary` turns queries and keys, `ALiBi` or
+                           `RelativeBias` add to the scores
+
+    Calls are `layer(x, context=None, mask=None, cache=None)`; the context is one tensor or (keys, values). A mask
+    (B, L, M) holds for all heads, (B, heads, L, M) for each. With a cache, M counts what it holds already.
+    """
+
+    def __init__(
+        self,
+        D: int,
+        heads: int,
+        *,
+        key_size: int | None = None,
+        value_size: int | None = None,
+        d_k: int | None = None,
+        d_v: int | None = None,
+        kv_heads: int | None = None,
+        bias: bool = False,
+        dropout: float = 0.0,
+        rotary: Rotary | None = None,
+        score_bias: RelativeBias | ALiBi | None = None,
+    ):
+        super().__init__(dropout)
+        kv_heads = heads if kv_heads is None else kv_heads
+        if heads < 1 or kv_heads < 1 or heads % kv_heads:
+            raise ValueError(f"heads must be a multiple of kv_heads, both at least 1; got {heads} and {kv_heads}.")
+        if D % heads and (d_k is None or d_v is None):
+            raise ValueError(
+                f"D = {D} does not split into {heads} heads of one width; try another, or give d_k and d_v."
+            )
+        d_k, d_v = D // heads if d_k is None else d_k, D // heads if d_v is None else d_v
+        key_size, value_size = D if key_size is None else key_size, D if value_size is None else value_size
+        if rotary is not None and d_k != rotary.K:
+            raise ValueError(f"rotary turns vectors of width {rotary.K}, but one head's are of width d_k = {d_k}.")
+        if score_bias is not None and score_bias.heads != heads:
+            raise ValueError(f"score_bias is for {score_bias.heads} heads, this layer has {heads}.")
+        self.heads, self.kv_heads = heads, kv_heads
+        self.query = nn.Linear(D, heads * d_k, bias)
+        self.key = nn.Linear(key_size, kv_heads * d_k, bias)
+        self.value = nn.Linear(value_size, kv_heads * d_v, bias)
+        self.output = nn.Linear(heads * d_v, D, bias)
+        self.rotary, self.score_bias = rotary, score_bias
+
+    def forward(
+        self,
+        x: Tensor,
+        context: Tensor | tuple[Tensor, Tensor] | None = None,
+        mask: Tensor | None = None,
+        cache: KVCache | None = None,
+    ) -> Tensor:
+        past = len(cache) if context is None and cache is not None else 0
+        named = _named(x, context)
+        self._check(x, named, mask, past)
+        (_, keys), (_, values) = named
+        by_sequence, mask = _by_sequence_and_head(mask, x.ndim)
+        if cache is None:  # a NaN that meets the projections would reach their gradients
+            x, keys, values = only_seeing(x, by_sequence), only_seen(keys, by_sequence), only_seen(values, by_sequence)
+        q_BHLK = self._turned(rearrange(self.query(x), "... L (H K) -> ... H L K", H=self.heads), past)
+        k_BHMK, v_BHMV = self._keys_and_values(keys, values, cache, cross=context is not None)
+        if cache is not None:  # what it holds stays as it is: a later mask may show more
+            k_BHMK, v_BHMV = only_seen(k_BHMK, mask), only_seen(v_BHMV, mask)
+        bias = None if self.score_bias is None else self.score_bias(x.shape[-2], k_BHMK.shape[-2]).to(q_BHLK.dtype)
+        y_BHLV = self._attend(q_BHLK, k_BHMK, v_BHMV, mask, bias)
+        return self.output(rearrange(y_BHLV, "... H L V -> ... L (H V)"))
+
+    def _keys_and_values(
+        self, keys: Tensor, values: Tensor, cache: KVCache | None, cross: bool
+    ) -> tuple[Tensor, Tensor]:
+        """In heads, as many as queries have; with what the cache holds, and into it."""
+        held = 0 if cache is None else len(cache)
+        if cross and held:
+            k_BHMK, v_BHMV = cache.recall(keys)
+        else:
+            k_BHMK = self._turned(rearrange(self.key(keys), "... M (H K) -> ... H M K", H=self.kv_heads), held)
+            v_BHMV = rearrange(self.value(values), "... M (H V) -> ... H M V", H=self.kv_heads)
+            if cache is not None:
+                k_BHMK, v_BHMV = (cache.keep if cross else cache.append)(k_BHMK, v_BHMV)
+        return self._shared(k_BHMK), self._shared(v_BHMV)
+
+    def _turned(self, x_BHLK: Tensor, start: int) -> Tensor:
+        """Queries or keys by their positions, where those are rotary."""
+        return x_BHLK if self.rotary is None else self.rotary(x_BHLK, start)
+
+    def _shared(self, x_BHMK: Tensor) -> Tensor:
+        """Each head of keys or values, once for every head of queries that shares it."""
+        share = self.heads // self.kv_heads
+        return x_BHMK if share == 1 else repeat(x_BHMK, "... H M K -> ... (H share) M K", share=share)
+
+    def extra_repr(self) -> str:
+        return f"heads={self.heads}, kv_heads={self.kv_heads}, {super().extra_repr()}"
+
+    def _check(self, x: Tensor, named: tuple[tuple[str, Tensor], ...], mask: Tensor | None, past: int) -> None:
+        given = ("x", x), *named
+        check_sequences(**dict(given))
+        roles = {"x": self.query, "keys": self.key, "values": self.value}
+        for (name, tensor), (role, layer) in zip(given, roles.items(), strict=True):
+            check_fits(name, tensor, layer, role)
+        (keys_name, keys), _ = named
+        if keys_name != "x" and (self.rotary is not None or self.score_bias is not None):
+            raise ValueError("relative positions compare places in one sequence; with a context there are two.")
+        axes, L, M = getattr(mask, "shape", ()), x.shape[-2], past + keys.shape[-2]
+        hint = ""
+        if past:
+            hint = f"The cache holds {past} positions already; try causal({L}, {M})."
+        elif axes[:-2] == (self.heads,):
+            hint = "For one mask a head, try mask[None]."
+        heads = (self.heads,) if len(axes) > x.ndim else ()
+        check_mask(mask, x, (*x.shape[:-2], *heads, L, M), hint)
+
+
+def _named(x: Tensor, context: Tensor | tuple[Tensor, Tensor] | None) -> tuple[tuple[str, Tensor], ...]:
+    """Keys and values, each under the name that the caller knows it by."""
+    if context is None:
+        return ("x", x), ("x", x)
+    if isinstance(context, Tensor):
+        return ("context", context), ("context", context)
+    if not isinstance(context, tuple) or len(context) != 2:
+        size = f" of {len(context)}" if isinstance(context, tuple | list) else ""
+        raise ValueError(f"context must be one tensor or a tuple (keys, values), got a {type(context).__name__}{size}.")
+    return ("keys", context[0]), ("values", context[1])
+
+
+def _by_sequence_and_head(mask: Tensor | None, axes: int) -> tuple[Tensor | None, Tensor | None]:
+    """What is allowed in a sequence (..., L, M) by any head, and in each head (..., H, L, M); x has so many axes."""
+    if mask is None or mask.ndim < 3:
+        return mask, mask
+    return (mask, mask.unsqueeze(-3)) if mask.ndim <= axes else (mask.any(-3), mask)

@@ -1,0 +1,335 @@
+"""The Transformer: attention and feed-forward networks in blocks, blocks in stacks, stacks that read and write text.
+
+`TextEncoder`, `LanguageModel` and `Transformer` take the same options: `norm` and `activation` of their blocks, and
+`positions`, which are "sinusoidal" or "learned" (of the first 1,024) and added to the embeddings, "rotary" or "alibi"
+and told to self-attention, or "none".
+"""
+
+from collections.abc import Callable
+
+from torch import Tensor, nn
+
+from attnbook._inputs import check_ids
+from attnbook.layers.masks import causal, padding
+from attnbook.layers.multihead import KVCache, MultiHeadAttention
+from attnbook.layers.positions import ALiBi, LearnedPositions, Rotary, SinusoidalPositions
+
+
+class FeedForward(nn.Sequential):
+    """W_2 relu(W_1 x + b_1) + b_2, the same for every position, each by itself.
+
+    >>> import torch
+    >>> FeedForward(D=8, hidden=32)(torch.ones(1, 3, 8)).shape
+    torch.Size([1, 3, 8])
+    """
+
+    def __init__(self, D: int, hidden: int, dropout: float = 0.0, activation: Callable[[], nn.Module] = nn.ReLU):
+        super().__init__(nn.Linear(D, hidden), activation(), nn.Dropout(dropout), nn.Linear(hidden, D))
+
+
+class EncoderBlock(nn.Module):
+    """Self-attention, then a feed-forward network; around each a shortcut and a LayerNorm.
+
+    norm="post"   norm(x + f(x)), as in the paper
+    norm="pre"    x + f(norm(x)): x itself runs through unchanged, which makes deep stacks easier to train
+
+    >>> import torch
+    >>> EncoderBlock(D=8, heads=2, hidden=32)(torch.ones(1, 3, 8)).shape
+    torch.Size([1, 3, 8])
+
+    With a causal mask, and a cache to decode, it is the block of a model that reads only what it has written itself.
+    Further options, such as rotary or kv_heads, go to its `MultiHeadAttention`.
+    """
+
+    def __init__(
+        self,
+        D: int,
+        heads: int,
+        hidden: int,
+        dropout: float = 0.1,
+        *,
+        norm: str = "post",
+        activation: Callable[[], nn.Module] = nn.ReLU,
+        bias: bool = True,
+        **attention,
+    ):
+        super().__init__()
+        if norm not in ("pre", "post"):
+            raise ValueError(f"norm must be 'pre' or 'post', got {norm!r}.")
+        self.norm = norm
+        self.self_attention = MultiHeadAttention(D, heads, bias=bias, dropout=dropout, **attention)
+        self.self_attention_norm = nn.LayerNorm(D)
+        self.feed_forward = FeedForward(D, hidden, dropout, activation)
+        self.feed_forward_norm = nn.LayerNorm(D)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None, cache: KVCache | None = None) -> Tensor:
+        x = self._around(self.self_attention_norm, x, lambda x: self.self_attention(x, mask=mask, cache=cache))
+        return self._around(self.feed_forward_norm, x, self.feed_forward)
+
+    def _around(self, norm: nn.LayerNorm, x: Tensor, f: Callable[[Tensor], Tensor]) -> Tensor:
+        if self.norm == "pre":
+            return x + self.dropout(f(norm(x)))
+        return norm(x + self.dropout(f(x)))
+
+    def extra_repr(self) -> str:
+        return f"norm={self.norm!r}"
+
+
+class DecoderBlock(EncoderBlock):
+    """The same, and in between cross-attention: every position looks into the memory, what an encoder made.
+
+    >>> import torch
+    >>> block, x_BLD, memory_BMD = DecoderBlock(D=8, heads=2, hidden=32), torch.ones(1, 3, 8), torch.ones(1, 5, 8)
+    >>> block(x_BLD, memory_BMD, mask=causal(3)).shape
+    torch.Size([1, 3, 8])
+    """
+
+    def __init__(
+        self,
+        D: int,
+        heads: int,
+        hidden: int,
+        dropout: float = 0.1,
+        *,
+        norm: str = "post",
+        activation: Callable[[], nn.Module] = nn.ReLU,
+        rotary: Rotary | None = None,
+        score_bias: nn.Module | None = None,
+        **attention,
+    ):
+        own = {"rotary": rotary, "score_bias": score_bias}  # distances mean nothing between two texts
+        super().__init__(D, heads, hidden, dropout, norm=norm, activation=activation, **own, **attention)
+        self.cross_attention = MultiHeadAttention(D, heads, **{"bias": True, **attention}, dropout=dropout)
+        self.cross_attention_norm = nn.LayerNorm(D)
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        cache: KVCache | None = None,
+        memory_cache: KVCache | None = None,
+    ) -> Tensor:
+        def look(x: Tensor) -> Tensor:
+            return self.cross_attention(x, memory, memory_mask, memory_cache)
+
+        x = self._around(self.self_attention_norm, x, lambda x: self.self_attention(x, mask=mask, cache=cache))
+        x = self._around(self.cross_attention_norm, x, look)
+        return self._around(self.feed_forward_norm, x, self.feed_forward)
+
+
+class Stack(nn.Module):
+    """Blocks one after the other, each a child by its number; after pre-norm blocks one more LayerNorm."""
+
+    def __init__(self, block: Callable[[], EncoderBlock], layers: int):
+        super().__init__()
+        if layers < 1:
+            raise ValueError(f"layers must be at least 1, got {layers}.")
+        for number in range(layers):
+            self.add_module(str(number), block())
+        first = self.get_submodule("0")
+        self.norm = nn.LayerNorm(first.self_attention_norm.normalized_shape) if first.norm == "pre" else nn.Identity()
+
+    def __len__(self) -> int:
+        return len(self._modules) - 1
+
+    def forward(self, x: Tensor, *given, caches: list[tuple[KVCache, ...]] | None = None) -> Tensor:
+        """Each block is given the same, and caches of its own."""
+        for number in range(len(self)):
+            x = self.get_submodule(str(number))(x, *given, *(() if caches is None else caches[number]))
+        return self.norm(x)
+
+
+class Tokens(nn.Module):
+    """Token ids to vectors, √D times their embeddings and where they stand; vectors back to a score for each token.
+
+    >>> import torch
+    >>> tokens = Tokens(N=10, D=8, positions=SinusoidalPositions(8))
+    >>> x_BLD = tokens(torch.tensor([[3, 1, 4]]))
+    >>> tokens.scores(x_BLD).shape
+    torch.Size([1, 3, 10])
+    """
+
+    def __init__(self, N: int, D: int, positions: nn.Module | None = None, dropout: float = 0.0):
+        super().__init__()
+        self.embedding, self.positions, self.dropout = nn.Embedding(N, D), positions, nn.Dropout(dropout)
+        nn.init.normal_(self.embedding.weight, std=D**-0.5)
+
+    def forward(self, ids: Tensor, start: int = 0) -> Tensor:
+        N, D = self.embedding.weight.shape
+        check_ids(ids, N)
+        x = self.embedding(ids) * D**0.5
+        return self.dropout(x if self.positions is None else self.positions(x, start))
+
+    def scores(self, x: Tensor) -> Tensor:
+        return x @ self.embedding.weight.mT
+
+
+class State:
+    """What decoding keeps between two steps: caches for each block, and the source as read, if there is one."""
+
+    def __init__(self, layers: int, memory: Tensor | None = None, memory_mask: Tensor | None = None):
+        kinds = 1 if memory is None else 2
+        self.caches = [tuple(KVCache() for _ in range(kinds)) for _ in range(layers)]
+        self.memory, self.memory_mask = memory, memory_mask
+
+    def __len__(self) -> int:
+        """How many tokens it has seen."""
+        return len(self.caches[0][0])
+
+    def select(self, rows: Tensor) -> None:
+        """Keep these rows of the batch, in this order."""
+        for caches in self.caches:
+            for cache in caches:
+                cache.select(rows)
+        if self.memory is not None:
+            self.memory, self.memory_mask = self.memory[rows], self.memory_mask[rows]
+
+
+class TextEncoder(nn.Module):
+    """Reads text in both directions: a vector (B, L, D) for each token, which knows the others. `pad` is not read.
+
+    >>> import torch
+    >>> TextEncoder(N=20, D=8, heads=2, hidden=32, layers=1)(torch.tensor([[5, 6, 7, 0]])).shape
+    torch.Size([1, 4, 8])
+    """
+
+    def __init__(
+        self,
+        N: int,
+        D: int = 512,
+        heads: int = 8,
+        hidden: int = 2048,
+        layers: int = 6,
+        dropout: float = 0.1,
+        *,
+        pad: int = 0,
+        positions: str = "sinusoidal",
+        **options,
+    ):
+        super().__init__()
+        self.pad = pad
+        added, relative = _positions(positions, D, heads)
+        self.tokens = Tokens(N, D, added, dropout)
+        self.encoder = Stack(lambda: EncoderBlock(D, heads, hidden, dropout, **relative, **options), layers)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        return self.encoder(self.tokens(ids), padding(ids, pad=self.pad))
+
+
+class LanguageModel(nn.Module):
+    """Writes on: the scores (B, L, N) for the token after each one, from those before.
+
+    >>> import torch
+    >>> LanguageModel(N=20, D=8, heads=2, hidden=32, layers=1)(torch.tensor([[5, 6, 7]])).shape
+    torch.Size([1, 3, 20])
+    """
+
+    def __init__(
+        self,
+        N: int,
+        D: int = 512,
+        heads: int = 8,
+        hidden: int = 2048,
+        layers: int = 6,
+        dropout: float = 0.1,
+        *,
+        positions: str = "sinusoidal",
+        **options,
+    ):
+        super().__init__()
+        added, relative = _positions(positions, D, heads)
+        self.tokens = Tokens(N, D, added, dropout)
+        self.decoder = Stack(lambda: EncoderBlock(D, heads, hidden, dropout, **relative, **options), layers)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        return self.step(ids)
+
+    def start(self, source: None = None) -> State:
+        """To decode step by step: empty caches."""
+        if source is not None:
+            raise ValueError("a LanguageModel reads no source; put what it is to go on from into the prompt.")
+        return State(len(self.decoder))
+
+    def step(self, ids: Tensor, state: State | None = None) -> Tensor:
+        """The scores after each of some more tokens."""
+        seen, caches = (0, None) if state is None else (len(state), state.caches)
+        x = self.tokens(ids, seen)
+        mask = causal(x.shape[-2], seen + x.shape[-2], device=x.device)
+        return self.tokens.scores(self.decoder(x, mask, caches=caches))
+
+
+class Transformer(nn.Module):
+    """Reads a source, writes a target: the scores (B, L, N) for the token after each one of the target so far.
+
+    >>> import torch
+    >>> model = Transformer(N=20, D=8, heads=2, hidden=32, layers=1)
+    >>> source_BM, target_BL = torch.tensor([[5, 6, 7, 0]]), torch.tensor([[1, 8]])
+    >>> model(source_BM, target_BL).shape
+    torch.Size([1, 2, 20])
+
+    `Transformer(37_000)` is the paper's base model. Source and target share one vocabulary and one table of embeddings,
+    unless `target_N` gives the target its own; the scores are products with that table. Token `pad` of the source is
+    not read.
+    """
+
+    def __init__(
+        self,
+        N: int,
+        D: int = 512,
+        heads: int = 8,
+        hidden: int = 2048,
+        layers: int = 6,
+        dropout: float = 0.1,
+        *,
+        target_N: int | None = None,
+        pad: int = 0,
+        positions: str = "sinusoidal",
+        **options,
+    ):
+        super().__init__()
+        self.pad = pad
+        added, relative = _positions(positions, D, heads)
+        self.source = Tokens(N, D, added, dropout)
+        self.target = self.source if target_N is None else Tokens(target_N, D, added, dropout)
+        self.encoder = Stack(lambda: EncoderBlock(D, heads, hidden, dropout, **relative, **options), layers)
+        self.decoder = Stack(lambda: DecoderBlock(D, heads, hidden, dropout, **relative, **options), layers)
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        return self._decode(target, *self.encode(source))
+
+    def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
+        """The memory (B, M, D), and the mask (B, 1, M) of what is real in it."""
+        x, mask = self.source(source), padding(source, pad=self.pad)
+        return self.encoder(x, mask), mask
+
+    def start(self, source: Tensor) -> State:
+        """To decode step by step: the source as read, and empty caches."""
+        return State(len(self.decoder), *self.encode(source))
+
+    def step(self, target: Tensor, state: State) -> Tensor:
+        """The scores after each of some more tokens."""
+        return self._decode(target, state.memory, state.memory_mask, len(state), state.caches)
+
+    def _decode(self, target: Tensor, memory: Tensor, memory_mask: Tensor, seen: int = 0, caches=None) -> Tensor:
+        x = self.target(target, seen)
+        mask = causal(x.shape[-2], seen + x.shape[-2], device=x.device)
+        return self.target.scores(self.decoder(x, memory, mask, memory_mask, caches=caches))
+
+
+def _positions(kind: str, D: int, heads: int) -> tuple[nn.Module | None, dict[str, nn.Module]]:
+    """What is added to the embeddings, and what self-attention is told instead."""
+    match kind:
+        case "sinusoidal":
+            return SinusoidalPositions(D), {}
+        case "learned":
+            return LearnedPositions(1024, D), {}
+        case "rotary":
+            return None, {"rotary": Rotary(D // max(1, heads))}
+        case "alibi":
+            return None, {"score_bias": ALiBi(heads)}
+        case "none":
+            return None, {}
+    raise ValueError(f"positions must be 'sinusoidal', 'learned', 'rotary', 'alibi' or 'none', got {kind!r}.")

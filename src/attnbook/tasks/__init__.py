@@ -1,0 +1,1 @@
+"""Small things to learn, some beside the networks that have learned them."""

@@ -1,0 +1,41 @@
+"""Sinusoidal positions as clocks: each pair of numbers is a hand, and each hand is slower than the one before."""
+
+import torch
+import traitlets
+from torch import Tensor
+
+from attnbook.layers.positions import sinusoidal
+from attnbook.widgets.shared.base import BookWidget, html_table
+
+WIDTHS, BASES, LAST = [4, 8, 16, 32], [2, 10, 100, 1000, 10_000, 100_000], 59
+
+
+class ClockHands(BookWidget):
+    """Two positions on D / 2 clocks, and how alike any two positions are.
+
+    >>> round(ClockHands(position=7, other=7).alike().item(), 6)
+    1.0
+    """
+
+    position = traitlets.Int(5, min=0, max=LAST).tag(sync=True)
+    other = traitlets.Int(8, min=0, max=LAST).tag(sync=True)
+    width = traitlets.Enum(WIDTHS, 16).tag(sync=True)
+    base = traitlets.Enum(BASES, 10_000).tag(sync=True)
+
+    def vectors(self) -> Tensor:
+        """Of every position from 0 to 59, (60, width)."""
+        return sinusoidal(LAST + 1, self.width, base=self.base, dtype=torch.float64)
+
+    def alike(self) -> Tensor:
+        """The cosine of the two positions' vectors: 1 if all hands agree."""
+        vectors = self.vectors()
+        return vectors[self.position] @ vectors[self.other] / (self.width / 2)
+
+    def table(self) -> str:
+        vectors = self.vectors()[[self.position, self.other]]
+        rows = [
+            (f"hand {j // 2 + 1}", [f"{x:.2f}" for x in vectors[:, j : j + 2].flatten()])
+            for j in range(0, self.width, 2)
+        ]
+        columns = [f"{name} {place}" for place in (self.position, self.other) for name in ("sin", "cos")]
+        return html_table(f"Positions {self.position} and {self.other} are {self.alike():.2f} alike", columns, rows)

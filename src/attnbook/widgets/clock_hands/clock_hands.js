@@ -1,0 +1,71 @@
+import { body, element, follower, number, slider, words } from "../shared/core.js";
+
+const TEXT = {
+  en: {
+    sliders: { position: "Position i:", other: "Position i′:", width: "Width d:", base: "Base:" },
+    clock: (j) => `hand ${j}`,
+    clocks: (n, i, other) => `${n} clocks. On each, one hand for position ${i} and one for position ${other}.`,
+    curve: "How alike position i and every other position are, from 0 to 59; at i it is 1.",
+    axis: "how alike position i and each other one are",
+    alike: (i, other) => `Positions ${i} and ${other}, cosine`,
+    apart: "They are apart by",
+    period: "Slowest hand: once round in",
+    positions: (x) => `${x >= 1000 ? Math.round(x).toLocaleString("en") : number(x, 1)} positions`,
+  },
+};
+const LAST = 59;
+const STOPS = { position: Array.from({ length: LAST + 1 }, (_, i) => i), width: [4, 8, 16, 32], base: [2, 10, 100, 1000, 1e4, 1e5] };
+STOPS.other = STOPS.position;
+const MOST = Math.max(...STOPS.width) / 2;
+const [WIDE, TALL] = [590, 120];
+
+function render({ model, el }) {
+  const say = words(TEXT, el);
+  const life = follower(model);
+  const clocks = Array.from({ length: MOST }, (_, j) => {
+    const hands = ["ab-other", "ab-query"].map((kind) => element("line", { class: kind }));
+    const svg = element("svg", { viewBox: "-24 -24 48 48", "aria-hidden": "true" }, element("circle", { class: "ab-face", r: 22 }), ...hands);
+    return { hands, node: element("div", {}, svg, element("span", {}, say.clock(j + 1))) };
+  });
+  const face = element("div", { class: "ab-faces", role: "img" }, ...clocks.map(({ node }) => node));
+  const curve = element("path", { class: "ab-curve" });
+  const marks = ["ab-query", "ab-other"].map((kind) => element("circle", { class: kind, r: 5 }));
+  const plot = element("svg", { class: "ab-plot", viewBox: `-30 -10 ${WIDE + 40} ${TALL + 36}`, role: "img", "aria-label": say.curve },
+    ...[1, 0, -1].map((y) => element("line", { class: "ab-rule", x1: 0, x2: WIDE, y1: (TALL * (1 - y)) / 2, y2: (TALL * (1 - y)) / 2 })),
+    ...[1, 0, -1].map((y) => element("text", { x: -8, y: (TALL * (1 - y)) / 2 + 5, "text-anchor": "end" }, number(y, 0))),
+    ...[0, 20, 40, LAST].map((i) => element("text", { x: (i * WIDE) / LAST, y: TALL + 20, "text-anchor": "middle" }, `${i}`)), curve, ...marks);
+  const [name, alike, apart, period] = [element("dt"), ...[0, 0, 0].map(() => element("dd", { class: "ab-number" }))];
+  body(el, "clocks",
+    element("div", { class: "ab-controls" }, ...Object.entries(say.sliders).map(([trait, label]) => slider(model, life, { trait, label, values: STOPS[trait], show: (x) => x.toLocaleString("en") }))),
+    face, element("figure", {}, plot, element("figcaption", {}, say.axis)),
+    element("dl", {}, name, alike, element("dt", {}, say.apart), apart, element("dt", {}, say.period), period));
+
+  life.follow(["position", "other", "width", "base"], () => {
+    const [i, other, width, base] = ["position", "other", "width", "base"].map((trait) => model.get(trait));
+    const speeds = Array.from({ length: width / 2 }, (_, j) => base ** ((-2 * j) / width));
+    const cosine = (far) => speeds.reduce((sum, speed) => sum + Math.cos(far * speed), 0) / speeds.length;
+    clocks.forEach(({ hands, node }, j) => {
+      node.hidden = j >= speeds.length;
+      if (node.hidden) return;
+      [other, i].forEach((place, n) => {
+        hands[n].setAttribute("x2", 20 * Math.sin(place * speeds[j]));
+        hands[n].setAttribute("y2", -20 * Math.cos(place * speeds[j]));
+      });
+    });
+    face.setAttribute("aria-label", say.clocks(speeds.length, i, other));
+    const at = (place) => [place * (WIDE / LAST), (TALL * (1 - cosine(place - i))) / 2];
+    curve.setAttribute("d", `M${Array.from({ length: LAST + 1 }, (_, place) => at(place).join(" ")).join("L")}`);
+    [i, other].forEach((place, n) => {
+      const [x, y] = at(place);
+      marks[n].setAttribute("cx", x);
+      marks[n].setAttribute("cy", y);
+    });
+    name.textContent = say.alike(i, other);
+    alike.textContent = number(cosine(other - i));
+    apart.textContent = `${Math.abs(other - i)}`;
+    period.textContent = say.positions((2 * Math.PI) / speeds.at(-1));
+  });
+  return life.end;
+}
+
+export default { render };

@@ -1,0 +1,54 @@
+"""The plane of lengths n and widths d: where attention needs more operations than what it is compared with."""
+
+import traitlets
+
+from attnbook.learning.complexity import Convolution, Kind, Recurrence, SelfAttention
+from attnbook.widgets.shared.base import BookWidget, html_table
+
+LONGEST, WIDEST = 2**20, 2**14
+
+
+class CostPlane(BookWidget):
+    """One point of it, n tokens of width d, and the costs of three layers there.
+
+    >>> CostPlane().crossover()  # n² d against n d²
+    1.0
+    """
+
+    n = traitlets.Int(512, min=16, max=LONGEST).tag(sync=True)
+    d = traitlets.Int(512, min=16, max=WIDEST).tag(sync=True)
+    heads = traitlets.Int(8, min=1, max=128).tag(sync=True)
+    kernel = traitlets.Enum([3, 5, 9, 17, 33], 9).tag(sync=True)
+    against = traitlets.Enum(["recurrence", "convolution"], "recurrence").tag(sync=True)
+    projections = traitlets.Enum(["in", "out"], "out").tag(sync=True)
+
+    def kinds(self) -> dict[str, Kind]:
+        return {
+            "self-attention": SelfAttention(self.heads),
+            "recurrence": Recurrence(),
+            f"convolution, kernel {self.kernel}": Convolution(self.kernel),
+        }
+
+    def operations(self, kind: Kind) -> int:
+        left_out = self.projections == "out" and isinstance(kind, SelfAttention)
+        return kind.cost(self.n, self.d).operations - left_out * 8 * self.n * self.d**2
+
+    def crossover(self) -> float:
+        """The n / d at which attention needs as many operations as what it is compared with; 0 if it always needs more.
+
+        4 n² d + 8 n d² (without the projections, 4 n² d) is then c n d², where c is 4, or 2 k for a convolution.
+        """
+        c = 4 if self.against == "recurrence" else 2 * self.kernel
+        return max(c - 8 * (self.projections == "in"), 0) / 4
+
+    def table(self) -> str:
+        rows = [
+            (name, [f"{self.operations(kind):,}", f"{kind.memory(self.n, self.d):,}"])
+            for name, kind in self.kinds().items()
+        ]
+        border = f"where n is {self.crossover():g} times d" if self.crossover() else "nowhere"
+        caption = (
+            f"One layer: n = {self.n}, d = {self.d}, {self.heads} heads. "
+            f"Self-attention and {self.against} need as many operations {border}"
+        )
+        return html_table(caption, ["operations", "numbers kept"], rows)

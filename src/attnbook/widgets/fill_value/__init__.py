@@ -1,0 +1,49 @@
+"""How low is low enough? One row of scores, some of them hidden by a number, in three number formats."""
+
+import torch
+import traitlets
+from torch import Tensor
+
+from attnbook.widgets.shared.base import BookWidget, html_table
+
+SCORES = [2.0, 1.0, 0.0, 3.0, 1.0]
+DTYPES = (torch.float32, torch.bfloat16, torch.float16)
+
+
+class FillValue(BookWidget):
+    """Five scores, the last two or all of them hidden, each time by PyTorch's own arithmetic.
+
+    >>> FillValue(fill="-10").weights(torch.float16)[3:].tolist()  # hidden, but not gone
+    [4.112720489501953e-06, 4.112720489501953e-06]
+
+    `shift` is added to every score: softmax does not mind. The fill is written over the hidden scores, or added to them
+    as (1 - mask) * fill.
+    """
+
+    fill = traitlets.Enum(["0", "-10", "-1e4", "-1e9", "lowest", "-inf"], "-1e4").tag(sync=True)
+    shift = traitlets.Int(0, min=-20_000, max=0).tag(sync=True)
+    hidden = traitlets.Enum(["two", "all"], "two").tag(sync=True)
+    how = traitlets.Enum(["write", "add"], "write").tag(sync=True)
+
+    def weights(self, dtype: torch.dtype) -> Tensor | None:
+        """What PyTorch makes of it; None where it raises an error."""
+        mask = torch.arange(len(SCORES)) < (3 if self.hidden == "two" else 0)
+        scores = torch.tensor(SCORES, dtype=dtype) + self.shift
+        fill = torch.finfo(dtype).min if self.fill == "lowest" else float(self.fill)
+        if self.how == "add":
+            return (scores + (1 - mask.to(dtype)) * fill).softmax(-1)
+        try:
+            return scores.masked_fill(~mask, fill).softmax(-1)
+        except RuntimeError:  # the number does not fit into the format
+            return None
+
+    def table(self) -> str:
+        rows = []
+        for dtype in DTYPES:
+            weights = self.weights(dtype)
+            cells = ["error"] * len(SCORES) if weights is None else [f"{w:.3g}" for w in weights.tolist()]
+            rows.append((str(dtype).removeprefix("torch."), cells))
+        names = [f"key {j + 1}" for j in range(len(SCORES))]
+        hidden = "keys 4 and 5" if self.hidden == "two" else "all keys"
+        number = f"{self.fill} {'added' if self.how == 'add' else 'written over'}, after {self.shift} was added to all"
+        return html_table(f"Weights with {hidden} hidden: {number}", names, rows)

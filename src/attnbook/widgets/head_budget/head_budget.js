@@ -1,0 +1,58 @@
+import { body, element, follower, heading, large, slider, words } from "../shared/core.js";
+
+const TEXT = {
+  en: {
+    sliders: { heads: "Heads H:", width: "Width D:", length: "Words L:" },
+    strip: (heads, each) => `The width, cut into ${heads} of ${each}`,
+    heads: ["", "is", "with 1 head"],
+    figures: {
+      each: "numbers of a head, K = D / H",
+      parameters: "parameters, 4 D²",
+      products: "multiplications, 4 L D² + 2 L² D",
+      patterns: "patterns it can hold at once, H",
+      weights: "weights it makes, H L²",
+      rank: "rank of a head's scores, at most min(K, L)",
+    },
+    sizes: [[1e9, "billion"], [1e6, "million"]],
+  },
+};
+const STOPS = { heads: [1, 2, 4, 8, 16, 32, 64], width: [64, 128, 256, 512, 768, 1024], length: [16, 64, 256, 1024, 4096] };
+const MOST = Math.max(...STOPS.heads);
+
+const figures = (D, H, L) => ({
+  each: D / H,
+  parameters: 4 * D ** 2,
+  products: 4 * L * D ** 2 + 2 * L ** 2 * D,
+  patterns: H,
+  weights: H * L ** 2,
+  rank: Math.min(D / H, L),
+});
+
+function render({ model, el }) {
+  const say = words(TEXT, el);
+  const life = follower(model);
+  const pieces = Array.from({ length: MOST }, () => element("i"));
+  const caption = element("figcaption");
+  const rows = Object.entries(say.figures).map(([name, label]) => {
+    const cells = [0, 1].map(() => element("td", { class: "ab-number" }));
+    return { name, cells, node: element("tr", {}, element("th", { scope: "row" }, label), ...cells) };
+  });
+  body(el, "budget",
+    element("div", { class: "ab-controls" }, ...Object.entries(say.sliders).map(([trait, label]) => slider(model, life, { trait, label, values: STOPS[trait] }))),
+    element("figure", {}, caption, element("div", { class: "ab-strip", "aria-hidden": "true" }, ...pieces)),
+    element("table", {}, heading(say.heads), element("tbody", {}, ...rows.map(({ node }) => node))));
+
+  life.follow(["width", "heads", "length"], () => {
+    const [D, H, L] = ["width", "heads", "length"].map((trait) => model.get(trait));
+    pieces.forEach((piece, h) => { piece.hidden = h >= H; });
+    caption.textContent = say.strip(H, D / H);
+    const [now, single] = [figures(D, H, L), figures(D, 1, L)];
+    for (const { name, cells, node } of rows) {
+      [now, single].forEach((found, n) => { cells[n].textContent = large(found[name], say.sizes); });
+      node.classList.toggle("ab-same", now[name] === single[name]);
+    }
+  });
+  return life.end;
+}
+
+export default { render };

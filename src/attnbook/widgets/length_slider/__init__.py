@@ -1,0 +1,32 @@
+"""Dot product against cosine: stretch a vector, and see which of the two cares."""
+
+import math
+
+import traitlets
+
+from attnbook.widgets.shared.base import BookWidget, html_table
+
+
+class LengthSlider(BookWidget):
+    """Two arrows, a and b, beside a query of length 1 that points to the right. Angles in degrees.
+
+    >>> LengthSlider(angle_a=60, length_a=4.0).measures()["a"]
+    (2.0, 0.5)
+    """
+
+    angle_a = traitlets.Int(20, min=-180, max=180).tag(sync=True)
+    length_a = traitlets.Float(0.8, min=0.1, max=4.0).tag(sync=True)
+    angle_b = traitlets.Int(-60, min=-180, max=180).tag(sync=True)
+    length_b = traitlets.Float(1.2, min=0.1, max=4.0).tag(sync=True)
+
+    def measures(self) -> dict[str, tuple[float, float]]:
+        """Each arrow's dot product and cosine with the query."""
+        found = {}
+        for name, angle, length in (("a", self.angle_a, self.length_a), ("b", self.angle_b, self.length_b)):
+            cosine = round(math.cos(math.radians(angle)), 12)
+            found[name] = (length * cosine, cosine)
+        return found
+
+    def table(self) -> str:
+        rows = ((name, [f"{dot:.2f}", f"{cosine:.2f}"]) for name, (dot, cosine) in self.measures().items())
+        return html_table("Two vectors against a query of length 1", ["dot product", "cosine"], rows)

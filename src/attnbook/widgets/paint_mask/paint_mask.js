@@ -1,0 +1,136 @@
+import { body, button, choice, element, follower, largestOf, number, put, scientific, slider, softmax, TEMPERATURES, words } from "../shared/core.js";
+import { grid, painter } from "../shared/cells.js";
+
+const TEXT = {
+  en: {
+    presets: "Hide",
+    nothing: "nothing",
+    causal: "what comes later",
+    padding: "padding",
+    both: "both",
+    row: "a whole row",
+    hide: "How",
+    ways: { before: "−∞ before softmax", zero: "0 before softmax", after: "0 after softmax" },
+    temperature: "Temperature T",
+    scores: "1. scores s",
+    exps: "2. e^(s/T)",
+    weights: "3. weights: ÷ sum",
+    sum: "sum",
+    paint: "Press a score, or sweep over several, to hide it or bring it back. Rows ask, columns are asked.",
+    empty: (names) => `Nothing left to attend to: ${names.join(", ")}. 0/0 has no answer; the weights above are this book's. What each code says:`,
+    code: "code",
+    codes: {
+      book: "this book",
+      softmax: "softmax of −∞",
+      sdpa: "F.sdpa",
+      mha: "nn.MHA, need_weights=True",
+      mhaOutput: "nn.MHA, need_weights=False",
+      d2l: "d2l, float32",
+      d2lHalf: "d2l, float16",
+    },
+  },
+};
+// What PyTorch 2.13 and d2l 1.0.3 answer for a query with nothing to attend to, among M keys. (Tests ask them.)
+const EMPTY = { book: () => 0, softmax: () => NaN, sdpa: () => 0, mha: () => NaN, mhaOutput: () => 0, d2l: (M) => 1 / M, d2lHalf: () => NaN };
+
+const cellsWhere = (L, is) => [...Array(L * L).keys()].map((c) => [Math.floor(c / L), c % L]).filter(([i, j]) => is(i, j));
+const PRESETS = {
+  nothing: () => false,
+  causal: (i, j) => j > i,
+  padding: (i, j, pads) => pads.includes(j),
+  both: (i, j, pads) => j > i || pads.includes(j),
+  row: (i, j, pads, L) => i === Math.min(1, L - 1),
+};
+const total = (row) => row.reduce((a, b) => a + b, 0);
+
+function compute(model) {
+  const blocked = new Set(model.get("blocked").map(String));
+  const [hide, temperature] = [model.get("hide"), model.get("temperature")];
+  const isHidden = (i, j) => blocked.has(`${i},${j}`);
+  const filled = { before: -Infinity, zero: 0 }[hide];
+  const scores = model.get("scores_LM").map((row, i) => row.map((x, j) => (filled !== undefined && isHidden(i, j) ? filled : x)));
+  const scaled = scores.map((row) => row.map((x) => x / temperature));
+  const exps = scaled.map((row) => row.map(Math.exp));
+  const weights = scaled.map(softmax).map((row, i) => row.map((w, j) => (hide === "after" && isHidden(i, j) ? 0 : w)));
+  return { scores, exps, weights, isHidden };
+}
+
+const short = (x) => (x >= 1000 || (x > 0 && x < 0.005) ? scientific(x) : number(x, x < 10 ? 2 : 1));
+
+function render({ model, el }) {
+  const say = words(TEXT, el);
+  const life = follower(model);
+  const cellsOf = (name) => {
+    const [L, pads] = [model.get("tokens").length, model.get("pads")];
+    return cellsWhere(L, (i, j) => PRESETS[name](i, j, pads, L));
+  };
+  const presets = Object.keys(PRESETS).map((name) => [name, button(say[name], () => put(model, { blocked: cellsOf(name) }))]);
+  const steps = element("div", { class: "ab-steps" });
+  const note = element("p", { class: "ab-hint", role: "status" });
+  const answers = element("table", { class: "ab-answers" });
+  body(el, "paintmask",
+    element("div", { class: "ab-controls" },
+      element("div", { class: "ab-control", role: "group", "aria-label": say.presets }, element("span", { class: "ab-label", "aria-hidden": "true" }, say.presets),
+        element("div", { class: "ab-presets" }, ...presets.map(([, node]) => node))),
+      choice(model, life, { trait: "hide", label: say.hide, options: say.ways }),
+      slider(model, life, { trait: "temperature", label: say.temperature, values: TEMPERATURES })),
+    steps, element("p", { class: "ab-hint" }, say.paint), note, answers);
+
+  let scores, exps, weights;
+  const head = (text, scope, name) => element("th", { scope, class: name }, text);
+
+  function table(tokens, caption, name) {
+    const cells = tokens.map(() => tokens.map(() => element("td", { class: name })));
+    const sums = tokens.map(() => element("td", { class: "ab-sum" }));
+    const node = element("table", {}, element("caption", {}, caption),
+      element("thead", {}, element("tr", {}, element("td"), ...tokens.map((token) => head(token, "col", "attn-key")), head(say.sum, "col", "ab-sum"))),
+      element("tbody", {}, ...cells.map((row, i) => element("tr", {}, head(tokens[i], "row", "attn-query"), ...row, sums[i]))));
+    return { node, cells, sums };
+  }
+
+  function build(tokens) {
+    scores = grid({ label: say.scores, rows: tokens, columns: tokens, at: [0, 0], move: () => {}, press: painter(model, "blocked") });
+    scores.node.classList.add("ab-paints");
+    for (const cell of scores.cells.flat()) cell.classList.add("ab-signed");
+    exps = table(tokens, say.exps, "");
+    weights = table(tokens, say.weights, "ab-weight");
+    steps.replaceChildren(element("div", {}, element("p", { class: "ab-caption", "aria-hidden": "true" }, say.scores), scores.node), exps.node, weights.node);
+    answers.replaceChildren(
+      element("thead", {}, element("tr", {}, head(say.code, "col", ""), ...tokens.map((token) => head(token, "col", "attn-key")))),
+      element("tbody", {}, ...Object.entries(EMPTY).map(([code, answer]) =>
+        element("tr", {}, head(say.codes[code], "row", ""), ...tokens.map(() => element("td", {}, number(answer(tokens.length))))))));
+  }
+
+  life.follow(["tokens", "scores_LM", "pads", "blocked", "hide", "temperature"], () => {
+    const tokens = model.get("tokens");
+    if (model.get("scores_LM").length !== tokens.length) return; // one is set, and the other will be
+    if (String(scores?.heads.map((cell) => cell.textContent)) !== String(tokens)) build(tokens);
+    const found = compute(model);
+    const largest = largestOf(found.scores.flat());
+    const places = [...tokens.keys()];
+    for (const i of places) {
+      for (const j of places) {
+        const [score, exp, weight] = [scores.cells[i][j], exps.cells[i][j], weights.cells[i][j]];
+        score.textContent = number(found.scores[i][j], 1);
+        score.style.setProperty("--s", Number.isFinite(found.scores[i][j]) ? found.scores[i][j] / largest : 0);
+        score.setAttribute("aria-selected", found.isHidden(i, j));
+        exp.textContent = short(found.exps[i][j]);
+        weight.textContent = number(found.weights[i][j]);
+        weight.style.setProperty("--w", found.weights[i][j]);
+        score.classList.toggle("ab-struck", found.isHidden(i, j) && Number.isFinite(found.scores[i][j]));
+        for (const cell of [score, exp, weight]) cell.classList.toggle("ab-blocked", found.isHidden(i, j));
+      }
+      exps.sums[i].textContent = short(total(found.exps[i]));
+      weights.sums[i].textContent = number(total(found.weights[i]));
+      weights.sums[i].classList.toggle("ab-off", Math.abs(total(found.weights[i]) - 1) > 1e-9);
+    }
+    const hidden = String([...model.get("blocked")].sort());
+    for (const [name, node] of presets) node.setAttribute("aria-pressed", String(cellsOf(name).sort()) === hidden);
+    const empty = places.filter((i) => places.every((j) => found.isHidden(i, j)));
+    note.textContent = empty.length ? say.empty(empty.map((i) => tokens[i])) : "";
+    answers.hidden = !empty.length;
+  });
+  return life.end;
+}
+
+export default { render };

@@ -1,0 +1,158 @@
+"""One class, three places: an anywidget in Jupyter and Colab, a self-running part of a page, else a table.
+
+A widget has a room, the folder NAME: its Python (a `BookWidget` of traits and a table), NAME.js (one ES module that may
+import from ../shared) and NAME.css. Its traits are inputs only, never results: JavaScript computes, tests compare with
+PyTorch.
+"""
+
+import hashlib
+import html
+import json
+import re
+from collections.abc import Iterable, Sequence
+from functools import partial
+from pathlib import Path
+
+import anywidget
+import torch
+import traitlets
+from torch import Tensor
+
+from attnbook.data import FOLDER as DATA
+from attnbook.widgets import all_widgets, room
+
+ROOMS = Path(__file__).parents[1]
+SHARED = ROOMS / "shared"
+_IMPORT = re.compile(r'^import \{ (.+?) \} from "(\.{1,2}/(?:\w+/)*)(\w+)\.js";$', re.M)
+_EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class) (\w+))", re.M)
+_FOREIGN = re.compile(
+    r"^\s*import\b.*|\bimport\(.*|^export (?!default|const |class |function |async function ).*", re.M
+)
+
+
+class Asset(traitlets.Bytes):
+    """A file of `attnbook/data` that the widget's JavaScript reads with `await asset(model, name)`.
+
+    In Jupyter its bytes travel with the widget; a page fetches it from its own site when it is first needed.
+    """
+
+    def __init__(self, file: str):
+        self.path = DATA / file
+        super().__init__()
+        self.tag(sync=True)
+
+    def default(self, obj=None) -> bytes:
+        return self.path.read_bytes()
+
+    @property
+    def page_name(self) -> str:
+        """The file's name on the site: its content is part of it, so a cached copy is never stale."""
+        return f"{self.path.stem}.{hashlib.sha256(self.path.read_bytes()).hexdigest()[:8]}{self.path.suffix}"
+
+
+class BookWidget(anywidget.AnyWidget):
+    """A widget of the book: subclass it in the room NAME, beside NAME.js and NAME.css, as the class called Name."""
+
+    def __init_subclass__(cls, **kwargs):
+        if cls.__base__ is BookWidget:  # and not a class that traitlets derives for one instance
+            cls.name = room(cls.__name__)
+            own = ROOMS / cls.name / cls.name
+            cls._esm = one_module(own.with_suffix(".js"))
+            cls._css = "".join(path.read_text("utf-8") for path in (SHARED / "base.css", own.with_suffix(".css")))
+        super().__init_subclass__(**kwargs)
+
+    def __init__(self, **traits):
+        if unknown := traits.keys() - self.trait_names():
+            raise TypeError(f"{type(self).__name__} has no {', '.join(unknown)}; it takes {', '.join(self.inputs())}")
+        super().__init__(**traits)
+
+    @classmethod
+    def inputs(cls) -> dict[str, traitlets.TraitType]:
+        """The widget's own traits: what JavaScript reads and the reader changes."""
+        inherited = anywidget.AnyWidget.class_traits()
+        return {n: t for n, t in cls.class_traits(sync=True).items() if n not in inherited and not n.startswith("_")}
+
+    def table(self) -> str:
+        """What the widget shows, as an HTML table: for a page without JavaScript, a printout, a screen reader."""
+        raise NotImplementedError(f"{type(self).__name__} needs a table()")
+
+    def page_html(self) -> str:
+        """The widget as a part of a page: host.js makes it live, the table stands in where it can't."""
+        state = {n: t.page_name if isinstance(t, Asset) else getattr(self, n) for n, t in self.inputs().items()}
+        script = json.dumps(state, sort_keys=True, ensure_ascii=False).replace("<", "\\u003c")
+        return (
+            f'<div class="ab-widget" data-afm="{self.name}"><div class="ab-fallback">{self.table()}</div>'
+            f'<script type="application/json">{script}</script></div>'
+        )
+
+    def _repr_mimebundle_(self, **kwargs):
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if bundle is None:  # an old ipywidgets shows itself
+            return None
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
+        return data | {"text/html": self.page_html(), "text/plain": repr(self)}, metadata
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+def page_files() -> dict[str, Path]:
+    """Everything the widgets need on a site, by the name it has there (under `_static/widgets/`)."""
+    files = sorted(path for path in ROOMS.glob("*/*") if path.suffix in (".js", ".css"))
+    code = {path.relative_to(ROOMS).as_posix(): path for path in files}
+    assets = [t for widget in all_widgets() for t in widget.inputs().values() if isinstance(t, Asset)]
+    return code | {asset.page_name: asset.path for asset in assets}
+
+
+def one_module(path: Path) -> str:
+    """The ES module `path` with what it imports inside it, since Jupyter loads a widget from a single text.
+
+    Each `import { a } from "../shared/x.js";` becomes the module x itself, in a function.
+    """
+    parts: dict[str, str] = {}
+
+    def inline(path: Path) -> str:
+        text = _IMPORT.sub(partial(bind, path.parent), path.read_text("utf-8"))
+        if left := _FOREIGN.search(text):
+            instead = 'write `import { a } from "../shared/x.js";`'
+            raise ValueError(f"{path.name}: can't inline `{left[0].strip()}`; {instead}")
+        return text
+
+    def bind(folder: Path, line: re.Match) -> str:
+        names, name = line[1].replace(" as ", ": "), line[3]
+        if name not in parts:
+            text = inline(folder / line[2] / f"{name}.js")
+            exports = ", ".join(found[1] for found in _EXPORT.finditer(text))
+            parts[name] = f"const ${name} = (() => {{\n{_EXPORT.sub('', text)}\nreturn {{ {exports} }};\n}})();\n"
+        return f"const {{ {names} }} = ${name};"
+
+    body = inline(path)
+    return "".join(parts.values()) + body
+
+
+def painted(cells: Iterable[Sequence[int]], L: int, M: int) -> Tensor:
+    """True in each of the cells (row, column) that lie within L × M.
+
+    >>> painted([[0, 1], [7, 7], [-1, 0]], 2, 2).tolist()
+    [[False, True], [False, False]]
+    """
+    mask = torch.zeros(L, M, dtype=torch.bool)
+    for i, j in cells:
+        if 0 <= i < L and 0 <= j < M:
+            mask[i, j] = True
+    return mask
+
+
+def html_table(caption: str, columns: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]]) -> str:
+    """An HTML table with a heading for every column and row.
+
+    >>> html_table("Weights", ["cat"], [("the", ["0.50"])])
+    '<table><caption>Weights</caption><tr><td></td><th scope="col">cat</th></tr>\
+<tr><th scope="row">the</th><td>0.50</td></tr></table>'
+    """
+    head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in columns)
+    body = "".join(
+        f'<tr><th scope="row">{html.escape(name)}</th>{"".join(f"<td>{html.escape(x)}</td>" for x in cells)}</tr>'
+        for name, cells in rows
+    )
+    return f"<table><caption>{html.escape(caption)}</caption><tr><td></td>{head}</tr>{body}</table>"

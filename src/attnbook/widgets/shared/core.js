@@ -1,0 +1,205 @@
+// What the widgets share: elements, controls bound to a model, a grid for keyboard and touch, numbers, assets.
+// A widget is drawn from its model alone. A control writes to the model; whoever shows something follows it.
+
+// ---- elements ----
+
+export function element(tag, attributes = {}, ...children) {
+  const svg = ["svg", "g", "rect", "circle", "path", "line", "text"].includes(tag);
+  const node = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
+// The widget's outermost element. JupyterLab listens for keys on the whole page; inside a widget they are ours.
+export function body(el, name, ...children) {
+  const root = element("div", { class: `ab-body ab-${name}`, "data-lm-suppress-shortcuts": "true" }, ...children);
+  root.addEventListener("keydown", (event) => event.stopPropagation());
+  el.classList.add("ab-widget");
+  el.append(root);
+  return root;
+}
+
+export function words(TEXT, el) {
+  const language = el.closest("[lang]")?.lang || document.documentElement.lang;
+  return TEXT[language.slice(0, 2)] ?? TEXT.en;
+}
+
+// ---- the model ----
+
+export function put(model, changes) {
+  for (const [name, value] of Object.entries(changes)) model.set(name, value);
+  model.save_changes();
+}
+
+// Calls `draw` now and at every change of the named traits, until `end()`.
+export function follower(model) {
+  const ends = [];
+  return {
+    follow(names, draw) {
+      for (const name of names) model.on(`change:${name}`, draw);
+      ends.push(() => { for (const name of names) model.off(`change:${name}`, draw); });
+      draw();
+    },
+    end() { for (const end of ends.splice(0)) end(); },
+  };
+}
+
+// The bytes of an Asset trait: a DataView where a kernel sent it, a file name on a page.
+export async function asset(model, name) {
+  const value = model.get(name);
+  if (typeof value !== "string") return value.buffer.slice(value.byteOffset, value.byteOffset + value.byteLength);
+  const answer = await fetch(new URL(`../${value}`, import.meta.url));
+  if (!answer.ok) throw new Error(`${value}: ${answer.status}`);
+  return answer.arrayBuffer();
+}
+
+// An asset that is large, and fetched once, when it is first needed; until it is there the widget says so.
+export function whenNeeded(model, name, read) {
+  let found = null;
+  let fetching = null;
+  return async (root, status, text) => {
+    if (!found) {
+      root.setAttribute("aria-busy", "true");
+      status.textContent = text;
+      fetching ??= asset(model, name).then((bytes) => { found = read(bytes); });
+      await fetching;
+      status.textContent = "";
+      root.removeAttribute("aria-busy");
+    }
+    return found;
+  };
+}
+
+// The head of a table: a cell for each text, an empty one for no text.
+export function heading(texts) {
+  return element("thead", {}, element("tr", {}, ...texts.map((text) => (text ? element("th", { scope: "col" }, text) : element("td")))));
+}
+
+// ---- controls ----
+
+// `values` may be a function of the model, which then also follows the traits named in `with`.
+export function slider(model, life, { trait, label, values, with: others = [], show = String }) {
+  const choices = () => (typeof values === "function" ? values() : values);
+  const input = element("input", { type: "range", min: 0, step: 1 });
+  // Not an <output>: a label names the first control inside it. The value is hidden from the name, aria-valuetext says it.
+  const output = element("span", { class: "ab-value", "aria-hidden": "true" });
+  const node = element("div", { class: "ab-control" }, element("label", {}, `${label} `, output, input));
+  input.addEventListener("input", () => put(model, { [trait]: choices()[input.value] }));
+  life.follow([trait, ...others], () => {
+    const value = model.get(trait); // which need not be one of the stops: the thumb goes to the nearest
+    input.max = choices().length - 1;
+    input.value = nearest(choices(), value);
+    output.textContent = show(value);
+    input.setAttribute("aria-valuetext", show(value));
+  });
+  return node;
+}
+
+export function nearest(stops, value) {
+  const away = stops.map((x) => Math.abs(x - value));
+  return away.indexOf(Math.min(...away));
+}
+
+// `with` holds what else a choice sets.
+export function choice(model, life, { trait, label, options, with: more = {} }) {
+  const group = `${trait}-${Math.random().toString(36).slice(2)}`;
+  const inputs = Object.entries(options).map(([value, text]) => {
+    const input = element("input", { type: "radio", name: group, value });
+    const given = () => (typeof model.get(trait) === "number" ? Number(value) : value); // keys of an object are texts
+    input.addEventListener("change", () => put(model, { [trait]: given(), ...more }));
+    return [input, text];
+  });
+  life.follow([trait], () => { for (const [input] of inputs) input.checked = input.value === String(model.get(trait)); });
+  return element("fieldset", { class: "ab-control" }, element("legend", {}, label),
+    element("div", { class: "ab-choices" }, ...inputs.map(([input, text]) => element("label", {}, input, element("span", {}, text)))));
+}
+
+// A part of a picture that follows mouse or finger; `move` gets the place as shares of the picture's width and height.
+export function draggable(part, move) {
+  part.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false }); // the page stays where it is
+  part.addEventListener("pointerdown", (event) => { if (event.isPrimary && event.button === 0) part.setPointerCapture(event.pointerId); });
+  part.addEventListener("pointermove", (event) => {
+    if (!part.hasPointerCapture(event.pointerId)) return;
+    const box = part.ownerSVGElement.getBoundingClientRect();
+    move((event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height);
+  });
+}
+
+export function button(label, press) {
+  const node = element("button", { type: "button", class: "ab-button" }, label);
+  node.addEventListener("click", press);
+  return node;
+}
+
+// ---- numbers ----
+
+export const dot = (a, b) => {
+  let total = 0;
+  for (let i = 0; i < a.length; i++) total += a[i] * b[i];
+  return total;
+};
+
+export const length = (a) => Math.sqrt(dot(a, a));
+export const plus = (a, b) => a.map((x, i) => x + b[i]);
+export const times = (matrix, x) => matrix.map((row) => dot(row, x));
+
+// A line of JSON, and where the numbers after it begin.
+export function packed(bytes) {
+  const end = new Uint8Array(bytes).indexOf(10);
+  return { ...JSON.parse(new TextDecoder().decode(bytes.slice(0, end))), start: end + 1 };
+}
+
+// From a file made by data/stored.py: of each network every parameter by its name, a matrix as a list of rows.
+export function networks(bytes) {
+  const { unit, shapes, start, ...more } = packed(bytes);
+  const numbers = new Int16Array(bytes, start);
+  let next = 0;
+  const take = (n) => Array.from(numbers.subarray(next, (next += n)), (step) => step * unit);
+  const rows = (shape) => (shape.length > 1 ? Array.from({ length: shape[0] }, () => rows(shape.slice(1))) : take(shape[0]));
+  const read = (parts) => Object.fromEntries(Object.entries(parts).map(([name, shape]) => [name, rows(shape)]));
+  return { ...more, models: Object.fromEntries(Object.entries(shapes).map(([name, parts]) => [name, read(parts)])) };
+}
+
+// Softmax of the scores that are not -Infinity; all zeros where none is left.
+export function softmax(scores) {
+  const top = Math.max(...scores);
+  if (top === -Infinity) return scores.map(() => 0);
+  const powers = scores.map((x) => Math.exp(x - top));
+  const total = powers.reduce((a, b) => a + b, 0);
+  return powers.map((x) => x / total);
+}
+
+export const TEMPERATURES = [0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10];
+
+// The largest size of any finite number, to draw the others against.
+export const largestOf = (numbers) => Math.max(...numbers.map(Math.abs).filter(Number.isFinite), 1e-9);
+
+export const SCALES = { none: () => 1, sqrt: Math.sqrt, d: (width) => width };
+
+export function number(x, digits = 2) {
+  if (x === -Infinity) return "−∞";
+  return x.toFixed(digits).replace(/^-0\.?0*$/, (0).toFixed(digits)).replace("-", "−");
+}
+
+// A large whole number, rounded, and the words for its size: 335.5 million.
+export function large(x, sizes) {
+  const [size, unit] = sizes.find(([least]) => x >= least) ?? [];
+  return size ? `${number(x / size, 1)} ${unit}` : `${x}`;
+}
+
+// As a power of ten: 4.2e−5.
+export const scientific = (x) => x.toExponential(1).replace("e+", "e").replaceAll("-", "−");
+
+// n draws from the standard normal distribution, the same for a seed in every browser and in widgets/random.py.
+export function normals(seed, n) {
+  const draws = new Float64Array(n);
+  const uniform = (i) => {
+    let t = (seed + Math.imul(i + 1, 0x6d2b79f5)) | 0; // mulberry32
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return (((t ^ (t >>> 14)) >>> 0) + 0.5) / 4294967296;
+  };
+  for (let i = 0; i < n; i++) draws[i] = Math.sqrt(-2 * Math.log(uniform(2 * i))) * Math.cos(2 * Math.PI * uniform(2 * i + 1));
+  return draws;
+}

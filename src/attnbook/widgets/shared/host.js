@@ -1,0 +1,50 @@
+// Makes the widgets of a page live: a host for the anywidget module format, with no kernel behind it.
+// The state lies in the page, and stays there.
+
+class Model {
+  #state;
+  #listeners = new Map();
+  constructor(state) { this.#state = state; }
+  get(name) { return this.#state[name]; }
+  set(name, value) {
+    if (JSON.stringify(this.#state[name]) === JSON.stringify(value)) return;
+    this.#state[name] = value;
+    for (const listener of [...(this.#listeners.get(`change:${name}`) ?? [])]) listener();
+  }
+  save_changes() {}
+  on(event, listener) {
+    if (!this.#listeners.has(event)) this.#listeners.set(event, new Set());
+    this.#listeners.get(event).add(listener);
+  }
+  off(event, listener) { this.#listeners.get(event)?.delete(listener); }
+}
+
+export async function mount(node, { default: widget }) {
+  const model = new Model(JSON.parse(node.querySelector('script[type="application/json"]').textContent));
+  const el = document.createElement("div");
+  node.append(el); // first, so that the widget sees the language it stands in
+  try {
+    await widget.render({ model, el });
+  } catch (error) {
+    el.remove();
+    throw error;
+  }
+  node.querySelector(".ab-fallback").remove();
+  node.dataset.mounted = "";
+}
+
+const begun = new WeakSet();
+
+export function mountAll(page = document) {
+  const waiting = [...page.querySelectorAll("[data-afm]:not([data-mounted])")].filter((node) => !begun.has(node));
+  return Promise.all(waiting.map(async (node) => {
+    begun.add(node);
+    try {
+      await mount(node, await import(new URL(`../${node.dataset.afm}/${node.dataset.afm}.js`, import.meta.url)));
+    } catch (error) {
+      console.error(`The widget ${node.dataset.afm} did not start; its table is shown instead.`, error);
+    }
+  }));
+}
+
+mountAll();

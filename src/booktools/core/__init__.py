@@ -1,0 +1,5 @@
+"""What every tool of the book stands on: its address, its pages, its assignments."""
+
+
+class BookError(Exception):
+    """Something in the book's files is not as it should be; the message says what, and what to try."""

@@ -1,0 +1,98 @@
+"""Where the book lives, written once: `repository.url` in `_config.yml`. Everything else is derived from it."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from booktools.core import BookError
+from booktools.core.contents import chapters, settings
+
+BEGIN, END = "<!-- chapters: made by make book -->", "<!-- end of chapters -->"
+
+
+@dataclass(frozen=True)
+class Address:
+    """The addresses that follow from that of the repository.
+
+    >>> here = Address("https://github.com/ada/book")
+    >>> here.site
+    'https://ada.github.io/book/'
+    >>> here.page("chapters/05_dots.ipynb")
+    'https://ada.github.io/book/chapters/05_dots.html'
+    >>> here.colab("05_dots")
+    'https://colab.research.google.com/github/ada/book/blob/gh-pages/colab/05_dots.ipynb'
+    >>> Address("https://github.com/ada/ada.github.io").site
+    'https://ada.github.io/'
+    """
+
+    repository: str
+
+    @property
+    def full_name(self) -> str:
+        return self.repository.removeprefix("https://github.com/")
+
+    @property
+    def site(self) -> str:
+        owner, name = self.full_name.split("/")
+        host = f"{owner}.github.io"
+        return f"https://{host}/" if name.lower() == host.lower() else f"https://{host}/{name}/"
+
+    def page(self, source: str) -> str:
+        """The page made from a source file, given by its path in the repository."""
+        return self.site + re.sub(r"\.(ipynb|md)$", ".html", source)
+
+    def colab(self, stem: str, folder: str = "colab") -> str:
+        """Where Colab opens a notebook that the site holds in a folder."""
+        return f"https://colab.research.google.com/github/{self.full_name}/blob/gh-pages/{folder}/{stem}.ipynb"
+
+
+def address(root: Path | str = ".") -> Address:
+    """The address in `_config.yml`, checked."""
+    url = str((settings(Path(root)).get("repository") or {}).get("url", ""))
+    if not re.fullmatch(r"https://github\.com/[\w.-]+/[\w.-]+(?<!\.git)", url):
+        raise BookError(
+            f"repository.url in _config.yml must look like https://github.com/owner/name, got {url or 'nothing'}."
+        )
+    return Address(url)
+
+
+def carry(root: Path | str = ".", *, write: bool = True) -> list[str]:
+    """Bring the address and the chapters to the files that repeat them; the names of those that disagreed."""
+    root = Path(root)
+    here = address(root)
+    derived = {"README.md": with_chapters, "CITATION.cff": with_address}
+    stale = []
+    for name, rewrite in derived.items():
+        path = root / name
+        if not path.is_file():
+            raise BookError(f"{path} is missing; the book's address is carried there.")
+        before = path.read_text(encoding="utf-8")
+        after = rewrite(before, here, root)
+        if after != before:
+            stale.append(name)
+            if write:
+                path.write_text(after, encoding="utf-8")
+    return stale
+
+
+def with_chapters(readme: str, here: Address, root: Path) -> str:
+    if readme.count(BEGIN) != 1 or readme.count(END) != 1 or readme.index(BEGIN) > readme.index(END):
+        raise BookError(
+            f"README.md must hold these two lines, once each; the table between them is made:\n{BEGIN}\n{END}"
+        )
+    rows = [
+        f"| {chapter.number} | [{chapter.title}]({here.page(f'chapters/{chapter.path.name}')}) "
+        f"| [run in Colab]({here.colab(chapter.stem)}) |"
+        for chapter in chapters(root)
+    ]
+    table = "\n".join(["| | chapter | |", "|--:|---|---|", *rows])
+    before, rest = readme.split(BEGIN)
+    return f"{before}{BEGIN}\n{table}\n{END}{rest.split(END)[1]}"
+
+
+def with_address(citation: str, here: Address, root: Path) -> str:
+    for key, value in {"repository-code": here.repository, "url": here.site}.items():
+        citation, found = re.subn(rf"^{key}:.*$", f'{key}: "{value}"', citation, flags=re.M)
+        if found != 1:
+            raise BookError(f"CITATION.cff must hold one line that starts with `{key}:`, found {found}.")
+    return citation

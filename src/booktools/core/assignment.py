@@ -1,0 +1,168 @@
+"""An assignment: a notebook in nbgrader's format, read as exercises and their tests."""
+
+import ast
+import re
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from booktools.core import BookError
+from booktools.core.contents import read_notebook
+
+SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION[ \t]*$", re.DOTALL | re.MULTILINE)
+HIDDEN = re.compile(r"^### BEGIN HIDDEN TESTS\n(.*?)^### END HIDDEN TESTS[ \t]*\n?", re.DOTALL | re.MULTILINE)
+STUB = r"\1# YOUR CODE HERE\n\1raise NotImplementedError()"
+
+
+@dataclass(frozen=True)
+class Test:
+    """A graded cell: what students see of it, and what they don't."""
+
+    id: str
+    points: float
+    visible: str
+    hidden: str
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """A cell to complete, and the tests that follow it."""
+
+    id: str
+    title: str
+    source: str
+    forbidden: tuple[str, ...]
+    tests: tuple[Test, ...]
+
+    @property
+    def points(self) -> float:
+        return sum(test.points for test in self.tests)
+
+    @cached_property
+    def defined(self) -> list[str]:
+        """The functions and classes that a student writes."""
+        return [node.name for node in ast.parse(self.source).body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+
+    @cached_property
+    def assigned(self) -> list[str]:
+        """The values that a student gives a name: `guess = 3`."""
+        targets = [
+            target for node in ast.parse(self.source).body if isinstance(node, ast.Assign) for target in node.targets
+        ]
+        return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """A notebook's exercises, and what the cells between them give to students."""
+
+    name: str
+    title: str
+    minutes: int
+    exercises: tuple[Exercise, ...]
+    given: str
+    notebook: dict
+
+    @classmethod
+    def read(cls, path: Path, overlay: Path | None = None) -> "Assignment":
+        """The assignment in a notebook; cells of the same name in the private `overlay` take the place of its own."""
+        notebook = read_notebook(path)
+        if overlay is not None:
+            private = overlay / path.name
+            if not private.is_file():
+                raise BookError(f"{private} does not exist. An overlay holds a notebook of the assignment's own name.")
+            replace_cells(notebook, read_notebook(private), private)
+        return cls.of(notebook, path)
+
+    @classmethod
+    def of(cls, notebook, path: Path) -> "Assignment":
+        exercises, heading, given = [], "", []
+        for cell in notebook.cells:
+            here = f"{path.name}, cell {cell.id}"
+            role = nbgrader(cell)
+            if cell.cell_type == "markdown":
+                heading = next(iter(re.findall(r"^## (.+)", cell.source, re.MULTILINE)), heading)
+            elif role.get("solution"):
+                if not SOLUTION.search(cell.source):
+                    raise BookError(f"{here}: a cell to complete has a part between ### BEGIN and END SOLUTION.")
+                forbidden = tuple(cell.metadata.get("attnbook", {}).get("forbidden", ()))
+                exercises.append((role["grade_id"], heading, cell.source, forbidden, []))
+            elif role.get("grade"):
+                if not exercises:
+                    raise BookError(f"{here}: a test follows the cell it tests; there is none above.")
+                exercises[-1][-1].append(read_test(cell, here))
+            elif cell.cell_type == "code":
+                given.append(cell.source)
+        opening = re.match(r"# (.+)", notebook.cells[0].source if notebook.cells else "")
+        minutes = notebook.metadata.get("attnbook", {}).get("minutes")
+        if not opening or not minutes:
+            raise BookError(f"{path.name}: expected `# Title` first, and attnbook.minutes in its metadata.")
+        parts = tuple(Exercise(id, title, source, bans, tuple(tests)) for id, title, source, bans, tests in exercises)
+        ids = [name for exercise in parts for name in (exercise.id, *(test.id for test in exercise.tests))]
+        if twice := {name for name in ids if ids.count(name) > 1}:
+            raise BookError(f"{path.name}: grade_id {', '.join(sorted(twice))} is used twice.")
+        if untested := [exercise.id for exercise in parts if not exercise.tests]:
+            raise BookError(f"{path.name}: nothing tests {', '.join(untested)}.")
+        return cls(path.stem, opening[1], minutes, parts, "\n\n".join(given), notebook)
+
+    @property
+    def points(self) -> float:
+        return sum(exercise.points for exercise in self.exercises)
+
+    def announce(self, links: str) -> str:
+        """How a chapter tells of it, in Markdown."""
+        tasks = "\n".join(f"{exercise.title} ({marks(exercise.points)})" for exercise in self.exercises)
+        return f"**{self.title}**, {marks(self.points)}, about {self.minutes} minutes.\n\n{tasks}\n\n{links}"
+
+    def student(self):
+        """What a student gets: solutions are stubs, hidden tests are gone, every heading names its points."""
+        notebook = deepcopy(self.notebook)
+        headings = {exercise.title: exercise.points for exercise in self.exercises}
+        for cell in notebook.cells:
+            if cell.cell_type == "markdown":
+                cell.source = re.sub(
+                    r"^## (.+)", lambda line: with_points(line, headings), cell.source, flags=re.MULTILINE
+                )
+                continue
+            cell.source = HIDDEN.sub("", SOLUTION.sub(STUB, cell.source)).rstrip("\n")
+            cell.outputs, cell.execution_count = [], None
+            if re.search("(BEGIN|END) (SOLUTION|HIDDEN TESTS)", cell.source):
+                raise BookError(f"{self.name}, cell {cell.id}: a BEGIN without its END, or the other way round.")
+        return notebook
+
+
+def sources(root: Path) -> list[Path]:
+    """The book's assignments; one has the name of the chapter it belongs to."""
+    return sorted((root / "assignments/source").glob("*.ipynb"))
+
+
+def nbgrader(cell) -> dict:
+    return cell.get("metadata", {}).get("nbgrader", {})
+
+
+def read_test(cell, here: str) -> Test:
+    hidden = "".join(HIDDEN.findall(cell.source))
+    if not hidden.strip():
+        raise BookError(f"{here}: every test has a hidden part, between ### BEGIN and END HIDDEN TESTS.")
+    return Test(nbgrader(cell)["grade_id"], nbgrader(cell)["points"], HIDDEN.sub("", cell.source), hidden)
+
+
+def replace_cells(notebook, private, path: Path) -> None:
+    places = {cell.id: place for place, cell in enumerate(notebook.cells)}
+    for cell in private.cells:
+        if cell.id not in places:
+            raise BookError(f"{path}: the assignment has no cell {cell.id}. Copy the cell you change, with its id.")
+        notebook.cells[places[cell.id]] = cell
+
+
+def with_points(line: re.Match, points: dict[str, float]) -> str:
+    return f"{line[0]} ({marks(points[line[1]])})" if line[1] in points else line[0]
+
+
+def marks(points: float) -> str:
+    """
+    >>> marks(1), marks(2.0), marks(2.5)
+    ('1 point', '2 points', '2.5 points')
+    """
+    return f"{points:g} point{'' if points == 1 else 's'}"

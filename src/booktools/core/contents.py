@@ -1,0 +1,92 @@
+"""What the book consists of: the pages `_toc.yml` names, and the chapters among them."""
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+import yaml
+
+from booktools.core import BookError
+
+LAST_GREEN = "colab/last-green.json"  # in the repository and on the site
+
+
+@dataclass(frozen=True)
+class Chapter:
+    number: int
+    title: str
+    path: Path
+
+    @property
+    def stem(self):
+        return self.path.stem
+
+
+def settings(root: Path) -> dict:
+    """The contents of `_config.yml`."""
+    return read_yaml(root / "_config.yml")
+
+
+def pages(root: Path) -> list[Path]:
+    """The source files of every page, in reading order."""
+    toc = read_yaml(root / "_toc.yml")
+    return [find_page(root, name) for name in page_names(toc)]
+
+
+def chapters(root: Path) -> list[Chapter]:
+    """The pages whose file name starts with a chapter's number, such as `05_scaled_dot_product_attention`."""
+    return [read_chapter(page) for page in pages(root) if re.match(r"\d\d_.*\.ipynb$", page.name)]
+
+
+def last_green(root: Path) -> dict:
+    """When every notebook last ran with Colab's packages, and what they were; empty before the first time."""
+    path = root / LAST_GREEN
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+def read_yaml(path: Path) -> dict:
+    if not path.is_file():
+        raise BookError(f"{path} does not exist. Run this in the book's folder, the one that holds _config.yml.")
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def read_notebook(path: Path):
+    try:
+        return nbformat.read(path, as_version=4)
+    except nbformat.reader.NotJSONError:
+        raise BookError(f"{path} is not a notebook that can be read. Was a merge left half done?") from None
+
+
+def page_names(entry) -> list[str]:
+    """Every `root:` and `file:` in a table of contents, however deep.
+
+    >>> page_names({"root": "index", "parts": [{"chapters": [{"file": "notation"}, {"url": "elsewhere"}]}]})
+    ['index', 'notation']
+    """
+    if isinstance(entry, list):
+        return [name for item in entry for name in page_names(item)]
+    if not isinstance(entry, dict):
+        return []
+    own = [entry[key] for key in ("root", "file") if key in entry]
+    return own + [name for value in entry.values() for name in page_names(value)]
+
+
+def find_page(root: Path, name: str) -> Path:
+    found = [path for suffix in ("", ".ipynb", ".md") if (path := root / f"{name}{suffix}").is_file()]
+    if not found:
+        raise BookError(f"_toc.yml names {name}, but there is no {name}.ipynb or {name}.md. Write it, or take it out.")
+    return found[0]
+
+
+def read_chapter(path: Path) -> Chapter:
+    cells = read_notebook(path).cells
+    first = cells[0].source if cells else ""
+    number = int(path.name[:2])
+    title = re.match(rf"# {number}\. (.+)", first)
+    if not title:
+        raise BookError(
+            f"{path} must open with a Markdown cell whose first line is `# {number}. Title`, got {first[:40]!r}."
+        )
+    return Chapter(number, title[1].strip(), path)

@@ -1,0 +1,35 @@
+"""The cells that make a notebook run where the book is not: they install its package."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import nbformat
+
+from booktools.core.address import address
+
+
+def install(root: Path) -> str:
+    """The line that installs the book's package from its site, and nothing in place of what is there."""
+    return f"%pip install -q --no-deps {address(root).site}attnbook-{project(root)['version']}-py3-none-any.whl"
+
+
+def needs(root: Path, *, peer: bool = False) -> list[str]:
+    """What the book's package requires, and what the peer does that chapters compare with."""
+    required = project(root)["dependencies"]
+    if peer:
+        required += (root / "overrides.txt").read_text(encoding="utf-8").splitlines()
+    named = [re.match(r"([\w-]+)>=", line) for line in required]
+    return list(dict.fromkeys(found[1] for found in named if found))
+
+
+def project(root: Path) -> dict:
+    return tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def set_up(note: str, install: str) -> list:
+    """The cells that make a notebook run where the book is not."""
+    return [
+        nbformat.v4.new_markdown_cell(note, id="setup-note"),
+        nbformat.v4.new_code_cell(install, id="setup"),
+    ]

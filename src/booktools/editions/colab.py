@@ -1,0 +1,121 @@
+"""The Colab edition: a chapter that installs the book's package first, in Markdown that Colab knows."""
+
+import re
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+
+from attnbook.widgets.shared.base import SHARED
+from booktools.core import BookError
+from booktools.core.address import Address, address
+from booktools.core.assignment import Assignment, sources
+from booktools.core.contents import read_notebook, settings
+from booktools.core.setup_cells import install, needs, set_up
+from booktools.editions.formulas import Formulas
+from booktools.editions.labels import Label, collect
+from booktools.editions.myst import Directive, blocks
+from booktools.editions.plain import Plain
+from booktools.editions.references import References
+
+NOTE = """This is the Colab edition of {chapter}. Run the cell below first: it installs the book's code, and leaves
+Colab's own packages alone. Until a cell has run, a plain table stands where its widget will be. To guess before you
+see, *Edit → Clear all outputs*. To keep what you change, *File → Save a copy in Drive*.
+
+In your own Jupyter you need these as well: `pip install {needs}`."""
+
+
+@dataclass(frozen=True)
+class Book:
+    """What a chapter needs to know of the rest of the book."""
+
+    here: Address
+    install: str
+    needs: list[str]
+    labels: dict[str, Label]
+    formulas: Formulas
+    references: References
+    assignments: dict[str, Assignment]
+
+    @classmethod
+    def read(cls, root: Path) -> "Book":
+        config, here = settings(root), address(root)
+        peer = re.search(r"^d2l==\S+", (root / "requirements.txt").read_text(encoding="utf-8"), re.MULTILINE)[0]
+        return cls(
+            here,
+            f"{install(root)} {peer}",
+            needs(root, peer=True),
+            collect(root, here),
+            Formulas.read(config, SHARED / "base.css"),
+            References.read([root / name for name in config.get("bibtex_bibfiles") or []], here.page("references.md")),
+            {path.stem: Assignment.read(path) for path in sources(root)},
+        )
+
+
+def edition(notebook, page: str, book: Book):
+    """The Colab notebook of a chapter; `page` is the chapter's path in the repository. Code cells stay as they are."""
+    plain = Plain(page, book.here, book.labels, book.formulas, book.references, book.assignments)
+    notebook = deepcopy(notebook)
+    notebook.cells = [part for cell in notebook.cells for part in apart(cell)]
+    for cell in markdown(notebook):  # a first reading: a list of references must know what is cited after it
+        convert(cell, plain)
+    for cell in markdown(notebook):
+        cell.source = convert(cell, plain)
+    title, *written = [cell for cell in notebook.cells if cell.source]
+    for cell in written:
+        for output in cell.get("outputs", []):
+            if html := output.get("data", {}).get("text/html"):
+                output.data["text/html"] = without_state(html)
+    note = NOTE.format(chapter=plain.link("", Path(page).name), needs=" ".join(book.needs))
+    notebook.cells = [title, *set_up(note, book.install), *written]
+    folded = [cell.id for cell in written if cell.metadata.get("jp-MarkdownHeadingCollapsed")]
+    notebook.metadata["colab"] = {"toc_visible": True, "collapsed_sections": folded}
+    nbformat.validate(notebook)
+    return notebook
+
+
+def markdown(notebook) -> list:
+    return [cell for cell in notebook.cells if is_markdown(cell)]
+
+
+def is_markdown(cell) -> bool:
+    return cell.cell_type == "markdown"
+
+
+def apart(cell) -> list:
+    """A cell in which a solution with code begins, as three: what is before, a heading that is folded, the solution."""
+    starts = [block.map for block in blocks(cell.source) if is_solution_start(block)] if is_markdown(cell) else []
+    if not starts:
+        return [cell]
+    lines, (start, end) = cell.source.split("\n"), starts[0]
+    cell.source = "\n".join(lines[:start])
+    name = f"{cell.id}-folded"
+    folded = {"id": name, "jp-MarkdownHeadingCollapsed": True}  # Colab goes by the name, JupyterLab by the mark
+    heading = nbformat.v4.new_markdown_cell("\n".join(lines[start:end]), id=name, metadata=folded)
+    return [cell, heading, nbformat.v4.new_markdown_cell("\n".join(lines[end:]), id=f"{name}-text")]
+
+
+def is_solution_start(block) -> bool:
+    directive = Directive.of(block) if block.type in ("fence", "colon_fence") else None
+    return directive is not None and directive.name == "solution-start"
+
+
+def convert(cell, plain: Plain) -> str:
+    try:
+        return plain.convert(cell.source)
+    except BookError as error:
+        raise BookError(f"{plain.page}, cell {cell.id}: {error}") from None
+
+
+def without_state(html: str) -> str:
+    """A widget's table, without the state that only the site's page can read."""
+    return re.sub(r'<script type="application/json">.*?</script>', "", html, flags=re.DOTALL)
+
+
+def write_edition(path: Path, folder: Path, book: Book) -> Path:
+    """Write the Colab edition of a chapter into a folder; where it went."""
+    notebook = edition(read_notebook(path), f"chapters/{path.name}", book)
+    folder.mkdir(parents=True, exist_ok=True)
+    nbformat.write(notebook, folder / path.name)
+    return folder / path.name

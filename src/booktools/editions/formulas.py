@@ -1,0 +1,93 @@
+"""Formulas without the site's own macros and colour classes: what any MathJax shows."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from booktools.core import BookError
+
+
+@dataclass(frozen=True)
+class Formulas:
+    """Expands macros as MathJax's configuration writes them, and turns `\\class` into a colour.
+
+    >>> plain = Formulas({"Q": "\\\\class{attn-query}{Q}", "row": ["#1_{#2}", 2]}, {"attn-query": "#005ea8"})
+    >>> print(plain.expand(r"\\row{\\Q}{i}"))
+    {\\color{#005ea8}{Q}}_{i}
+    """
+
+    macros: dict[str, str | list]
+    colours: dict[str, str]
+
+    @classmethod
+    def read(cls, settings: dict, css: Path) -> "Formulas":
+        mathjax = ((settings.get("sphinx") or {}).get("config") or {}).get("mathjax3_config") or {}
+        colours = {}
+        for name, colour in re.findall(r"--(attn-[\w-]+):\s*(#[0-9a-fA-F]{6})\b", css.read_text(encoding="utf-8")):
+            colours.setdefault(name, as_light_as_can_be(colour))  # the first is the light theme's
+        return cls((mathjax.get("tex") or {}).get("macros") or {}, colours)
+
+    def expand(self, tex: str) -> str:
+        names = [rf"{re.escape(name)}(?![A-Za-z])" for name in [*self.macros, "class"]]
+        command = re.compile(rf"(?<!\\)((?:\\\\)*)\\({'|'.join(names)})")
+        for _ in range(1000):
+            found = command.search(tex)
+            if not found:
+                return tex
+            replacement, rest = self.replace(found[2], tex[found.end() :])
+            tex = tex[: found.start()] + found[1] + replacement + rest
+        raise BookError(f"the macros in _config.yml never end: {tex[:60]} ...")
+
+    def replace(self, name: str, rest: str) -> tuple[str, str]:
+        """What stands for the command `name`, and what is left after its arguments."""
+        if name == "class":
+            (kind, body), rest = arguments(rest, 2)
+            if kind not in self.colours:
+                raise BookError(f"\\class{{{kind}}} has no colour; expected a line `--{kind}: #rrggbb;` in base.css.")
+            return f"{{\\color{{{self.colours[kind]}}}{{{body}}}}}", rest
+        macro = self.macros[name]
+        body, count = (macro, 0) if isinstance(macro, str) else macro
+        given, rest = arguments(rest, count)
+        return re.sub(r"#(\d)", lambda hole: given[int(hole[1]) - 1], body), rest
+
+
+def arguments(tex: str, count: int) -> tuple[list[str], str]:
+    """The first `count` arguments, each a group in braces, a command or one character, and the rest.
+
+    >>> arguments("{a{b}} \\\\pi c", 2)
+    (['a{b}', '\\\\pi'], ' c')
+    """
+    found = []
+    for _ in range(count):
+        tex = tex.lstrip()
+        end = group_end(tex) if tex.startswith("{") else len(re.match(r"\\[A-Za-z]+|\\.|.|", tex)[0])
+        found.append(tex[1 : end - 1] if tex.startswith("{") else tex[:end])
+        tex = tex[end:]
+    return found, tex
+
+
+def group_end(tex: str) -> int:
+    """Where the group that opens a formula ends."""
+    depth = 0
+    for brace in re.finditer(r"\\.|[{}]", tex):
+        depth += {"{": 1, "}": -1}.get(brace[0], 0)
+        if depth == 0 and brace[0] == "}":
+            return brace.end()
+    raise BookError(f"a brace is never closed in {tex}")
+
+
+def as_light_as_can_be(colour: str) -> str:
+    """The colour mixed with white, while it can be read on white (4.5 to 1): Colab's pages may be dark instead.
+
+    >>> as_light_as_can_be("#b00058"), as_light_as_can_be("#000000")
+    ('#c64787', '#757575')
+    """
+    parts = bytes.fromhex(colour[1:])
+    mixed = ([round(part + (255 - part) * share / 100) for part in parts] for share in range(100, -1, -1))
+    return next(("#" + bytes(mix).hex() for mix in mixed if 1.05 / (luminance(mix) + 0.05) >= 4.5), colour)
+
+
+def luminance(colour: Iterable[int]) -> float:
+    linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in (part / 255 for part in colour)]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

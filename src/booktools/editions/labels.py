@@ -1,0 +1,88 @@
+"""What the book's pages can be referred to by: labels, their numbers and their places on the site."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from docutils.nodes import make_id
+from myst_parser.mdit_to_docutils.base import default_slugify
+
+from booktools.core import BookError
+from booktools.core.address import Address
+from booktools.core.contents import pages, read_notebook
+from booktools.editions.myst import Directive, blocks
+
+NUMBERED = {"exercise": "Exercise", "exercise-start": "Exercise", "figure": "Figure", "math": "Equation"}
+
+
+@dataclass(frozen=True)
+class Label:
+    url: str
+    text: str  # what a reference without words of its own says, in MyST
+    number: str = ""
+
+
+def sources(page: Path) -> list[str]:
+    """The Markdown of a page, cell by cell."""
+    if page.suffix == ".md":
+        return [page.read_text(encoding="utf-8")]
+    return [cell.source for cell in read_notebook(page).cells if cell.cell_type == "markdown"]
+
+
+def collect(root: Path, here: Address) -> dict[str, Label]:
+    """Every page (by its path), heading (path#slug) and label (#label) of the book."""
+    found: dict[str, Label] = {}
+    for page in pages(root):
+        for name, label in page_labels(page.relative_to(root).as_posix(), sources(page), here):
+            if name.startswith("#") and name in found:
+                raise BookError(f"the label {name[1:]} stands twice: {found[name].url} and {label.url}. Rename one.")
+            found.setdefault(name, label)
+    return found
+
+
+def page_labels(page: str, texts: list[str], here: Address) -> Iterator[tuple[str, Label]]:
+    url, chapter = here.page(page), re.match(r"(\d\d)_", Path(page).name)
+    counts: Counter[str] = Counter()
+    waiting = []  # targets whose heading or figure has not come yet
+    titled = False
+    for kind, label, words in (entry for text in texts for entry in entries(text)):
+        if kind == "target":
+            waiting.append(label)
+            continue
+        number = ""
+        if kind in NUMBERED.values():
+            counts[kind] += 1
+            number = f"{int(chapter[1])}.{counts[kind]}" if chapter else str(counts[kind])
+            words = f"{kind} {number}"
+        if kind == "heading":
+            if not titled:
+                yield page, Label(url, words)
+            titled = True
+            bare = re.sub(r"[`$*]", "", words)
+            yield f"{page}#{default_slugify(bare)}", Label(f"{url}#{make_id(bare)}", words)
+        for name in [*waiting, *([label] if label else [])]:
+            anchor = f"equation-{make_id(name)}" if kind == "Equation" else make_id(name)
+            yield f"#{name}", Label(f"{url}#{anchor}", words, number)
+        waiting = []
+
+
+def entries(source: str) -> Iterator[tuple[str, str | None, str]]:
+    """(kind, label, words) of everything in a text that has or gives a label."""
+    for block in blocks(source):
+        if block.type == "myst_target":
+            yield "target", block.content, ""
+        elif block.type == "heading":
+            yield "heading", None, block.content
+        elif block.type == "math_block_label":
+            yield "Equation", block.info, ""
+        elif block.type in ("fence", "colon_fence") and (directive := Directive.of(block)):
+            if directive.name in NUMBERED and (directive.label or directive.name != "math"):
+                yield NUMBERED[directive.name], directive.label, ""
+            elif directive.label:
+                yield "other", directive.label, directive.argument
+            if directive.name != "math":
+                yield from entries(directive.body)
+        else:
+            yield "other", None, ""

@@ -1,0 +1,206 @@
+"""MyST Markdown in, plain Markdown out: every directive, role and reference said in words and links."""
+
+import posixpath
+import re
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from booktools.core import BookError
+from booktools.core.address import Address
+from booktools.core.assignment import Assignment
+from booktools.editions.formulas import Formulas
+from booktools.editions.labels import Label
+from booktools.editions.myst import INLINE, Directive, blocks, split_target
+from booktools.editions.references import References
+
+BOXES = ["attention", "caution", "danger", "error", "hint", "important", "note", "seealso", "tip", "warning"]
+SILENT = ["div", "container", "exercise-end", "solution-end", "tableofcontents", "toctree"]
+TEACH = "has no plain Markdown yet. Teach it to src/attnbook/editions/plain.py, or write it differently."
+
+
+@dataclass
+class Plain:
+    """Converts the texts of one page, in order.
+
+    A directive or role it does not know is an error, so nothing is ever passed on unread.
+    """
+
+    page: str  # the source's path in the repository, to which its links are relative
+    here: Address
+    labels: dict[str, Label]
+    formulas: Formulas
+    references: References
+    assignments: dict[str, Assignment] = field(default_factory=dict)
+    cited: list[str] = field(default_factory=list)
+
+    def convert(self, source: str) -> str:
+        lines = source.split("\n")
+        out, done = [], 0
+        for block in blocks(source):
+            start, end = block.map
+            out += [*lines[done:start], *self.block(block, lines[start:end])]
+            done = end
+        return "\n".join(out + lines[done:]).strip("\n")
+
+    # Blocks: what replaces the lines of one
+
+    def block(self, block, lines: list[str]) -> list[str]:
+        match block.type:
+            case "inline" | "heading" | "substitution_block":
+                return self.inline("\n".join(lines)).split("\n")
+            case "hr" | "code_block" | "html_block":
+                return lines
+            case "front_matter" | "myst_target" | "myst_line_comment" | "myst_block_break":
+                return []
+            case "math_block" | "math_block_label":
+                return indented(self.formula(block.content, block.info), lines[0], "$$")
+            case "amsmath":
+                return indented(f"$$\n{self.formulas.expand(block.content)}\n$$", lines[0], "\\begin")
+            case "fence" | "colon_fence":
+                directive = Directive.of(block)
+                return lines if directive is None else indented(self.directive(directive), lines[0], block.markup)
+        raise BookError(f"{block.type.removesuffix('_open')} (`{lines[0].strip()}`) {TEACH}")
+
+    def directive(self, directive: Directive) -> str:
+        name, argument, body = directive.name, directive.argument, directive.body
+        match name:
+            case _ if name in SILENT:
+                return self.convert(body) if name in ("div", "container") else ""
+            case "admonition" | "dropdown":
+                return self.box(argument, body, directive.folded or name == "dropdown")
+            case _ if name in BOXES:
+                title = "See also" if name == "seealso" else name.capitalize()
+                return self.box(title, f"{argument}\n{body}", directive.folded)
+            case "margin" | "sidebar":
+                return self.box(argument, body, False)
+            case "exercise" | "exercise-start":
+                title = " — ".join(filter(None, [self.exercise(directive.label), self.inline(argument)]))
+                return f"### {title}\n\n{self.convert(body)}".rstrip()
+            case "solution":
+                return self.box(f"Solution to {self.exercise(argument)}", body, True)
+            case "solution-start":
+                return f"#### Solution to {self.exercise(argument)}\n\n{self.convert(body)}".rstrip()
+            case "figure" | "image":
+                return self.figure(directive)
+            case "math":
+                return self.formula(f"{argument}\n{body}".strip(), directive.label)
+            case "code-block" | "code" | "sourcecode":
+                return f"~~~~{argument}\n{body}~~~~"
+            case "assignment":
+                return self.assignment(PurePosixPath(self.page).stem)
+            case "bibliography":
+                return self.references.listed(self.cited)
+        raise BookError(f"the directive {{{name}}} {TEACH}")
+
+    def box(self, title: str, body: str, folded: bool) -> str:
+        title, body = self.inline(title), self.convert(body)
+        if folded:
+            return f"<details><summary>{title}</summary>\n\n{body}\n\n</details>"
+        return quoted(f"**{title}**\n\n{body}" if title else body)
+
+    def figure(self, directive: Directive) -> str:
+        alt, caption = directive.options.get("alt", ""), self.convert(directive.body)
+        image = f"![{alt}]({self.image(directive.argument)})"
+        if not caption:
+            return image
+        number = self.label(f"#{directive.label}").text + ". " if directive.label else ""
+        return f"{image}\n\n*{number}{caption}*"
+
+    def assignment(self, name: str) -> str:
+        if name not in self.assignments:
+            raise BookError(f"there is no assignments/source/{name}.ipynb to announce.")
+        colab, notebook = self.here.colab(name, "assignments"), f"{self.here.site}assignments/{name}.ipynb"
+        return self.assignments[name].announce(f"[Open in Colab]({colab}) or [download the notebook]({notebook}).")
+
+    def formula(self, tex: str, label: str | None) -> str:
+        """As Sphinx sets it: lines that break need an environment, and a label gives a number."""
+        tex = self.formulas.expand(tex.strip("\n"))
+        if "\\\\" in tex:
+            tex = f"\\begin{{split}}{tex}\\end{{split}}"
+        tag = f"\n\\tag{{{self.label(f'#{label}').number}}}" if label else ""
+        return f"$$\n{tex}{tag}\n$$"
+
+    # Inline marks
+
+    def inline(self, text: str) -> str:
+        return INLINE.sub(self.mark, text)
+
+    def mark(self, mark: re.Match) -> str:
+        if mark["role"]:
+            return self.role(mark["role"], re.sub(r"\s+", " ", mark["content"]))
+        if mark["dollars"]:
+            return mark["dollars"] + self.formulas.expand(mark["formula"]) + mark["dollars"]
+        if name := mark["substitution"]:
+            known = {"site": f"<{self.here.site}>", "source": f"[source]({self.here.repository})"}
+            if name not in known:
+                raise BookError(f"the substitution {{{{{name}}}}} {TEACH}")
+            return known[name]
+        if mark["span"]:
+            return self.inline(mark["text"])
+        if mark["target"] is None:
+            return mark[0]
+        if mark["image"]:
+            return f"![{mark['text']}]({self.image(mark['target'])})"
+        return self.link(self.inline(mark["text"]), mark["target"].strip("<>"))
+
+    def role(self, name: str, content: str) -> str:
+        match name:
+            case "query" | "key" | "value":
+                return content
+            case "sub" | "sup" | "kbd":
+                return f"<{name}>{content}</{name}>"
+            case "math":
+                return f"${self.formulas.expand(content)}$"
+            case "cite" | "cite:p" | "cite:t":
+                keys = [key.strip() for key in content.split(",")]
+                self.cited += keys
+                return self.references.cite(keys, name[-1] if ":" in name else "p")
+            case "doc":
+                words, target = split_target(content)
+                return self.link(words or "", target)
+            case "ref" | "numref" | "eq":
+                return self.reference(name, *split_target(content))
+        raise BookError(f"the role {{{name}}} in {{{name}}}`{content}` {TEACH}")
+
+    def reference(self, role: str, words: str | None, target: str) -> str:
+        label = self.label(f"#{target}")
+        if role == "eq":
+            words = f"({label.number})"
+        elif words and role == "numref":
+            words = words.replace("%s", label.number).replace("{number}", label.number)
+        return f"[{words or self.inline(label.text) or target}]({label.url})"
+
+    def link(self, words: str, target: str) -> str:
+        if re.match(r"https?://|mailto:", target):
+            return f"[{words}]({target})"
+        label = self.label(target)
+        return f"[{words or self.inline(label.text)}]({label.url})"
+
+    def label(self, target: str) -> Label:
+        """What a link's target means: `#label`, `#heading`, `page.md`, `page#heading` or `page.ipynb#label`."""
+        path, _, anchor = target.partition("#")
+        page = posixpath.normpath(posixpath.join(posixpath.dirname(self.page), path)) if path else self.page
+        pages = [name for name in (page, f"{page}.ipynb", f"{page}.md") if name in self.labels]
+        names = [f"#{anchor}", *(f"{name}#{anchor}" for name in pages)] if anchor else pages
+        for name in names:
+            if name in self.labels:
+                return self.labels[name]
+        raise BookError(f"a link leads to {target}, but no page of _toc.yml has that name, label or heading.")
+
+    def image(self, path: str) -> str:
+        """Sphinx gathers the images of all pages in one folder."""
+        return path if re.match(r"https?:", path) else f"{self.here.site}_images/{PurePosixPath(path).name}"
+
+    def exercise(self, label: str | None) -> str:
+        return self.label(f"#{label}").text if label else "Exercise"
+
+
+def indented(text: str, first: str, opening: str) -> list[str]:
+    """The lines of a block, each behind what stands before its `opening`: quote marks, a list's bullet."""
+    prefix = first[: first.index(opening)]
+    rest = re.sub(r"[^\s>]", " ", prefix)
+    return [((rest if i else prefix) + line).rstrip() for i, line in enumerate(text.split("\n"))]
+
+
+def quoted(text: str) -> str:
+    return "\n".join(f"> {line}".rstrip() for line in text.split("\n"))

@@ -1,0 +1,36 @@
+"""What the site serves beside its pages: the package as a wheel, and the notebooks that install it."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from booktools.core import BookError
+from booktools.core.assignment import Assignment, sources
+from booktools.core.contents import LAST_GREEN, chapters, last_green
+from booktools.editions.colab import Book, write_edition
+from booktools.editions.student import write_copy
+
+
+def complete(html: Path, root: Path) -> None:
+    """Add the wheel, `colab/`, `assignments/` and `.nojekyll` (without it the host drops files that start with `_`)."""
+    if not (html / "index.html").is_file():
+        raise BookError(f"{html} holds no index.html. Build the book first: `make book` does both.")
+    for old in html.glob("attnbook-*.whl"):
+        old.unlink()
+    build_wheel(root, html)
+    book = Book.read(root)
+    for chapter in chapters(root):
+        write_edition(chapter.path, html / "colab", book)
+    for path in sources(root):
+        write_copy(Assignment.read(path), html / "assignments", root)
+    if last_green(root):
+        shutil.copy(root / LAST_GREEN, html / LAST_GREEN)
+    (html / ".nojekyll").touch()
+
+
+def build_wheel(root: Path, folder: Path) -> None:
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder.resolve())]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    if done.returncode:
+        raise BookError(f"the wheel did not build:\n{done.stdout}{done.stderr}")

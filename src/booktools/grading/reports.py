@@ -1,0 +1,170 @@
+"""What comes out of grading: tables for the gradebook, and feedback for each student."""
+
+import builtins
+import csv
+import json
+import re
+from html import escape
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+
+from booktools.core.assignment import Assignment, Exercise, marks
+from booktools.grading.classroom import Grade
+from booktools.grading.judge import UNWRITTEN
+
+HIDDEN_FAILED = """the checks you see pass, but a hidden one fails: {how}.
+Read the task again: which case have you not tried?"""
+NOT_GRADED = """This could not be graded. It is not a zero: hand in a whole notebook, or ask."""
+PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<style>
+body {{ max-width: 42rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.5 system-ui, sans-serif; }}
+pre {{ white-space: pre-wrap; padding: .5rem; border-left: .25rem solid; }}
+</style>
+{body}
+</html>
+"""
+
+
+def write_all(out: Path, assignment: Assignment, grades: list[Grade]) -> None:
+    """Every report, in `out`."""
+    rows = [row(assignment, grade) for grade in grades]
+    write_table(out / "grades.csv", list(rows[0]), rows)
+    write_table(out / "canvas.csv", *canvas(assignment, rows))
+    write_table(out / "moodle.csv", *moodle(assignment, rows))
+    for grade in grades:
+        text = feedback(assignment, grade)
+        title = f"{grade.student}, {assignment.title}"
+        write(out / "feedback" / f"{grade.student}.md", text)
+        page = PAGE.format(title=escape(title), body=MarkdownIt("commonmark", {"html": False}).render(text))
+        write(out / "feedback" / f"{grade.student}.html", page)
+        if grade.verdict:
+            results = json.dumps(gradescope(assignment, grade), ensure_ascii=False, indent=1)
+            write(out / "gradescope" / grade.student / "results.json", results)
+
+
+def row(assignment: Assignment, grade: Grade) -> dict:
+    """A student's line. What could not be graded is empty, not zero."""
+    verdict = grade.verdict
+    scores = {exercise.id: verdict.score(exercise) if verdict else "" for exercise in assignment.exercises}
+    total = verdict.total(assignment) if verdict else ""
+    ends = {"score": total, "max": assignment.points, "status": grade.status, "remark": grade.remark}
+    return {"student": grade.student} | scores | ends
+
+
+def canvas(assignment: Assignment, rows: list[dict]) -> tuple[list[str], list[dict]]:
+    """Canvas finds students by their login; its second line says what can be reached."""
+    columns = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", assignment.title]
+    possible = {"Student": "    Points Possible", assignment.title: assignment.points}
+    lines = [{"SIS Login ID": row["student"], assignment.title: row["score"]} for row in rows]
+    return columns, [possible, *lines]
+
+
+def moodle(assignment: Assignment, rows: list[dict]) -> tuple[list[str], list[dict]]:
+    columns = ["Username", assignment.title, "Feedback"]
+    return columns, [
+        {"Username": row["student"], assignment.title: row["score"], "Feedback": row["remark"]} for row in rows
+    ]
+
+
+def gradescope(assignment: Assignment, grade: Grade) -> dict:
+    tests = [
+        {
+            "name": exercise.title,
+            "score": grade.verdict.score(exercise),
+            "max_score": exercise.points,
+            "output": "\n".join(lines(exercise, grade)),
+            "output_format": "md",
+        }
+        for exercise in assignment.exercises
+    ]
+    return {"score": grade.verdict.total(assignment), "output_format": "md", "tests": tests}
+
+
+def feedback(assignment: Assignment, grade: Grade) -> str:
+    """What a student reads: Markdown that tells what visible checks said, and of hidden ones only that they failed."""
+    if grade.verdict is None:
+        return f"# {assignment.title} (not graded)\n\n{NOT_GRADED}\n\n{quoted(grade.remark or grade.status)}\n"
+    total = f"{grade.verdict.total(assignment):g} of {marks(assignment.points)}"
+    parts = [f"# {assignment.title} ({total})"]
+    if grade.remark:
+        parts.append(quoted(grade.remark))
+    for exercise in assignment.exercises:
+        score = f"{grade.verdict.score(exercise):g} of {marks(exercise.points)}"
+        parts.append("\n\n".join([f"## {exercise.title} ({score})", *lines(exercise, grade)]))
+    if grade.verdict.cells:
+        parts.append("## Cells that stopped with an error\n\n" + "\n".join(map(quoted, grade.verdict.cells)))
+    return "\n\n".join(parts) + "\n"
+
+
+def lines(exercise: Exercise, grade: Grade) -> list[str]:
+    if calls := grade.verdict.used.get(exercise.id):
+        return [f"It calls {', '.join(f'`{call}`' for call in calls)}, which this exercise forbids: no points."]
+    if all(grade.verdict.results[test.id].visible == UNWRITTEN for test in exercise.tests):
+        return [f"{UNWRITTEN.capitalize()}."]
+    told = []
+    for number, test in enumerate(exercise.tests, start=1):
+        result = grade.verdict.results[test.id]
+        if result.visible:
+            told.append(f"Check {number} (0 of {marks(test.points)}):\n\n{quoted(result.visible)}")
+        elif result.hidden:
+            told.append(f"Check {number} (0 of {marks(test.points)}): {HIDDEN_FAILED.format(how=how(result.hidden))}")
+        else:
+            told.append(f"Check {number} ({marks(test.points)}): right.")
+    return told
+
+
+def how(said: str) -> str:
+    """In which way a hidden test failed, and nothing of what it tested.
+
+    >>> how("IndexError: index 3 is out of bounds"), how("it took longer than 10 seconds"), how("an empty row is not 0")
+    ('it ends in an IndexError', 'it took longer than 10 seconds', 'the answer is not right')
+    """
+    error = getattr(builtins, said.partition(":")[0], None)
+    if isinstance(error, type) and issubclass(error, BaseException):
+        return f"it ends in {'an' if error.__name__[0] in 'AEIOU' else 'a'} {error.__name__}"
+    return (
+        said if said.startswith(("it took longer", "it ended", "the whole submission")) else "the answer is not right"
+    )
+
+
+def quoted(text: str) -> str:
+    """Somebody else's words as a block of code that they can't close.
+
+    >>> print(quoted("a ``` b"))
+    ````
+    a ``` b
+    ````
+    """
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"{fence}\n{text}\n{fence}"
+
+
+def write_table(path: Path, columns: list[str], rows: list[dict]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, columns, restval="")
+        writer.writeheader()
+        writer.writerows({name: harmless(value) for name, value in row.items()} for row in rows)
+
+
+def harmless(value):
+    """
+    A spreadsheet takes a text that starts with = for a formula, and would run it.
+
+    >>> harmless("=1+1"), harmless("ada"), harmless(2.0)
+    ("'=1+1", 'ada', '2')
+    """
+    if isinstance(value, float | int):
+        return f"{value:g}"
+    return f"'{value}" if value[:1] in set("=+-@\t\r") else value
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")

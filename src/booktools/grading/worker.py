@@ -1,0 +1,195 @@
+"""What runs inside the sandbox: a nursery that loads PyTorch once, and for every submission a process of its own.
+
+    nursery ── fork ── guardian ── fork ── worker (the student's code runs here, behind walls.py)
+
+The guardian kills its worker when the grader lets go of the lifeline.
+"""
+
+import itertools
+import json
+import os
+import select
+import signal
+import socket
+import sys
+
+import matplotlib.pyplot
+import numpy as np
+import torch
+from IPython.core.interactiveshell import InteractiveShell
+from torch import Tensor
+from traitlets.config import Config
+
+import attnbook
+from booktools.grading import walls
+from booktools.grading.values import BadMessage, pack, raw, receive, send, unpack
+from booktools.grading.watch import Forbidden, Watch, refuse_backstage
+
+LOADED = (attnbook.attention, attnbook.Transformer, matplotlib.pyplot)  # once, for all submissions
+torch.testing.assert_close(torch.ones(1), torch.ones(1))  # the first one loads much of PyTorch
+
+
+NOT_HERE = " (a graded notebook starts no program and opens no connection)"
+
+
+class Shell(InteractiveShell):
+    def enable_gui(self, gui=None):
+        """Nobody looks: `%matplotlib inline` is allowed and does nothing."""
+
+
+class Worker:
+    """Runs a submission's cells, then does with its functions and objects what the tests ask for."""
+
+    def __init__(self, pipe: socket.socket, shell: Shell):
+        self.pipe, self.shell = pipe, shell
+        self.objects, self.tapes, self.numbers, self.used = {}, {}, itertools.count(), []
+
+    def serve(self) -> None:
+        send(self.pipe, {"answer": "ready"})
+        while True:
+            request, tensors, grads = receive(self.pipe)
+            leaves = [tensor.requires_grad_(grad) for tensor, grad in zip(tensors, grads, strict=True)]
+            self.used = []
+            try:
+                answer, results = pack(getattr(self, f"do_{request['do']}")(request, leaves), self.keep)
+                tape = next(self.numbers)
+                if any(result.requires_grad for result in results):
+                    self.tapes[tape] = leaves, results
+                send(self.pipe, {"answer": answer, "tape": tape, "used": self.used}, results)
+            except BaseException as error:
+                send(self.pipe, {"error": said(error), "used": self.used})
+
+    def do_run(self, request: dict, _) -> str | None:
+        """Run a cell of the notebook; what it raised."""
+        signal.signal(signal.SIGALRM, out_of_time)
+        signal.setitimer(signal.ITIMER_REAL, request["seconds"])
+        try:
+            refuse_backstage(request["source"])
+            with self.watched(request):
+                result = self.shell.run_cell(request["source"], silent=True)
+            error = result.error_before_exec or result.error_in_exec
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        return error and said(error)
+
+    def do_call(self, request: dict, leaves: list[Tensor]):
+        function = self.find(request)
+        args, kwargs = unpack(request["args"], leaves, self.kept), unpack(request["kwargs"], leaves, self.kept)
+        before = state((args, kwargs))
+        with self.watched(request):
+            answer = function(*args, **kwargs)
+        if state((args, kwargs)) != before:
+            raise BadMessage("it changes what it was given; work on a copy")
+        return answer
+
+    def do_get(self, request: dict, _) -> tuple:
+        """A value, whether it is something to be learned, and then its gradient."""
+        value = self.find(request)
+        leaf = isinstance(value, Tensor) and value.is_leaf and value.requires_grad
+        return (value.detach(), True, value.grad) if leaf else (value, False, None)
+
+    def do_backward(self, request: dict, grads: list[Tensor]) -> list:
+        leaves, results = self.tapes[request["tape"]]
+        flowing = [result for result in results if result.requires_grad]
+        total = sum((result * grad).sum() for result, grad in zip(flowing, grads, strict=True))
+        total.backward(retain_graph=True)
+        found = [leaf.grad for leaf in leaves if leaf.requires_grad]
+        for leaf in leaves:
+            leaf.grad = None
+        return found
+
+    def watched(self, request: dict) -> Watch:
+        watch = Watch(request["forbidden"])
+        self.used = watch.used
+        return watch
+
+    def find(self, request: dict):
+        root = request["root"]
+        if isinstance(root, str) and root not in self.shell.user_ns:
+            raise NameError(f"{root} is not there: did its cell run without an error?")
+        thing = self.shell.user_ns[root] if isinstance(root, str) else self.objects[root]
+        for name in request["path"]:
+            thing = getattr(thing, name)
+        return thing
+
+    def keep(self, thing) -> dict:
+        """Objects stay here; the tests get a number for them."""
+        if isinstance(thing, np.ndarray):
+            raise BadMessage("a NumPy array came back; make it a tensor, for example with torch.as_tensor")
+        number = next(self.numbers)
+        self.objects[number] = thing
+        return {"object": number, "type": type(thing).__name__}
+
+    def kept(self, form: dict):
+        return self.objects[form["object"]]
+
+
+def state(arguments: tuple) -> tuple:
+    """What was given, such that a difference shows: the containers, the tensors, the numbers in them."""
+    form, tensors = pack(arguments, lambda thing: {"object": id(thing)})
+    return form, [(id(tensor), tensor.shape, raw(tensor.detach())) for tensor in tensors]
+
+
+def out_of_time(*_):
+    raise TimeoutError("the cell took too long")
+
+
+def said(error: BaseException) -> str:
+    """What an error says, in one short text, whatever the error's own code does."""
+    try:
+        kind = "" if isinstance(error, BadMessage | Forbidden) else f"{type(error).__name__}: "
+        why = NOT_HERE if isinstance(error, PermissionError) else ""
+        return f"{kind}{error}".removesuffix(": ")[:500] + why
+    except BaseException:
+        return "an error that can't say what it is"
+
+
+def guard(pipe: socket.socket, lifeline: socket.socket, megabytes: int, walled: bool, shell: Shell) -> None:
+    """Start a worker, and kill it when the lifeline is let go."""
+    os.dup2(0, 2)  # nobody reads what it says
+    walls.close_files({pipe.fileno(), lifeline.fileno()})
+    try:
+        if walled:
+            walls.new_world()
+        if (child := os.fork()) == 0:
+            lifeline.close()
+            if walled:
+                walls.close_in(megabytes)
+            sys.path.insert(0, "")  # as in a notebook
+            Worker(pipe, shell).serve()
+    except EOFError:
+        return
+    except OSError as error:
+        send(pipe, {"error": str(error), "used": []})
+        return
+    pipe.close()
+    select.select([lifeline, os.pidfd_open(child)], [], [])
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+
+
+def nursery(control: socket.socket) -> None:
+    """For each message a worker; a message brings its pipe and its lifeline."""
+    torch.set_num_threads(1)
+    silent = Config({"HistoryManager": {"enabled": False}})
+    shell = Shell.instance(config=silent)
+    shell.run_cell("pass", silent=True)  # the first one is slow
+    control.send(b"ready")
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    while True:
+        message, files, *_ = socket.recv_fds(control, 1000, 2)
+        if not message:
+            return
+        if os.fork() == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            control.close()
+            try:
+                guard(*(socket.socket(fileno=file) for file in files), **json.loads(message), shell=shell)
+            finally:
+                os._exit(0)
+        for file in files:
+            os.close(file)
+
+
+if __name__ == "__main__":
+    nursery(socket.socket(fileno=int(sys.argv[1])))

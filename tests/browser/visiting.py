@@ -1,0 +1,121 @@
+"""A real Chromium, and the built site on a server of its own, in a sub-folder. Any other host is out of reach."""
+
+import mimetypes
+import re
+import shutil
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+from tests.browser.pages import DESKTOP, SITE, built
+
+FOLDER = "/some/book/"
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+FLAGS = (
+    "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync "
+    "--no-first-run"
+)
+
+
+# Per package, not per session: while Playwright runs, this thread can't run the event loop that notebooks need.
+@pytest.fixture(scope="package")
+def browser():
+    with sync_playwright() as driver:
+        program = next(filter(None, map(shutil.which, NAMES)), driver.chromium.executable_path)
+        if not Path(program).is_file():
+            pytest.fail("There is no Chromium to test the site in. `make setup` installs one, or says how.")
+        chromium = driver.chromium.launch(executable_path=program, args=FLAGS.split())
+        yield chromium
+        chromium.close()
+
+
+class Server(SimpleHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def translate_path(self, path):
+        inside = path.startswith(FOLDER)
+        return super().translate_path(path.removeprefix(FOLDER)) if inside else str(SITE / "outside of the folder")
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture(scope="package")
+def home():
+    """The address of the site's first folder."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Server, directory=built("."))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}{FOLDER}"
+        server.shutdown()
+
+
+class Visitor:
+    """Opens pages, each as a new reader would, and remembers what they asked for and complained about."""
+
+    def __init__(self, browser, home):
+        self.browser, self.home = browser, home
+        self.contexts, self.requests, self.complaints = [], [], []
+
+    def __call__(
+        self,
+        path="index.html",
+        *,
+        theme="light",
+        viewport=DESKTOP,
+        javascript=True,
+        touch=False,
+        motion="no-preference",
+        served=None,
+    ):
+        """The page at `path`; `served` holds answers to give in place of the site's (None: not found)."""
+        context = self.browser.new_context(
+            color_scheme=theme,
+            viewport=viewport,
+            java_script_enabled=javascript,
+            has_touch=touch,
+            reduced_motion=motion,
+            accept_downloads=True,
+        )
+        self.contexts.append(context)
+        context.set_default_timeout(10_000)
+        context.route(re.compile(f"^(?!{re.escape(self.home)}|data:|blob:)"), self._block)
+        for name, text in (served or {}).items():
+            context.route(self.home + name, partial(answer, name, text))
+        page = context.new_page()
+        page.on("request", lambda request: self.requests.append(request.url))
+        page.on("response", lambda response: response.status < 400 or self._note(response.status, response.url))
+        page.on("pageerror", lambda error: self._note("an error nobody caught:", error))
+        page.on("console", lambda said: said.type in ("error", "warning") and self._note("the console:", said.text))
+        page.on("websocket", lambda socket: self._note("a web socket:", socket.url))
+        page.goto(self.home + path)
+        return page
+
+    def _block(self, route):
+        self._note("asks another host:", route.request.url)
+        route.abort()
+
+    def _note(self, *what):
+        self.complaints.append(" ".join(map(str, what)))
+
+
+def answer(name, text, route):
+    if text is None:
+        route.fulfill(status=404)
+    else:
+        route.fulfill(body=text, content_type=mimetypes.guess_type(name)[0])
+
+
+@pytest.fixture
+def visit(browser, home):
+    """Open a page of the site: `visit("notation.html", theme="dark")`. Whatever it complains of fails the test."""
+    visitor = Visitor(browser, home)
+    yield visitor
+    for context in visitor.contexts:
+        context.close()
+    if visitor.complaints:
+        said = "\n".join(visitor.complaints)
+        pytest.fail(f"A page must load in silence and from its own host, but:\n{said}", pytrace=False)

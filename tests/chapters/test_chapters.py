@@ -1,0 +1,467 @@
+"""What every chapter must keep to. Each rule lists complaints, and is itself tried on a planted fault."""
+
+import ast
+import re
+import statistics
+import subprocess
+import sys
+from copy import deepcopy
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from booktools.core.address import address
+from booktools.core.contents import chapters
+from booktools.editions.myst import Directive, blocks
+from booktools.editions.run import clean
+from tests import ROOT
+
+CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
+IGNORED = {"nbval-ignore-output", "nbval-skip"}
+
+
+# The rules
+
+
+def is_stored_cleanly(notebook, number):
+    """As `make notebooks` leaves it: the kernel, counts 1...n, whole streams, no widget views, no timings."""
+    if (notebook.nbformat, notebook.nbformat_minor) != (4, 5):
+        yield f"the format is {notebook.nbformat}.{notebook.nbformat_minor}, expected 4.5"
+    nbformat.validate(deepcopy(notebook))
+    if clean(deepcopy(notebook)) != notebook:
+        yield "outputs or metadata are not as `make notebooks` stores them"
+    counts = [cell.execution_count for cell in code(notebook)]
+    if counts != list(range(1, len(counts) + 1)):
+        yield f"execution counts must run 1...n, got {counts}; nothing is compared in a cell without one"
+    for cell in code(notebook):
+        if any(output.output_type == "error" for output in cell.outputs):
+            yield f"cell {cell.id} stores an error; catch it and print what it says"
+
+
+def says_the_same_tomorrow(notebook, number):
+    for cell in code(notebook):
+        said = [o if "data" not in o else {k: v for k, v in o.data.items() if k != "image/png"} for o in cell.outputs]
+        if found := re.search(r"0x[0-9a-f]{6,}|ipykernel_\d+|/(?:home|Users|root|tmp)/\S*", str(said)):
+            yield f"cell {cell.id} prints {found[0]!r}, which is different in every run"
+
+
+def has_good_ids(notebook, number):
+    ids = [cell.id for cell in notebook.cells]
+    for name in ids:
+        if not re.fullmatch(r"[a-z0-9-]+", name) or re.fullmatch(r"[0-9a-f]{8}|(cell)?[\d-]+", name):
+            yield f"cell id {name!r}: give it a few words about the cell, like `why-sqrt-d` (a-z, 0-9, -)"
+        if ids.count(name) > 1:
+            yield f"cell id {name!r} stands more than once"
+
+
+def knows_no_address(notebook, number):
+    here = address(ROOT)
+    for cell in notebook.cells:
+        if cell.id in ("setup", "setup-note") or (
+            cell.cell_type == "code" and re.search(r"^\s*[%!]", cell.source, re.M)
+        ):
+            yield f"cell {cell.id}: a chapter has no set-up cell (the Colab edition brings it), no %pip and no !command"
+        for text in (here.full_name, here.site, "colab.research"):
+            if text in cell.source:
+                yield f"cell {cell.id} holds the address {text}; the only place for it is _config.yml"
+
+
+def has_small_cells(notebook, number):
+    sizes = {cell.id: len([line for line in cell.source.splitlines() if line.strip()]) for cell in code(notebook)}
+    for name, size in sizes.items():
+        if not 1 <= size <= 25:
+            yield f"cell {name} has {size} lines, expected 1 to 25"
+    if (median := statistics.median(sizes.values())) > 4:
+        yield f"half of the code cells must have at most 4 lines, got a median of {median:g}"
+
+
+def ignores_little(notebook, number):
+    ignored = [cell for cell in code(notebook) if IGNORED & set(cell.metadata.get("tags", []))]
+    if len(ignored) > 3:
+        yield f"{len(ignored)} cells are not compared, expected at most 3: {[cell.id for cell in ignored]}"
+    for cell in ignored:
+        if not (asserts(cell) and re.search(r"#.*\w{3}", cell.source) and cell.outputs):
+            yield f"cell {cell.id} is not compared: it needs a comment that says why, an assert instead, its outputs"
+    for cell in code(notebook):
+        if found := re.search(r"#\s*(NBVAL_\w+|PYTEST_VALIDATE_IGNORE_OUTPUT)", cell.source):
+            yield f"cell {cell.id}: use a tag in place of the comment {found[1]}, which readers would see"
+
+
+def describes_its_figures(notebook, number):
+    for cell in code(notebook):
+        if any(kind.startswith("image/") for output in cell.outputs for kind in output.get("data", {})):
+            alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
+            if len(alt.split()) < 3:
+                yield f"cell {cell.id} draws: its metadata need mystnb.image.alt, what one sees in words, got {alt!r}"
+            if not asserts(cell):
+                yield f"cell {cell.id} draws: pixels are not compared, so it must assert something about what it draws"
+
+
+def has_title_and_description(notebook, number):
+    title = notebook.cells[0].source.split("\n")[0]
+    if notebook.cells[0].cell_type != "markdown" or not re.match(rf"# {number}\. \S", title):
+        yield f"the first line must be `# {number}. Title`, got {title!r}"
+    description = notebook.metadata.get("description", "")
+    if not 50 <= len(description) <= 160:
+        yield f"the notebook's metadata need a description of 50 to 160 characters, got {len(description)}"
+
+
+def imports_and_seeds_first(notebook, number):
+    first = code(notebook)[0]
+    if not (
+        re.search(r"^import torch$", first.source, re.M) and re.search(r"manual_seed|seed_everything", first.source)
+    ):
+        yield f"the first code cell, {first.id}, must `import torch` and seed"
+
+
+def has_exercises(notebook, number):
+    found, last = {}, None
+    for directive in (entry for cell in notebook.cells if cell.cell_type == "markdown" for entry in walk(cell.source)):
+        words, folded = directive.argument, directive.folded or directive.name == "dropdown"
+        if directive.name in ("exercise", "exercise-start"):
+            last = directive.label
+            found[last] = []
+        elif directive.name in ("solution", "solution-start"):
+            found.setdefault(words, ["no exercise"]).append("solution" if folded else "open solution")
+        elif folded and last and (directive.name == "hint" or words.startswith("Hint")):
+            found[last].append("hint")
+    if len(found) < 6:
+        yield f"a chapter has at least 6 exercises, got {len(found)}"
+    for label, parts in found.items():
+        if not re.fullmatch(rf"ch{number:02}-ex-[a-z0-9-]+", label or ""):
+            yield f"an exercise is labelled {label}, expected ch{number:02}-ex-..."
+        if sorted(parts) != ["hint", "solution"]:
+            yield f"exercise {label} needs one hint and one solution, both of class dropdown, got {parts or 'none'}"
+
+
+def announces_its_assignment(notebook, number):
+    announced = [entry for cell in notebook.cells if cell.cell_type == "markdown" for entry in walk(cell.source)]
+    if number < 10 and [entry.name for entry in announced].count("assignment") != 1:
+        yield "a chapter that has an assignment announces it once, with {assignment}"
+
+
+RULES = [
+    is_stored_cleanly,
+    says_the_same_tomorrow,
+    has_good_ids,
+    knows_no_address,
+    has_small_cells,
+    ignores_little,
+    describes_its_figures,
+    has_title_and_description,
+    imports_and_seeds_first,
+    has_exercises,
+    announces_its_assignment,
+]
+
+
+def code(notebook):
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def asserts(cell):
+    return any(isinstance(node, ast.Assert) for node in ast.walk(ast.parse(cell.source)))
+
+
+def walk(source):
+    """Every directive of a text, those within others included."""
+    for block in blocks(source):
+        if block.type in ("fence", "colon_fence") and (directive := Directive.of(block)):
+            yield directive
+            yield from walk(directive.body)
+
+
+# The chapters
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_chapter(path, rule):
+    complaints = list(rule(nbformat.read(path, as_version=4), int(path.name[:2])))
+    assert not complaints, "\n".join(complaints)
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_file_is_written_as_make_notebooks_writes_it(path):
+    notebook = nbformat.read(path, as_version=4)
+    assert path.read_text(encoding="utf-8") == nbformat.writes(notebook) + "\n"
+
+
+def test_every_chapter_is_in_the_table_of_contents():
+    assert CHAPTERS
+    assert [chapter.path for chapter in chapters(ROOT)] == CHAPTERS
+
+
+# The rules, tried
+
+
+def sound():
+    """A small notebook that keeps every rule."""
+    exercises = "\n\n".join(
+        f"````{{exercise}} Number {name}\n:label: ch05-ex-{name}\nWhy?\n\n"
+        "```{admonition} Hint\n:class: dropdown\nThink.\n```\n````\n\n"
+        f"```{{solution}} ch05-ex-{name}\n:class: dropdown\nSo.\n```"
+        for name in "abcdef"
+    )
+    exercises += "\n\n```{assignment}\n```"
+    result = new_output("execute_result", {"text/plain": "2"}, execution_count=2)
+    picture = new_output("display_data", {"image/png": "iVBORw0KGgo=", "text/plain": "<Figure>"})
+    alt = {"mystnb": {"image": {"alt": "one bar for each key"}}}
+    timed = "x = 1  # not compared: a time differs in every run\nassert x\nprint(x)"
+    seed = "import torch\n\n_ = torch.manual_seed(5)"
+    cells = [
+        new_markdown_cell("# 5. Dots", id="title"),
+        new_code_cell(seed, id="imports", execution_count=1),
+        new_code_cell("1 + 1", id="one-and-one", execution_count=2, outputs=[result]),
+        new_code_cell("assert draw()", id="bars", execution_count=3, outputs=[picture], metadata=alt),
+        new_code_cell(
+            timed,
+            id="time",
+            execution_count=4,
+            outputs=[new_output("stream", text="1\n")],
+            metadata={"tags": ["nbval-ignore-output"]},
+        ),
+        new_markdown_cell(exercises, id="exercises"),
+    ]
+    notebook = new_notebook(cells=cells, metadata={"description": "What a dot product says about two vectors. " * 2})
+    return clean(notebook)
+
+
+def cell(notebook, name):
+    return next(cell for cell in notebook.cells if cell.id == name)
+
+
+def fault(rule, complaint):
+    """Marks a function that plants one fault, and names the rule that must find it."""
+
+    def mark(plant):
+        FAULTS.append(pytest.param(rule, complaint, plant, id=plant.__name__))
+        return plant
+
+    return mark
+
+
+FAULTS = []
+
+
+@fault(is_stored_cleanly, "nothing is compared")
+def outputs_and_count_deleted(notebook):
+    cell(notebook, "one-and-one").update(outputs=[], execution_count=None)
+
+
+@fault(is_stored_cleanly, "counts must run 1...n")
+def cells_run_out_of_order(notebook):
+    cell(notebook, "bars").execution_count = 7
+
+
+@fault(is_stored_cleanly, "not as `make notebooks`")
+def widget_view_stored(notebook):
+    view = {"application/vnd.jupyter.widget-view+json": {"model_id": "a"}, "text/plain": "W()"}
+    cell(notebook, "bars").outputs.append(new_output("display_data", view))
+
+
+@fault(is_stored_cleanly, "not as `make notebooks`")
+def timing_stored(notebook):
+    cell(notebook, "bars").metadata["execution"] = {"iopub.execute_input": "2026"}
+
+
+@fault(is_stored_cleanly, "not as `make notebooks`")
+def another_kernel(notebook):
+    notebook.metadata.kernelspec.name = "conda-env"
+
+
+@fault(is_stored_cleanly, "not as `make notebooks`")
+def stream_in_pieces(notebook):
+    cell(notebook, "time").outputs.append(new_output("stream", text="2\n"))
+
+
+@fault(is_stored_cleanly, "expected 4.5")
+def older_format(notebook):
+    notebook.nbformat_minor = 4
+    for entry in notebook.cells:
+        del entry["id"]
+
+
+@fault(is_stored_cleanly, "stores an error")
+def error_stored(notebook):
+    cell(notebook, "bars").outputs.append(new_output("error", ename="E", evalue="", traceback=[]))
+
+
+@fault(says_the_same_tomorrow, "0x7f12ab34cd")
+def memory_address_printed(notebook):
+    cell(notebook, "one-and-one").outputs[0].data["text/plain"] = "<object at 0x7f12ab34cd>"
+
+
+@fault(has_good_ids, "a few words")
+def random_id(notebook):
+    cell(notebook, "bars").id = "a1b2c3d4"
+
+
+@fault(has_good_ids, "a few words")
+def capital_in_id(notebook):
+    cell(notebook, "bars").id = "Bars"
+
+
+@fault(has_good_ids, "more than once")
+def id_twice(notebook):
+    cell(notebook, "bars").id = "time"
+
+
+@fault(knows_no_address, "no %pip")
+def pip_cell(notebook):
+    cell(notebook, "imports").source += "\n%pip install attnbook"
+
+
+@fault(knows_no_address, "set-up cell")
+def set_up_cell(notebook):
+    cell(notebook, "bars").id = "setup"
+
+
+@fault(knows_no_address, "_config.yml")
+def repository_address(notebook):
+    cell(notebook, "title").source += f"\n{address(ROOT).repository}"
+
+
+@fault(knows_no_address, "_config.yml")
+def site_address(notebook):
+    cell(notebook, "title").source += f"\n{address(ROOT).site}notation.html"
+
+
+@fault(has_small_cells, "26 lines")
+def long_cell(notebook):
+    cell(notebook, "one-and-one").source = "\n".join(["1"] * 26)
+
+
+@fault(has_small_cells, "0 lines")
+def empty_cell(notebook):
+    cell(notebook, "one-and-one").source = ""
+
+
+@fault(has_small_cells, "median of 5")
+def middling_cells(notebook):
+    for entry in code(notebook):
+        entry.source = "\n".join(["assert 1"] * 5)
+
+
+@fault(ignores_little, "expected at most 3")
+def much_ignored(notebook):
+    notebook.cells += [deepcopy(cell(notebook, "time")) for _ in range(3)]
+
+
+@fault(ignores_little, "an assert instead")
+def ignored_without_assert(notebook):
+    cell(notebook, "time").source = "print(1)  # a time differs in every run"
+
+
+@fault(ignores_little, "a comment that says why")
+def ignored_without_reason(notebook):
+    cell(notebook, "time").source = "assert 1\nprint(1)"
+
+
+@fault(ignores_little, "its outputs")
+def ignored_outputs_deleted(notebook):
+    cell(notebook, "time").outputs = []
+
+
+@fault(ignores_little, "use a tag")
+def ignored_by_comment(notebook):
+    cell(notebook, "one-and-one").source += "\n# NBVAL_IGNORE_OUTPUT"
+
+
+@fault(describes_its_figures, "mystnb.image.alt")
+def figure_without_alt_text(notebook):
+    cell(notebook, "bars").metadata = {}
+
+
+@fault(describes_its_figures, "must assert")
+def figure_without_assert(notebook):
+    cell(notebook, "bars").source = "draw()"
+
+
+@fault(has_title_and_description, "# 5. Title")
+def number_of_another_chapter(notebook):
+    cell(notebook, "title").source = "# 6. Dots"
+
+
+@fault(has_title_and_description, "50 to 160")
+def no_description(notebook):
+    del notebook.metadata["description"]
+
+
+@fault(imports_and_seeds_first, "and seed")
+def no_seed(notebook):
+    cell(notebook, "imports").source = "import torch"
+
+
+@fault(has_exercises, "at least 6")
+def five_exercises(notebook):
+    text = cell(notebook, "exercises")
+    text.source = text.source[: text.source.index("````{exercise} Number f")]
+
+
+@fault(has_exercises, "ch05-ex-a needs one hint")
+def exercise_without_hint(notebook):
+    text = cell(notebook, "exercises")
+    text.source = text.source.replace("{admonition} Hint", "{admonition} Note", 1)
+
+
+@fault(has_exercises, "ch05-ex-b needs one hint and one solution")
+def exercise_without_solution(notebook):
+    text = cell(notebook, "exercises")
+    text.source = text.source.replace("{solution} ch05-ex-b", "{solution} ch05-ex-c")
+
+
+@fault(has_exercises, "ch05-ex-a needs one hint and one solution")
+def open_solution(notebook):
+    text = cell(notebook, "exercises")
+    text.source = text.source.replace("{solution} ch05-ex-a\n:class: dropdown", "{solution} ch05-ex-a", 1)
+
+
+@fault(has_exercises, "expected ch05-ex-")
+def label_of_another_chapter(notebook):
+    text = cell(notebook, "exercises")
+    text.source = text.source.replace("ch05-ex-a", "ch06-ex-a")
+
+
+@fault(announces_its_assignment, "announces it once")
+def assignment_not_announced(notebook):
+    text = cell(notebook, "exercises")
+    text.source = text.source.replace("{assignment}", "{note}")
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_sound_notebook_keeps_the_rules(rule):
+    assert list(rule(sound(), 5)) == []
+
+
+@pytest.mark.parametrize(("rule", "complaint", "plant"), FAULTS)
+def test_planted_fault_is_found(rule, complaint, plant):
+    notebook = sound()
+    plant(notebook)
+    assert complaint in "\n".join(rule(notebook, 5))
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_every_rule_is_tried(rule):
+    assert any(param.values[0] is rule for param in FAULTS)
+
+
+def test_comparison_finds_changed_and_deleted_outputs(tmp_path):
+    """The other half of `what you read is what was tested` is nbval's: a run of it on three small notebooks."""
+
+    def write(name, **changes):
+        printed = new_output("execute_result", {"text/plain": "0.25"}, execution_count=1)
+        entry = new_code_cell("1 / 4", id="quarter", execution_count=1, outputs=[printed])
+        entry.update(changes)
+        nbformat.write(clean(new_notebook(cells=[entry])), tmp_path / f"{name}.ipynb")
+
+    write("sound")
+    write("changed", outputs=[new_output("execute_result", {"text/plain": "0.26"}, execution_count=1)])
+    write("deleted", outputs=[])
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    command = [sys.executable, "-m", "pytest", "--nbval", "-q", "-rA", "-p", "no:cacheprovider"]
+    sanitized = f"--nbval-sanitize-with={ROOT / 'tests/nbval_sanitize.cfg'}"
+    done = subprocess.run([*command, sanitized, "."], cwd=tmp_path, capture_output=True, text=True)
+    verdicts = dict(reversed(pair) for pair in re.findall(r"^(PASSED|FAILED) (\w+)\.ipynb", done.stdout, re.M))
+    assert verdicts == {"sound": "PASSED", "changed": "FAILED", "deleted": "FAILED"}, done.stdout

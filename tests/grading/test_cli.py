@@ -1,0 +1,63 @@
+"""The `attnbook` command: what it says, and how it ends."""
+
+import subprocess
+import sys
+
+import pytest
+
+from booktools import cli
+
+COMMANDS = ["run", "colab", "address", "site", "rehearse"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help(command, capsys):
+    with pytest.raises(SystemExit) as end:
+        cli.main([command, "--help"])
+    assert end.value.code == 0
+    assert f"attnbook {command}" in capsys.readouterr().out
+
+
+def test_top_help_names_every_command(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["--help"])
+    said = capsys.readouterr().out
+    assert all(f"\n    {command} " in said for command in COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ([], "required: command"),
+        (["walk"], "invalid choice: 'walk'"),
+        (["run"], "NOTEBOOK"),
+        (["run", "missing.ipynb"], "missing.ipynb is not a notebook"),
+        (["run", "cli.py"], "cli.py is not a notebook"),
+    ],
+)
+def test_wrong_command_line_ends_with_2(line, said, capsys):
+    with pytest.raises(SystemExit) as end:
+        cli.main(line)
+    assert end.value.code == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (["address"], "_config.yml does not exist. Run this in the book's folder"),
+        (["site", "html"], "html holds no index.html. Build the book first"),
+    ],
+)
+def test_wrong_book_ends_with_1_and_a_sentence(line, said, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(line) == 1
+    assert capsys.readouterr().err.startswith(f"attnbook: {said}")
+
+
+def test_help_is_light():
+    """A command's own imports wait until it is called, and the package needs none of them."""
+    heavy = ["torch", "nbformat", "nbclient", "yaml", "pybtex", "myst_parser", "matplotlib"]
+    script = f"import sys, booktools.cli as cli; cli.parser(); print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

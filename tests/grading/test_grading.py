@@ -1,0 +1,530 @@
+"""From an assignment's source to students' copies, proofs and a class's grades."""
+
+import csv
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+
+import nbformat
+import pytest
+
+from booktools.cli import main
+from booktools.core import BookError
+from booktools.core.assignment import Assignment
+from booktools.grading import classroom
+from booktools.grading.prove import canaries, found, holes, known_wrong, problems
+from booktools.grading.reports import write_all
+from booktools.grading.sandbox import Limits, Nursery
+from tests import ROOT
+from tests.grading.three_things import answered, graded, three_things, write
+
+SOURCES = sorted((ROOT / "assignments/source").glob("*.ipynb"))
+LIMITS = Limits(cell=3, call=3, total=40, megabytes=1024)
+WRONG_SHARES = "def shares(x):\n    return x / x.sum() if x.abs().sum() else torch.full_like(x, 0.5) + 0 * x"
+
+
+@pytest.fixture(scope="module")
+def nursery():
+    with Nursery() as nursery:
+        yield nursery
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = write(tmp_path / "assignments/source")
+    wrong = path.parents[1] / "wrong/three_things.toml"
+    wrong.parent.mkdir()
+    wrong.write_text(
+        "".join(
+            f'[[wrong]]\nname = "off by {n}"\nexercise = "count"\nfind = "count = 12"\nput = "count = {12 + n}"\n'
+            for n in range(1, 9)
+        )
+    )
+    return path
+
+
+# The assignments of the book
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_every_assignment_is_proven(path, nursery):
+    assert list(problems(path, nursery, Limits())) == []
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_every_assignment_is_whole(path):
+    assignment = Assignment.read(path)
+    assert (ROOT / "chapters" / path.name).is_file()
+    assert assignment.title.startswith(f"Assignment {int(path.name[:2])}: ")
+    assert assignment.points == 10
+    assert 75 <= assignment.minutes <= 90, "as the instructors' page says"
+    assert 3 <= len(assignment.exercises) <= 5
+    tasks = "\n".join(cell.source for cell in assignment.notebook.cells if cell.cell_type == "markdown")
+    for exercise in assignment.exercises:
+        assert exercise.title, exercise.id
+        for name in exercise.forbidden:
+            assert f"{name.rsplit('.')[-1]}" in tasks, f"{exercise.id} forbids {name} and does not say so"
+
+
+def test_there_is_an_assignment_for_each_of_the_first_nine_chapters():
+    assert [path.name[:2] for path in SOURCES] == [f"0{n}" for n in range(1, 10)]
+
+
+# Reading and copying
+
+
+def test_points_exercises_and_tests(source):
+    assignment = Assignment.read(source)
+    assert (assignment.title, assignment.minutes, assignment.points) == ("Three things", 10, 10)
+    shares, line, count = assignment.exercises
+    assert (shares.title, shares.points, shares.defined) == ("1. Shares", 5, ["shares"])
+    assert shares.forbidden == ("torch.softmax", "attnbook.masked_softmax")
+    assert (line.defined, count.assigned) == (["Line"], ["count"])
+    assert "HIDDEN" not in shares.tests[0].visible + shares.tests[0].hidden
+
+
+def test_a_students_copy_has_stubs_points_and_no_secrets(source, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    assert main(["student", str(source), "-o", str(tmp_path / "copies")]) == 0
+    text = (tmp_path / "copies/three_things.ipynb").read_text()
+    assert "SOLUTION" not in text
+    assert "HIDDEN" not in text
+    assert "x.softmax" not in text, "a hidden test is in the copy"
+    copy = nbformat.reads(text, as_version=4)
+    cells = {cell.id: cell.source for cell in copy.cells}
+    assert cells["setup"].startswith("%pip install -q --no-deps http")
+    assert "d2l" not in cells["setup"]
+    assert cells["task-shares"].startswith("## 1. Shares (5 points)")
+    assert "10 points in all, about 10 minutes. Run" in cells["setup-note"], "it belongs to no chapter"
+    assert "`pip install torch numpy einops matplotlib anywidget tqdm`" in cells["setup-note"]
+    assert cells["shares"].endswith("# YOUR CODE HERE\n    raise NotImplementedError()")
+    for module in (cells["imports"], cells["shares"]):
+        compile(module, "copy", "exec")
+    assert copy.cells[[cell.id for cell in copy.cells].index("test-shares")].metadata.nbgrader.points == 3
+
+
+def edited(change):
+    notebook = three_things()
+    change({cell.id: cell for cell in notebook.cells}, notebook)
+    return notebook
+
+
+def set_source(name, source):
+    return lambda cells, notebook: cells[name].update(source=source)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (set_source("shares", "def shares(x):\n    return x"), "three_things.ipynb, cell shares: .* between ### BEGIN"),
+        (set_source("test-count", "assert count"), "cell test-count: every test has a hidden part"),
+        (set_source("title", "Three things"), "expected `# Title` first"),
+        (lambda cells, notebook: notebook.metadata.pop("attnbook"), "attnbook.minutes"),
+        (lambda cells, notebook: notebook.cells.remove(cells["test-line"]), "nothing tests line"),
+        (lambda cells, notebook: notebook.cells.insert(1, graded("early", 1, "assert True")), "there is none above"),
+        (lambda cells, notebook: cells["test-line"].metadata.nbgrader.update(grade_id="line"), "line is used twice"),
+    ],
+)
+def test_a_source_that_is_not_whole_is_refused(change, says, tmp_path):
+    with pytest.raises(BookError, match=says):
+        Assignment.read(write(tmp_path, edited(change)))
+
+
+def test_a_marker_without_its_end_never_reaches_students(tmp_path):
+    cell = "### BEGIN SOLUTION\ncount = 12\n### END SOLUTION\n### BEGIN SOLUTION\nother = 3"
+    with pytest.raises(BookError, match="cell count: a BEGIN without its END"):
+        Assignment.read(write(tmp_path, edited(set_source("count", cell)))).student()
+
+
+def overlay_with(tmp_path, *cells):
+    notebook = three_things()
+    notebook.cells = [cell for cell in notebook.cells if cell.id in dict(cells)]
+    for cell in notebook.cells:
+        cell.source = dict(cells)[cell.id]
+    return write(tmp_path / "private", notebook).parent
+
+
+def test_a_private_overlay_changes_exercises_and_hidden_tests(source, tmp_path, nursery):
+    test = "assert count > 0\n### BEGIN HIDDEN TESTS\nassert count == 21\n### END HIDDEN TESTS"
+    answer = "### BEGIN SOLUTION\ncount = 21\n### END SOLUTION"
+    overlay = overlay_with(tmp_path, ("count", answer), ("test-count", test), ("task-count", "## 3. Three times seven"))
+    changed = Assignment.read(source, overlay)
+    assert changed.exercises[2].title == "3. Three times seven"
+    assert changed.points == 10
+    assert list(canaries(changed, nursery, LIMITS)) == []
+    assert Assignment.read(source).exercises[2].title == "3. Three times four", "the public one stays"
+
+
+def test_an_overlay_for_a_cell_that_is_not_there(source, tmp_path):
+    overlay = overlay_with(tmp_path, ("count", "### BEGIN SOLUTION\ncount = 1\n### END SOLUTION"))
+    path = overlay / source.name
+    path.write_text(path.read_text().replace('"id": "count"', '"id": "counts"'))
+    with pytest.raises(BookError, match="has no cell counts"):
+        Assignment.read(source, overlay)
+
+
+# Proving
+
+
+def test_a_proven_assignment(source, nursery):
+    assert list(problems(source, nursery, LIMITS)) == []
+
+
+def test_a_wrong_answer_that_nothing_finds(source, nursery):
+    path = source.parents[1] / "wrong/three_things.toml"
+    path.write_text(path.read_text() + '[[wrong]]\nname = "right"\nexercise = "count"\nfind = "12"\nput = "3 * 4"\n')
+    assert list(problems(source, nursery, LIMITS)) == ["no hidden test fails for 'right' (count)"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "says"),
+    [
+        ('exercise = "count"\nfind = "13"\nput = "1"', "'old': expected its `find` once in the solution, got 0 times"),
+        ('exercise = "counts"\nfind = "12"\nput = "1"', "'old': there is no exercise 'counts'"),
+    ],
+)
+def test_a_wrong_answer_that_no_longer_applies(entry, says, source, nursery):
+    path = source.parents[1] / "wrong/three_things.toml"
+    path.write_text(path.read_text() + f'[[wrong]]\nname = "old"\n{entry}\n')
+    assert list(problems(source, nursery, LIMITS)) == [says]
+
+
+def test_an_overlay_is_proven_with_the_mistakes_that_fit_or_its_own(source, tmp_path, nursery, capsys):
+    test = "assert count > 0\n### BEGIN HIDDEN TESTS\nassert count == 21\n### END HIDDEN TESTS"
+    overlay = overlay_with(
+        tmp_path, ("count", "### BEGIN SOLUTION\ncount = 21\n### END SOLUTION"), ("test-count", test)
+    )
+    assert list(problems(source, nursery, LIMITS, overlay)) == []
+    assert "8 known mistakes do not fit the changed solution; 0 are tried" in capsys.readouterr().out
+    own = overlay / "wrong/three_things.toml"
+    own.parent.mkdir()
+    own.write_text('[[wrong]]\nname = "right"\nexercise = "count"\nfind = "21"\nput = "3 * 7"\n')
+    assert list(problems(source, nursery, LIMITS, overlay)) == ["no hidden test fails for 'right' (count)"]
+
+
+def test_an_overlay_without_the_assignment_is_no_overlay(source, tmp_path):
+    with pytest.raises(BookError, match=r"three_things\.ipynb does not exist"):
+        Assignment.read(source, tmp_path)
+
+
+def test_a_wrong_answer_is_found_by_hidden_tests_alone(source, nursery):
+    path = source.parents[1] / "wrong/three_things.toml"
+    path.write_text(f'[[wrong]]\nname = "by hand"\nexercise = "shares"\ncode = """{WRONG_SHARES}"""\n')
+    assignment = Assignment.read(source)
+    (wrong,), _ = known_wrong(assignment, path)
+    assert found(wrong, assignment, nursery, LIMITS)
+
+
+@pytest.mark.parametrize(
+    ("cell", "source_of_cell", "says"),
+    [
+        ("count", "### BEGIN SOLUTION\ncount = 13\n### END SOLUTION", "the solution: test-count"),
+        (
+            "shares",
+            "def shares(x):\n    ### BEGIN SOLUTION\n    return x.softmax(-1)\n    ### END SOLUTION",
+            "calls torch.softmax",
+        ),
+        ("test-count", "### BEGIN HIDDEN TESTS\nassert False\n### END HIDDEN TESTS", "the solution: test-count"),
+        ("line", "### BEGIN SOLUTION\nLine = None\n### END SOLUTION\nclass Line(nn.Linear): pass", "test-line"),
+    ],
+)
+def test_canaries(cell, source_of_cell, says, tmp_path, nursery):
+    assignment = Assignment.read(write(tmp_path, edited(set_source(cell, source_of_cell))))
+    told = list(canaries(assignment, nursery, LIMITS))
+    assert any(says in what for what in told), told
+
+
+def test_an_empty_copy_that_is_not_refused_everywhere_is_reported(tmp_path, nursery):
+    cell = "count = 0\n### BEGIN SOLUTION\ncount = 12\n### END SOLUTION"
+    assignment = Assignment.read(write(tmp_path, edited(set_source("count", cell))))
+    assert any(
+        what.startswith("the empty copy: expected 'not written yet'") for what in canaries(assignment, nursery, LIMITS)
+    )
+
+
+def test_prove_says_what_is_wrong_and_fails(source, capsys):
+    path = source.parents[1] / "wrong/three_things.toml"
+    path.write_text("\n".join(path.read_text().splitlines()[:5]))
+    assert main(["prove", str(source)]) == 1
+    told = capsys.readouterr()
+    assert "1 known wrong answers; expected at least 8" in told.out
+    assert "1 of 1 can't be trusted yet" in told.err
+
+
+# The walls
+
+
+def test_a_sound_sandbox_has_no_holes(nursery, tmp_path):
+    (tmp_path / "secret").write_text("42")
+    assert holes(nursery, LIMITS, [tmp_path / "secret", tmp_path]) == []
+
+
+def test_holes_are_found_where_there_are_no_walls(tmp_path):
+    (tmp_path / "secret").write_text("42")
+    with Nursery(walled=False) as open_field:
+        told = holes(open_field, LIMITS, [tmp_path / "secret"])
+    for hole in (f"reads {tmp_path / 'secret'}", "opens a socket", "sees other processes"):
+        assert any(hole in what for what in told) or "did not come back" in told[0], told
+
+
+def test_without_bubblewrap_nothing_is_graded(source, tmp_path, monkeypatch, capsys):
+    submissions = make_class(tmp_path, ada={})
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert main(["grade", str(source), str(submissions), "-o", str(tmp_path / "out")]) == 1
+    told = capsys.readouterr().err
+    assert "sudo apt-get install bubblewrap" in told
+    assert not (tmp_path / "out/grades.csv").exists()
+
+
+def test_where_the_sandbox_does_not_start_nothing_is_graded(source, tmp_path, monkeypatch, capsys):
+    submissions = make_class(tmp_path, ada={})
+    broken = tmp_path / "bin/bwrap"
+    broken.parent.mkdir()
+    broken.write_text("#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{broken.parent}:{os.environ['PATH']}")
+    assert main(["grade", str(source), str(submissions), "-o", str(tmp_path / "out")]) == 1
+    told = capsys.readouterr().err
+    assert "setting up uid map" in told
+    assert "kernel.apparmor_restrict_unprivileged_userns" in told
+    assert not (tmp_path / "out/grades.csv").exists()
+
+
+def test_unsafe_needs_no_bubblewrap_and_says_what_it_is(source, tmp_path, monkeypatch, capsys):
+    submissions = make_class(tmp_path, ada={})
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert main(["grade", str(source), str(submissions), "-o", str(tmp_path / "out"), "--unsafe"]) == 0
+    assert table(tmp_path / "out/grades.csv")["ada"]["score"] == "10"
+
+
+def test_an_assignment_that_cannot_be_trusted_grades_nobody(source, tmp_path, grade):
+    broken = write(source.parent, edited(set_source("count", "### BEGIN SOLUTION\ncount = 13\n### END SOLUTION")))
+    with pytest.raises(BookError, match=r"nothing was graded(.|\n)*the solution: test-count"):
+        grade(broken, make_class(tmp_path, ada={}), tmp_path / "out")
+    assert not (tmp_path / "out/grades.csv").exists()
+
+
+# A class
+
+
+def make_class(folder, **students):
+    """A flat folder of submissions: for each student the cells that differ from the solution."""
+    submissions = folder / "submissions"
+    submissions.mkdir(parents=True, exist_ok=True)
+    for name, sources in students.items():
+        nbformat.write(answered(**sources), submissions / f"{name}.ipynb")
+    return submissions
+
+
+def table(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return {row["student"]: row for row in csv.DictReader(file)}
+
+
+@pytest.fixture
+def grade(nursery):
+    def grade(source, submissions, out, **settings):
+        write_all(out, *classroom.grade_all(source, submissions, out, nursery, **settings))
+        return table(out / "grades.csv")
+
+    return grade
+
+
+def test_a_class_with_every_kind_of_submission(source, tmp_path, grade):
+    submissions = make_class(
+        tmp_path,
+        ada={},
+        bob={"shares": "def shares(x):\n    return x.softmax(-1)"},
+        eve={"shares": WRONG_SHARES, "count": "count = 13"},
+        surrogate={"shares": "def shares(x):\n    raise ValueError('\\ud800')"},
+        loop={"shares": "def shares(x):\n    raise ValueError('<b>bold</b> ``` # x')"},
+    )
+    nbformat.write(Assignment.read(source).student(), submissions / "empty.ipynb")
+    nbformat.write(three_things(), submissions / "Zoë Ångström.ipynb")
+    nbformat.write(three_things(), submissions / "=1+1.ipynb")
+    nbformat.write(three_things(), submissions / f"{'x' * 240}.ipynb")
+    nbformat.write(three_things(), os.fsdecode(bytes(submissions) + b"/Zo\xeb.ipynb"))
+    (submissions / "BOM.ipynb").write_text("\ufeff" + nbformat.writes(three_things()))
+    (submissions / "broken.ipynb").write_text('{"cells": [')
+    (submissions / "bomb.ipynb").write_text('{"cells": ' + "[" * 10**5)
+    (submissions / "link.ipynb").symlink_to(source)
+    (submissions / "nested.ipynb").mkdir()
+    huge = three_things()
+    huge.cells[1].outputs = [nbformat.v4.new_output("stream", text="x" * 21_000_000)]
+    nbformat.write(huge, submissions / "huge.ipynb")
+    tampered = answered(count="count = 13")
+    for cell in tampered.cells:
+        if "nbgrader" in cell.metadata and cell.metadata.nbgrader.grade:
+            cell.metadata.nbgrader.update(points=100)
+            cell.source = "assert True"
+    nbformat.write(tampered, submissions / "tampered.ipynb")
+    stripped = three_things()
+    for cell in stripped.cells:
+        cell.metadata.clear()
+    nbformat.write(stripped, submissions / "stripped.ipynb")
+
+    rows = grade(source, submissions, tmp_path / "out", jobs=2)
+    scores = {
+        name: (row["shares"], row["line"], row["count"], row["score"], row["status"]) for name, row in rows.items()
+    }
+    full = ("5", "3", "2", "10", "graded")
+    assert scores["ada"] == scores["Zoë Ångström"] == scores["'=1+1"] == scores["stripped"] == full
+    assert scores["bob"] == ("0", "3", "2", "5", "graded")
+    assert scores["eve"] == ("0", "3", "0", "3", "graded")
+    assert scores["loop"] == ("0", "3", "2", "5", "graded")
+    assert scores["empty"] == ("0", "0", "0", "0", "graded")
+    assert scores["Zo?"] == scores["BOM"] == scores["x" * 80] == full
+    assert scores["surrogate"] == ("0", "3", "2", "5", "graded")
+    assert scores["tampered"] == ("5", "3", "0", "8", "graded")
+    for name in ("broken", "bomb", "link", "huge", "nested"):
+        assert scores[name] == ("", "", "", "", "error"), name
+    assert all(row["max"] == "10" for row in rows.values())
+    assert "clear the outputs" in rows["huge"]["remark"].lower()
+
+    feedback = (tmp_path / "out/feedback/bob.md").read_text()
+    assert "It calls `torch.softmax`, which this exercise forbids: no points." in feedback
+    eve = (tmp_path / "out/feedback/eve.md").read_text()
+    assert "but a hidden one fails" in eve
+    for text in (eve, (tmp_path / "out/feedback/eve.html").read_text()):
+        assert "12" not in text, "the feedback gives a hidden test away"
+    page = (tmp_path / "out/feedback/loop.html").read_text()
+    assert "<b>" not in page
+    assert "&lt;b&gt;bold&lt;/b&gt; ``` # x" in page
+    assert "It is not a zero" in (tmp_path / "out/feedback/broken.md").read_text()
+    assert not (tmp_path / "out/gradescope/broken").exists()
+
+    results = json.loads((tmp_path / "out/gradescope/eve/results.json").read_text())
+    assert results["score"] == 3
+    assert [(test["score"], test["max_score"]) for test in results["tests"]] == [(0, 5), (3, 3), (0, 2)]
+    with open(tmp_path / "out/canvas.csv", newline="") as file:
+        header, possible, *lines = csv.reader(file)
+    assert header == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Three things"]
+    assert (possible[0], possible[-1]) == ("    Points Possible", "10")
+    assert ["", "", "", "ada", "", "10"] in lines
+    with open(tmp_path / "out/moodle.csv", newline="") as file:
+        assert ["ada", "10", ""] in csv.reader(file)
+
+
+def test_nbgraders_folders_late_ones_and_wrong_names(source, tmp_path, grade):
+    submitted = tmp_path / "submitted"
+    for student, place, stamp in (
+        ("ada", "three_things/three_things.ipynb", "2026-11-20 10:00:00.5 UTC"),
+        ("late", "three_things/three_things.ipynb", "2026-11-21 13:00:01.5 Europe/Paris"),
+        ("renamed", "three_things/my answers.ipynb", "2026-11-20 10:00:00.5 UTC"),
+        ("unread", "three_things/three_things.ipynb", "yesterday, promise"),
+        ("two", "a/one.ipynb", ""),
+        ("two", "a/other.ipynb", ""),
+        ("nothing", "three_things/readme.txt", ""),
+    ):
+        path = submitted / student / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        nbformat.write(three_things(), path)
+        if stamp:
+            (path.parent / "timestamp.txt").write_text(stamp)
+    checkpoint = submitted / "ada/three_things/.ipynb_checkpoints/three_things.ipynb"
+    checkpoint.parent.mkdir()
+    checkpoint.write_text("{}")
+    (submitted / "zip.zip").touch()
+    (submitted / "zoe").symlink_to(submitted / "ada")
+    rows = grade(source, submitted, tmp_path / "out", deadline=datetime(2026, 11, 21, 12, tzinfo=UTC))
+    assert {name: (row["score"], row["status"]) for name, row in rows.items()} == {
+        "ada": ("10", "graded"),
+        "late": ("10", "late"),
+        "nothing": ("", "missing"),
+        "renamed": ("10", "graded"),
+        "two": ("", "missing"),
+        "unread": ("10", "late"),
+        "zip.zip": ("", "missing"),
+        "zoe": ("", "missing"),
+    }
+    assert "timestamp.txt can't be read" in rows["unread"]["remark"]
+    assert rows["renamed"]["remark"] == "the file is called my answers.ipynb"
+    assert rows["two"]["remark"] == "expected three_things.ipynb, found a/one.ipynb, a/other.ipynb"
+
+
+def test_a_second_run_grades_what_has_changed(source, tmp_path, grade):
+    submissions = make_class(tmp_path, ada={}, bob={})
+    out = tmp_path / "out"
+    grade(source, submissions, out)
+    before = {name: (out / f"results/{name}.json").stat().st_mtime_ns for name in ("ada", "bob")}
+    make_class(tmp_path, bob={"count": "count = 1"})
+    rows = grade(source, submissions, out)
+    assert [rows[name]["score"] for name in ("ada", "bob")] == ["10", "8"]
+    after = {name: (out / f"results/{name}.json").stat().st_mtime_ns for name in ("ada", "bob")}
+    assert after["ada"] == before["ada"]
+    assert after["bob"] != before["bob"]
+
+
+def test_a_killed_grader_goes_on_where_it_was(source, tmp_path, grade):
+    submissions = make_class(tmp_path, **{f"s{n:02}": {"count": f"count = 12 + {n % 2}"} for n in range(30)})
+    out = tmp_path / "out"
+    command = [sys.executable, "-c", "import sys; from booktools.cli import main; sys.exit(main(sys.argv[1:]))"]
+    command += ["grade", str(source), str(submissions), "-o", str(out), "-j", "2"]
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    until = time.monotonic() + 120
+    while len(list(out.glob("results/s*.json"))) < 5 and time.monotonic() < until:
+        time.sleep(0.05)
+    os.killpg(running.pid, signal.SIGKILL)
+    running.wait()
+    done = {path: path.stat().st_mtime_ns for path in out.glob("results/s*.json")}
+    assert 5 <= len(done) < 30, "killed half-way"
+    rows = grade(source, submissions, out, jobs=2)
+    assert [row["score"] for row in rows.values()] == ["10", "8"] * 15
+    assert {path: path.stat().st_mtime_ns for path in done} == done, "what was known is not graded again"
+
+
+def test_a_grader_that_dies_costs_one_submission(source, tmp_path, monkeypatch, grade):
+    """Should a process of ours end all the same, somebody looks at that one; nobody else loses a point."""
+    real = classroom.judge
+
+    def fragile(assignment, cells, *rest):
+        if any("poison" in cell["source"] for cell in cells):
+            os._exit(1)
+        return real(assignment, cells, *rest)
+
+    monkeypatch.setattr(classroom, "judge", fragile)
+    submissions = make_class(tmp_path, ada={}, mallory={"more": "'poison'"}, zoe={})
+    rows = grade(source, submissions, tmp_path / "out", jobs=2)
+    assert [rows[name]["status"] for name in ("ada", "mallory", "zoe")] == ["graded", "error", "graded"]
+    assert "by hand" in rows["mallory"]["remark"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["grade", "{source}", "{empty}", "-o", "out"], "holds no submission"),
+        (["grade", "{source}", "nowhere", "-o", "out"], "nowhere is not a folder"),
+        (["grade", "nowhere.ipynb", "{empty}", "-o", "out"], "is not a notebook"),
+        (["grade", "{source}", "{empty}", "-o", "out", "-j", "0"], "expected a whole number from 1 on"),
+        (["grade", "{source}", "{empty}", "-o", "out", "--deadline", "tomorrow"], "2026-11-30T23:59"),
+        (["prove", "{lonely}"], "lonely.toml does not exist"),
+    ],
+)
+def test_what_is_wrong_with_a_command_is_said(arguments, says, source, tmp_path, capsys):
+    (tmp_path / "empty").mkdir()
+    lonely = shutil.copy(source, source.with_name("lonely.ipynb"))
+    places = {"source": source, "empty": tmp_path / "empty", "lonely": lonely}
+    try:
+        code = main([argument.format(**places) for argument in arguments])
+    except SystemExit as stopped:
+        code = stopped.code
+    assert code in (1, 2)
+    assert says in capsys.readouterr().err
+
+
+def test_both_a_file_and_a_folder_of_one_student(tmp_path):
+    submissions = make_class(tmp_path, ada={})
+    (submissions / "ada").mkdir()
+    with pytest.raises(BookError, match="ada: more than one submission"):
+        classroom.find(submissions, "three_things")
+
+
+def test_a_deadline_is_in_local_time(tmp_path):
+    submissions = make_class(tmp_path, ada={})
+    handed_in = classroom.find(submissions, "three_things")[0].handed_in
+    assert abs(handed_in - datetime.now().astimezone()) < timedelta(minutes=1)

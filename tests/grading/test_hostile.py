@@ -1,0 +1,592 @@
+"""What a submission may try, and what it earns: what its honest part earns, and nothing from anybody else's."""
+
+import platform
+import re
+from textwrap import dedent
+
+import pytest
+import torch
+
+from booktools.core import BookError
+from booktools.core.assignment import Assignment, Exercise
+from booktools.grading.judge import code_of, judge
+from booktools.grading.sandbox import Limits, Nursery, Remote, StudentError
+from booktools.grading.values import send
+from booktools.grading.walls import MACHINES, REFUSED
+from tests.grading.three_things import SHARES, answered, write
+
+LIMITS = Limits(cell=2, call=2, total=30, megabytes=512)
+HONEST = "powers = (x - x.amax(-1, keepdim=True)).exp()\nreturn powers / powers.sum(-1, keepdim=True)"
+REST = 5  # points of the two other exercises
+
+
+@pytest.fixture(scope="module")
+def nursery():
+    with Nursery() as nursery:
+        yield nursery
+
+
+@pytest.fixture(scope="module")
+def assignment(tmp_path_factory):
+    return Assignment.read(write(tmp_path_factory.mktemp("source")))
+
+
+def grade(assignment, nursery, limits=LIMITS, **sources):
+    sources = {name: dedent(source).strip("\n") for name, source in sources.items()}
+    return judge(assignment, code_of(answered(**sources), assignment), nursery, limits)
+
+
+def body(text):
+    """`shares` with these lines."""
+    return "def shares(x):\n" + "\n".join(f"    {line}" for line in dedent(text).strip("\n").splitlines())
+
+
+RIGHT = {
+    "it prints": {"more": "print('hello' * 100000)"},
+    "it warns": {"more": "import warnings\nwarnings.warn('careful')"},
+    "it complains a lot": {"more": "import sys\nfor _ in range(100): sys.__stderr__.write('x' * 10**5)"},
+    "it prints while it works": {"shares": body(f"print(x)\n{HONEST}")},
+    "magics": {"more": "%matplotlib inline\n%time 1 + 1\n%load_ext autoreload\n%autoreload 2"},
+    "a cell magic": {"shares": "%%time\n" + SHARES.strip()},
+    "a figure": {"more": "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.savefig('it.png')\nplt.show()"},
+    "a helper in a cell of its own": {
+        "more": "def powers_of(x):\n    return (x - x.amax(-1, keepdim=True)).exp()",
+        "shares": body("p = powers_of(x)\nreturn p / p.sum(-1, keepdim=True)"),
+    },
+    "a cell that fails": {"more": "1 / 0"},
+    "comments and texts that name tools": {
+        "shares": '"""Safe with threading and torch.ops."""\n# see torch._C, ctypes, jit\n' + SHARES.strip()
+    },
+    "a module of its own": {
+        "more": "%%writefile helper.py\ndef powers(x):\n    return (x - x.amax(-1, keepdim=True)).exp()",
+        "shares": "import helper\n" + body("p = helper.powers(x)\nreturn p / p.sum(-1, keepdim=True)"),
+    },
+    "compiled": {"shares": "@torch.compile\n" + body(HONEST)},
+    "a cell that calls the shell": {"more": "!pip install attnbook\n!ls"},
+    "a cell that asks the reader": {"more": "name = input('Your name? ')"},
+    "loops": {
+        "shares": body(
+            """
+            if x.ndim > 1:
+                return torch.stack([shares(row) for row in x])
+            powers = [(value - x.max()).exp() for value in x]
+            return torch.stack([power / sum(powers) for power in powers])
+            """
+        )
+    },
+    "names that look like tricks": {
+        "shares": body(
+            """
+            vars, globals, softmax = x.exp(), "torch.softmax", "F.softmax(x)"  # not torch.softmax!
+            return vars / vars.sum(-1, keepdim=True) if x.max() < 50 else shares(x - x.amax(-1, keepdim=True))
+            """
+        )
+    },
+    "a method called softmax": {
+        "shares": """
+        class Mine:
+            def softmax(self, x):
+                p = (x - x.amax(-1, keepdim=True)).exp()
+                return p / p.sum(-1, keepdim=True)
+
+        def shares(x):
+            return Mine().softmax(x)
+        """
+    },
+    "compared with what is forbidden": {"shares": SHARES.strip() + "\nprint(torch.softmax(torch.ones(2), -1))"},
+    "softmax for another purpose": {"more": "torch.ones(3).softmax(-1)"},
+    "float64 inside": {"shares": body("p = x.double().exp()\nreturn (p / p.sum(-1, keepdim=True)).to(x.dtype)")},
+    "a number from NumPy": {"count": "import numpy as np\ncount = np.int64(3) * 4"},
+    "tensors that share memory with the input": {
+        "shares": body("y = x[...]\np = (y - y.amax(-1, keepdim=True)).exp()\nreturn p / p.sum(-1, keepdim=True)")
+    },
+    "a thread that goes on": {
+        "more": "from concurrent.futures import ThreadPoolExecutor as P\nP(1).submit(sum, iter(int, 1))",
+    },
+}
+
+
+@pytest.mark.parametrize("case", RIGHT)
+def test_odd_but_right(case, assignment, nursery):
+    verdict = grade(assignment, nursery, Limits(), **RIGHT[case])
+    assert verdict.total(assignment) == 10, verdict
+
+
+# name: (cells, what the rest of its points is, what the feedback says)
+WRONG = {
+    "an endless loop": (body("while True: pass"), REST, "it took longer than 2 seconds"),
+    "an endless loop that catches everything": (
+        body("while True:\n    try:\n        while True: pass\n    except BaseException: pass"),
+        REST,
+        "it took longer than 2 seconds",
+    ),
+    "an endless loop in C": (body("return sum(iter(int, 1))"), REST, "it took longer than 2 seconds"),
+    "sleeps": (body("import time\ntime.sleep(1000)"), REST, "it took longer than 2 seconds"),
+    "ends the process": (body("import os\nos._exit(0)"), REST, "it ended the Python process"),
+    "exits": (body("raise SystemExit(0)"), REST, "SystemExit"),
+    "kills itself": (body("import os, signal\nos.abort()"), REST, "it ended the Python process"),
+    "kills everything": (body(f"import os\nos.kill(-1, 9)\n{HONEST}"), REST, "ProcessLookupError"),
+    "takes 6 GB": (body("return bytearray(6 * 2**30)"), REST, "MemoryError"),
+    "takes 6 GB of tensors": (body("return torch.zeros(6 * 2**28)"), REST, "can't allocate memory"),
+    "takes memory bit by bit": (body("kept = []\nwhile True: kept.append(bytearray(2**26))"), REST, "MemoryError"),
+    "takes shared memory": (body("import mmap\nreturn mmap.mmap(-1, 6 * 2**30)"), REST, "Cannot allocate memory"),
+    "takes memory files": (
+        body("import os\nfor i in range(99): os.write(os.memfd_create('x'), bytes(2**24))"),
+        REST,
+        "Operation not permitted",
+    ),
+    "fills its folder": (
+        body("for i in range(99):\n    with open(str(i), 'wb') as file: file.write(bytes(2**23))"),
+        REST,
+        "No space left",
+    ),
+    "fills the shared memory's folder": (
+        body("for i in range(99):\n    with open(f'/dev/shm/{i}', 'wb') as file: file.write(bytes(2**23))"),
+        REST,
+        "No space left",
+    ),
+    "a large file": (body("open('big', 'wb').write(bytes(2**25))"), REST, "File too large"),
+    "opens files": (body("kept = [open('/dev/null') for _ in range(9999)]"), REST, "Too many open files"),
+    "forks": (body("import os\nwhile True: os.fork()"), REST, "Operation not permitted"),
+    "starts a program": (
+        body("import subprocess\nsubprocess.Popen(['sleep', '999'])"),
+        REST,
+        "Operation not permitted",
+    ),
+    "a pool of processes": (
+        body("import multiprocessing\nreturn multiprocessing.Pool(2).map(abs, [1])"),
+        REST,
+        "Operation not permitted",
+    ),
+    "becomes a program": (body("import os\nos.execv('/usr/bin/true', ['true'])"), REST, "Operation not permitted"),
+    "starts threads": (
+        body("import threading\nthreading.Thread(target=print).start()"),
+        REST,
+        "can't start new thread",
+    ),
+    "kills its group": (
+        body("import os\nos.kill(0, 9)\nos.killpg(0, 9)\nwhile True: pass"),
+        REST,
+        "it took longer|it ended",
+    ),
+    "a new terminal": (body("import os\nos.openpty()"), REST, "Error"),
+    "locks what others read": (
+        body("import fcntl\nfcntl.flock(open('/usr/bin/env'), fcntl.LOCK_EX)"),
+        REST,
+        "Operation not permitted",
+    ),
+    "the network": (
+        body("import socket\nsocket.create_connection(('1.1.1.1', 53), 1)"),
+        REST,
+        "Operation not permitted|Temporary failure|Name or service",
+    ),
+    "reads the assignment": (
+        body("import glob\nreturn [open(f).read() for f in glob.glob('/tmp/**/three_things*', recursive=True)][0]"),
+        REST,
+        "IndexError",
+    ),
+    "reads other processes": (body("import os\nopen(f'/proc/{os.getpid()}/environ')"), REST, "No such file"),
+    "writes to the disk": (body("open('/usr/bin/python3', 'w')"), REST, "Read-only file system|Permission denied"),
+    "writes to the book": (
+        body("import attnbook\nopen(attnbook.__file__, 'a').write('x')"),
+        REST,
+        "Read-only file system|Permission denied",
+    ),
+    "new walls": (
+        body("import importlib as i\nassert i.import_module('cty' + 'pes').CDLL(None).unshare(0x10000000) == 0"),
+        REST,
+        "AssertionError",
+    ),
+    "patches assert_close": (
+        body("import torch.testing\ntorch.testing.assert_close = lambda *a, **k: None\nreturn x"),
+        REST,
+        "Tensor-likes are not close",
+    ),
+    "patches allclose on import": (
+        "torch.allclose = torch.equal = lambda *a, **k: True\n" + body("return x"),
+        REST,
+        "Tensor-likes are not close",
+    ),
+    "strips asserts": (
+        """
+        import ast
+        class Strip(ast.NodeTransformer):
+            def visit_Assert(self, node):
+                return ast.Pass()
+        get_ipython().ast_transformers.append(Strip())
+        get_ipython().input_transformers_cleanup.append(lambda lines: [l for l in lines if "assert" not in l])
+        def shares(x):
+            return x
+        """,
+        REST,
+        "Tensor-likes are not close",
+    ),
+    "a tensor that equals everything": (
+        """
+        class Yes(torch.Tensor):
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None):
+                return True
+            def __eq__(self, other):
+                return True
+        def shares(x):
+            return torch.zeros(2).as_subclass(Yes)
+        """,
+        REST,
+        "",
+    ),
+    "an object that equals everything": (
+        """
+        class Yes:
+            __eq__ = __lt__ = __gt__ = lambda *_: True
+            __getattr__ = lambda self, name: self
+            __call__ = lambda self, *a, **k: self
+            __array__ = __len__ = None
+        def shares(x):
+            return Yes()
+        """,
+        REST,
+        "an object of type Yes",
+    ),
+    "an object that lies about its class": (
+        """
+        class Lie:
+            __class__ = torch.Tensor
+        def shares(x):
+            return Lie()
+        """,
+        REST,
+        "",
+    ),
+    "a pickle that runs code": (
+        """
+        import os
+        class Bomb:
+            def __reduce__(self):
+                return os.system, ("touch /tmp/attnbook-was-here",)
+        def shares(x):
+            return Bomb()
+        """,
+        REST,
+        "",
+    ),
+    "writes to the pipe": (
+        "import os\n"
+        + body(
+            "for n in range(3, 64):\n    try: os.write(n, b'{\"answer\": 1}' * 9)\n    except OSError: pass\nreturn x"
+        ),
+        None,
+        "can't be read|too large|longer|Error",
+    ),
+    "closes the pipe": (body("import os\nos.closerange(3, 99)\nreturn x"), REST, "ended|Bad file"),
+    "answers for somebody else": (
+        """
+        import gc
+        from booktools.grading import values
+        send = values.send
+        def forged(pipe, header, tensors=()):
+            send(pipe, header | {"answer": {"tensor": 0}, "passed": True, "points": 10}, [torch.ones(2)])
+        from booktools.grading import worker
+        worker.send = forged
+        import sys
+        sys.modules["__main__"].send = forged
+        def shares(x):
+            return x
+        """,
+        None,
+        "",
+    ),
+    "breaks the worker": (
+        "import json, builtins\n"
+        + body("json.dumps = json.loads = builtins.len = builtins.isinstance = None\nreturn x"),
+        REST,
+        "",
+    ),
+    "removes torch": (body("import sys\nsys.modules.clear()\nreturn 1 / 0"), None, ""),
+    "a huge answer": (body("return torch.zeros(2**25)"), REST, "too large"),
+    "a huge text": (body("return 'x' * 2**21"), REST, "too large"),
+    "a huge number": (body("return 10 ** 10**6"), REST, ""),
+    "an answer in an answer": (body("y = []\nfor _ in range(10**5): y = [y]\nreturn y"), REST, "nested too deeply"),
+    "an answer that contains itself": (body("y = []\ny.append(y)\nreturn y"), REST, "contains itself"),
+    "deep recursion": (body("return shares(x)"), REST, "RecursionError|ended"),
+    "a crash": (body("import ctypes\nctypes.string_at(0)"), REST, "ctypes is not for graded"),
+    "a crash in another way": (
+        body("import importlib\nimportlib.import_module('cty' + 'pes').string_at(0)"),
+        REST,
+        "it ended the Python process",
+    ),
+    "an error that can't be said": (
+        body("class Mute(Exception):\n    def __str__(self): raise self\nraise Mute"),
+        REST,
+        "an error that can't say what it is",
+    ),
+    "an endless error": (body("raise ValueError('x' * 10**7)"), REST, "ValueError: xxx"),
+    "a signal of its own": (
+        body("import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile True: pass"),
+        REST,
+        "it took longer than 2 seconds",
+    ),
+    "nothing": (body("return None"), REST, "NoneType"),
+    "a list": (body("return [0.5, 0.5]"), REST, "list"),
+    "a NumPy array": (body("return x.detach().exp().numpy()"), REST, "NumPy array"),
+    "an iterator": (body("return iter(x)"), REST, ""),
+    "a wrong shape": (body("return x.sum()"), REST, "expected a vector of 2"),
+    "a wrong dtype": (body("return (x - x).double() + 0.5"), REST, "dtype"),
+    "NaN": (body("return x * float('nan')"), REST, "not close"),
+    "a sparse tensor": (body("return x.to_sparse()"), REST, ""),
+    "a meta tensor": (body("return x.to('meta')"), REST, ""),
+    "a quantised tensor": (body("return torch.quantize_per_tensor(x, 0.1, 0, torch.qint8)"), REST, "can't be sent"),
+    "changes its argument": (
+        body(
+            "with torch.no_grad():\n    x += 1\n    x -= 1\n    x += 1e-3\nreturn (x - x.amax(-1, keepdim=True)).exp()"
+        ),
+        REST,
+        "changes what it was given",
+    ),
+    "right only the first time": (
+        "calls = []\n" + body("calls.append(1)\nif len(calls) > 1: return x\nreturn torch.tensor([0.5, 0.5])"),
+        REST,
+        "",
+    ),
+    "remembers what it has been shown": (
+        body("return torch.tensor([0.5, 0.5]) + 0 * x[:2] if x.ndim == 1 and len(x) == 2 else x / x.sum()"),
+        REST,
+        None,
+    ),
+    "a gradient that lies": (
+        """
+        class Lie(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                p = (x - x.amax(-1, keepdim=True)).exp()
+                return p / p.sum(-1, keepdim=True)
+            @staticmethod
+            def backward(ctx, grad):
+                return grad
+        def shares(x):
+            return Lie.apply(x)
+        """,
+        REST + 3,
+        None,
+    ),
+    "a gradient of another shape": (
+        """
+        class Lie(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                p = (x - x.amax(-1, keepdim=True)).exp()
+                return p / p.sum(-1, keepdim=True)
+            @staticmethod
+            def backward(ctx, grad):
+                return torch.ones(7)
+        def shares(x):
+            return Lie.apply(x)
+        """,
+        REST + 3,
+        "invalid gradient",
+    ),
+    "detached": (body(f"x = x.detach()\n{HONEST}"), REST + 3, "does not require grad"),
+    "tells the hidden inputs": (body("raise ValueError(f'secret {x.tolist()}')"), REST, "secret \\[0.0, 0.0\\]"),
+    "never defined": ("pass", REST, "shares is not there"),
+    "never written": ("def shares(x):\n    # YOUR CODE HERE\n    raise NotImplementedError()", REST, "not written yet"),
+    "not Python": ("def shares(x) return x", REST, "shares is not there"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_hostile_or_wrong(case, assignment, nursery):
+    source, score, says = WRONG[case]
+    verdict = grade(assignment, nursery, shares=source)
+    assert verdict.total(assignment) == score if score is not None else verdict.total(assignment) <= REST, verdict
+    told = [verdict.results[test].visible for test in ("test-shares", "test-slope")]
+    if says is None:
+        assert told[0] is None, "what is wrong here is for the hidden tests to find"
+        assert any(verdict.results[test].hidden for test in ("test-shares", "test-slope"))
+    else:
+        assert any(re.search(says, said or "") for said in [*told, *verdict.cells]), (told, verdict.cells)
+
+
+FORBIDDEN = {
+    "by its name": body("return torch.softmax(x, -1)"),
+    "as a method": body("return x.softmax(-1)"),
+    "as a module": body("return nn.Softmax(-1)(x)"),
+    "from another place": "from torch.nn.functional import softmax as s\n" + body("return s(x, -1)"),
+    "in another namespace": body("return torch.special.softmax(x, -1)"),
+    "inside a function inside": body(
+        "def inner(y):\n    import torch as t\n    return t.softmax(y, -1)\nreturn inner(x)"
+    ),
+    "by a computed name": body("return getattr(torch, 'soft' + 'max')(x, -1)"),
+    "from the module's dictionary": body("return vars(torch)['softmax'](x, -1)"),
+    "through functools": body("import functools\nreturn functools.partial(torch.softmax, dim=-1)(x)"),
+    "through operator": body("import operator\nreturn operator.methodcaller('softmax', -1)(x)"),
+    "through map": body("return next(map(torch.softmax, [x], [-1]))"),
+    "through eval": body("return eval('torch.softmax(x, -1)')"),
+    "stored in a list": "tools = [torch.softmax]\n" + body("return tools[0](x, -1)"),
+    "in place of exp": "torch.exp = torch.softmax\n" + body("return torch.exp(x, -1)"),
+    "as a default": "def shares(x, f=torch.softmax):\n    return f(x, -1)",
+    "from the library": "from attnbook import masked_softmax\n" + body("return masked_softmax(x)"),
+    "from the library's own module": "import attnbook.layers.softmax as own\n" + body("return own.masked_softmax(x)"),
+    "caught in the act": body(
+        "try:\n    return torch.softmax(x, -1)\nexcept Exception:\n    p = (x - x.amax(-1, keepdim=True)).exp()\n"
+        "return p / p.sum(-1, keepdim=True)"
+    ),
+    "in a cell magic": "%%time\ndef shares(x):\n    return torch.softmax(x, -1)",
+    "below PyTorch's surface": body("return torch.ops.aten._softmax(x, -1, False)"),
+    "in a thread": body(
+        "from concurrent.futures import ThreadPoolExecutor as P\nreturn P(1).submit(torch.softmax, x, -1).result()"
+    ),
+    "inside a function of PyTorch": body("return nn.functional.softmin(-x, dim=-1)"),
+    "in a compiled function": "@torch.jit.script\ndef shares(x):\n    return torch.softmax(x, -1)",
+    "below the surface, by another name": "import torch as t\n" + body("return t.ops.aten._softmax(x, -1, False)"),
+    "by a safer sister": body("return torch._safe_softmax(x, -1)"),
+    "with the watch patched": "import booktools.grading.watch as w\nw.Watch.refuse = lambda *_: None\n"
+    + body("return x.softmax(-1)"),
+    "with the watch switched off": body("with torch._C.DisableTorchFunction():\n    return torch.softmax(x, -1)"),
+}
+
+
+@pytest.mark.parametrize("case", FORBIDDEN)
+def test_a_forbidden_call_earns_nothing_and_is_named(case, assignment, nursery):
+    verdict = grade(assignment, nursery, shares=FORBIDDEN[case])
+    assert verdict.total(assignment) == REST
+    named = [*verdict.used.get("shares", []), *verdict.cells]
+    told = "torch.softmax|masked_softmax|(ops|_C|jit|booktools) is not for graded|can't start new thread"
+    assert any(re.search(told, name) for name in [*named, *map(str, verdict.results.values())]), verdict
+
+
+def test_a_helper_in_another_cell_is_watched_too(assignment, nursery):
+    verdict = grade(
+        assignment, nursery, more="def helper(x):\n    return x.softmax(-1)", shares=body("return helper(x)")
+    )
+    assert verdict.total(assignment) == REST
+    assert verdict.used == {"shares": ["torch.softmax"]}
+
+
+def test_a_cell_that_ends_the_process_costs_only_itself(assignment, nursery):
+    verdict = grade(assignment, nursery, more="import os\nos._exit(1)", shares="while True: pass")
+    assert verdict.total(assignment) == REST
+    assert "ended the Python process" in verdict.cells[0]
+    assert "took too long" in verdict.cells[1]
+
+
+def test_all_limits_together(assignment, nursery):
+    """Cells that all take their time don't add up to more than the whole submission may take."""
+    limits = Limits(cell=1, call=1, total=3, megabytes=512)
+    cells = (
+        code_of(answered(), assignment)
+        + [
+            {
+                "name": "slow",
+                "source": "while True:\n  try:\n    while True: pass\n  except BaseException: pass",
+                "forbidden": [],
+            }
+        ]
+        * 50
+    )
+    verdict = judge(assignment, cells, nursery, limits)
+    assert verdict.total(assignment) == 0
+    assert "the whole submission took longer than 3 seconds" in verdict.results["test-line"].visible
+
+
+def test_submissions_leave_nothing_to_each_other(assignment, nursery):
+    leave = """
+    import builtins, os, attnbook
+    builtins.left = torch.left = attnbook.left = 1
+    for folder in ("/home/student", "/dev/shm", "/proc", "/tmp", "/", "/dev"):
+        try:
+            open(f"{folder}/left", "w").write("1")
+        except OSError:
+            pass
+    """
+    look = """
+    import builtins, os, attnbook
+    folders = ("/home/student", "/dev/shm", "/proc", "/tmp", "/", "/dev")
+    found = [hasattr(place, "left") for place in (builtins, torch, attnbook)]
+    found += [os.path.exists(f"{folder}/left") for folder in folders]
+    assert not any(found), found
+    count = 12
+    """
+    assert grade(assignment, nursery, more=leave).total(assignment) == 10
+    assert grade(assignment, nursery, count=look).total(assignment) == 10
+
+
+def test_hidden_tests_meet_a_process_that_has_not_seen_the_visible_ones(assignment, nursery):
+    source = "seen = []\n" + body(f"seen.append(x.shape)\nassert len(seen) < 4, seen\n{HONEST}")
+    assert grade(assignment, nursery, shares=source).total(assignment) == 10
+
+
+def test_the_system_calls_that_no_answer_needs_are_refused(nursery):
+    """By number, from inside: a filter with a wrong number would let one through."""
+    source = """
+    import importlib, platform
+    lib = importlib.import_module("cty" + "pes").CDLL(None, use_errno=True)
+    errno = importlib.import_module("cty" + "pes").get_errno
+    def attempt(number):
+        return lib.syscall(number, 0, 0, 0, 0, 0, 0), errno()
+    """
+    column = MACHINES[platform.machine()][0]
+    with nursery.open(LIMITS) as sandbox:
+        assert sandbox.run({"name": "calls", "source": dedent(source), "forbidden": []}) is None
+        attempt = Remote(sandbox, Exercise("calls", "", "", (), ()), "attempt")
+        numbers = {name: columns[column] for name, columns in REFUSED.items() if columns[column] is not None}
+        assert {name: attempt(number) for name, number in numbers.items()} == dict.fromkeys(numbers, (-1, 1))
+
+
+def test_an_answer_is_the_same_on_both_sides(nursery):
+    values = [
+        *(None, True, -3, 1.5, "ü", [1, (2.0, {"k": [None]})], torch.float16, torch.tensor(3)),
+        *(torch.randn(2, 3).mT, torch.empty(0, 4), torch.tensor([1 + 2j]).conj(), torch.tensor([True, False])),
+        *(torch.randn(1, 1, 4).unbind(-1)[1], torch.randn(1, 5).T, torch.randn(3, 4)[:, 1], torch.randn(4, 4)[::2, 1:]),
+        *(torch.randn(2, 3, 4).permute(2, 0, 1), torch.ones(3, dtype=torch.bfloat16), torch.ones(1, 1).expand(3, 4)),
+    ]
+    with nursery.open(LIMITS) as sandbox:
+        sandbox.run(
+            {
+                "name": "same",
+                "source": "def same(x):\n    return x\ndef strides(x):\n    return x.stride()",
+                "forbidden": [],
+            }
+        )
+        same, strides = (Remote(sandbox, Exercise("same", "", "", (), ()), name) for name in ("same", "strides"))
+        for value in values:
+            got = same(value)
+            if isinstance(value, torch.Tensor):
+                torch.testing.assert_close(got, value, rtol=0, atol=0)
+            else:
+                assert got == value
+        assert strides(torch.zeros(2, 3).mT) == (1, 3)
+
+
+def test_what_the_sandbox_says_of_forbidden_calls_is_not_repeated(assignment, nursery):
+    """A submission that gets hold of its worker could tell hidden inputs to its author that way."""
+    source = """
+    def shares(x):
+        import sys
+        frame = sys._getframe()
+        while frame:
+            for value in list(frame.f_locals.values()):
+                if type(value).__name__ == "Worker":
+                    value.used.append(str(x.tolist()))
+            frame = frame.f_back
+        powers = (x - x.amax(-1, keepdim=True)).exp()
+        return powers / powers.sum(-1, keepdim=True)
+    """
+    verdict = grade(assignment, nursery, shares=source)
+    assert verdict.used == {}
+
+
+def test_a_sandbox_that_is_gone_is_nobodys_zero(assignment):
+    with Nursery() as gone:
+        gone.process.kill()
+        gone.process.wait()
+        with pytest.raises(BookError, match="the sandbox"):
+            grade(assignment, gone)
+
+
+def test_a_message_nobody_reads_does_not_hold_up_the_grader(nursery):
+    """A worker that has stopped reading while the grader sends more than fits into the pipe."""
+    source = "import signal, time\nsignal.signal(signal.SIGALRM, signal.SIG_IGN)\nwhile True: time.sleep(1)"
+    with nursery.open(Limits(cell=1, call=1, total=5, megabytes=512)) as sandbox:
+        send(sandbox.pipe, {"do": "run", "source": source, "forbidden": [], "seconds": 1})
+        with pytest.raises(StudentError, match="longer than 3 seconds"):
+            sandbox.run({"name": "long", "source": "#" + "x" * 900_000, "forbidden": []})

@@ -1,0 +1,206 @@
+"""The same run twice is the same; a run that is killed goes on to the same numbers; what the loop itself must do."""
+
+import math
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.testing import assert_close
+from tqdm import tqdm
+
+from attnbook.learning.training import fit
+
+OPTIONS = {"steps": 23, "lr": 0.05, "warm_up": 4, "every": 5, "seed": 3}
+
+
+def make():
+    torch.manual_seed(1)
+    return nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Dropout(0.3), nn.Linear(8, 1))
+
+
+def batch(generator):
+    """Draws from every generator there is: all must go on where they were."""
+    x = torch.randn(16, 3, generator=generator) + np.random.rand() + torch.rand(())  # noqa: NPY002
+    return x, x.sum(1, keepdim=True)
+
+
+def loss(model, given):
+    x, y = given
+    return (model(x) - y).square().mean()
+
+
+def metric(model):
+    assert not model.training
+    return -loss(model, batch(torch.Generator().manual_seed(9))).item()
+
+
+def train(checkpoint=None, batch=batch, **options):
+    model = make()
+    history = fit(model, loss, batch, metric=metric, checkpoint=checkpoint, **OPTIONS | options)
+    return model.state_dict(), history
+
+
+def test_the_same_seed_gives_the_same_run():
+    (first, history), (second, again), (other, _) = train(), train(), train(seed=4)
+    assert_close(first, second, rtol=0, atol=0)
+    assert history == again
+    assert not torch.equal(first["0.weight"], other["0.weight"])
+    assert len(history.losses) == 23
+    assert list(history.metrics) == [5, 10, 15, 20, 23]
+
+
+KILLED = """
+import os, signal
+from pathlib import Path
+from tests.library import test_training as here
+
+steps = 0
+def batch(generator):
+    global steps
+    steps += 1
+    if steps == {at}:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return here.batch(generator)
+
+here.train({path!r}, batch)
+"""
+
+
+@pytest.mark.parametrize("at", [3, 6, 13, 22])
+def test_a_run_that_was_killed_goes_on_to_the_same_numbers(at, tmp_path):
+    path, want = tmp_path / "run.pt", train()
+    code = KILLED.format(at=at, path=str(path))
+    killed = subprocess.run([sys.executable, "-c", code], env=os.environ | {"OMP_NUM_THREADS": "1"}, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert path.exists()
+    drawn = []
+    weights, history = train(path, lambda generator: (drawn.append(1), batch(generator))[1])
+    assert len(drawn) == 23 - (at - 1) // 5 * 5  # what was done before the last look is not done again
+    assert_close(weights, want[0], rtol=0, atol=0)
+    assert history == want[1]
+
+
+def test_a_finished_run_is_not_run_again(tmp_path):
+    weights, history = train(tmp_path / "run.pt")
+    again = train(tmp_path / "run.pt", lambda generator: pytest.fail("nothing is left to do"))
+    assert_close(again[0], weights, rtol=0, atol=0)
+    assert again[1] == history
+    assert [path.name for path in tmp_path.iterdir()] == ["run.pt"]
+
+
+def test_training_ends_where_the_metric_says():
+    _, whole = train()
+    looks = list(whole.metrics.items())
+    best = max(value for _, value in looks[:3])
+    end = next(step for step, value in looks if value >= best)
+    _, short = train(until=best)
+    assert len(short.losses) == end
+    assert short.losses == whole.losses[:end]
+
+
+def test_the_rate_rises_then_falls_and_gradients_are_clipped():
+    """One weight whose gradient is always 1: Adam moves it by the rate itself."""
+    model, places = nn.Linear(1, 1, bias=False), []
+
+    def slope(model, _):
+        places.append(model.weight.item())
+        return model.weight.sum()
+
+    fit(model, slope, lambda generator: None, 20, lr=0.1, warm_up=5, betas=(0.0, 0.0), clip=1.0)
+    moves = -np.diff([*places, model.weight.item()])
+    want = [0.1 * min(1, (i + 1) / 5) * (1 + math.cos(math.pi * i / 20)) / 2 for i in range(20)]
+    np.testing.assert_allclose(moves, want, rtol=1e-3, atol=1e-6)
+    fit(model, lambda model, _: 1000 * model.weight.sum(), lambda generator: None, 1, clip=0.5)
+    assert_close(model.weight.grad.abs(), torch.tensor([[0.5]]), rtol=1e-4, atol=0)
+
+
+def test_the_bar_shows_the_loss_and_the_metric_of_each_look(monkeypatch):
+    said = []
+
+    class Bar(tqdm):
+        def set_postfix(self, **shown):
+            said.append(shown)
+
+    monkeypatch.setattr("attnbook.learning.training.tqdm", Bar)
+    _, history = train()
+    assert said == [{"loss": history.losses[n - 1], "metric": metric} for n, metric in history.metrics.items()]
+
+
+def test_afterwards_the_model_is_ready_to_use():
+    model = make()
+    fit(model, loss, batch, 2)
+    assert not model.training
+
+
+def test_a_checkpoint_of_another_run_or_a_damaged_one_says_so(tmp_path):
+    train(tmp_path / "run.pt")
+    with pytest.raises(ValueError, match=r"run.pt is of another run: steps was 23, is 24; lr was 0.05, is 0.1"):
+        train(tmp_path / "run.pt", steps=24, lr=0.1)
+    with pytest.raises(ValueError, match=r"run.pt is of another run: the model is another\. Delete it"):
+        fit(nn.Linear(3, 1), loss, batch, checkpoint=tmp_path / "run.pt", **OPTIONS)
+    whole = (tmp_path / "run.pt").read_bytes()
+    for content in (b"", whole[: len(whole) // 2], b"something else"):
+        (tmp_path / "bad.pt").write_bytes(content)
+        with pytest.raises(ValueError, match=r"bad.pt is not a checkpoint of training"):
+            train(tmp_path / "bad.pt")
+
+
+@pytest.mark.parametrize("options", [{"steps": 0}, {"every": 0}])
+def test_nothing_to_do_is_refused(options):
+    with pytest.raises(ValueError, match="steps and every must be at least 1"):
+        train(**options)
+
+
+def test_it_ends_by_the_last_metric_not_by_the_best(tmp_path):
+    """A run that was good once, and was cut off later, goes on."""
+    looks = iter([0.95, 0.2, 0.3, 0.96, 0.1])
+
+    def cut_off(generator):
+        if len(drawn) == 12:
+            raise KeyboardInterrupt
+        drawn.append(1)
+        return batch(generator)
+
+    drawn, model = [], make()
+    with pytest.raises(KeyboardInterrupt):
+        fit(model, loss, cut_off, metric=lambda model: next(looks), checkpoint=tmp_path / "run.pt", **OPTIONS)
+    assert not model.training
+    history = fit(
+        make(), loss, batch, metric=lambda model: next(looks), until=0.9, checkpoint=tmp_path / "run.pt", **OPTIONS
+    )
+    assert history.metrics == {5: 0.95, 10: 0.2, 15: 0.3, 20: 0.96}
+    assert len(history.losses) == 20
+
+
+def test_numbers_that_are_none_are_not_passed_over():
+    with pytest.raises(ValueError, match=r"the metric became nan in step 5\. Try a smaller lr"):
+        fit(make(), loss, batch, metric=lambda model: math.nan, **OPTIONS)
+    with pytest.raises(ValueError, match="the loss became inf in step 0"):
+        fit(make(), lambda model, given: loss(model, given) * math.inf, batch, **OPTIONS)
+    with pytest.raises(ValueError, match="until is what a metric must reach: give a metric"):
+        fit(make(), loss, batch, until=0.9, **OPTIONS)
+
+
+def test_a_checkpoint_gets_a_folder_before_the_first_step(tmp_path):
+    def no_batch(generator):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(make(), loss, no_batch, checkpoint=tmp_path / "new" / "run.pt", **OPTIONS)
+    assert (tmp_path / "new" / "run.pt").exists()
+
+
+def test_what_it_does_unless_told_otherwise():
+    """seed 0, lr 0.001, 50 steps of warming up, Adam's (0.9, 0.98), gradients clipped at 1, a look every 100 steps."""
+    told = {"lr": 1e-3, "warm_up": 50, "betas": (0.9, 0.98), "clip": 1.0, "every": 100, "seed": 0, "until": math.inf}
+    (one, other), histories = (make(), make()), []
+    for model, options in ((one, {}), (other, told)):
+        histories.append(fit(model, loss, batch, 101, metric=metric, **options))
+    assert_close(one.state_dict(), other.state_dict(), rtol=0, atol=0)
+    assert histories[0] == histories[1]
+    assert list(histories[0].metrics) == [100, 101]

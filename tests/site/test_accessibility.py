@@ -1,0 +1,139 @@
+"""For every reader: axe-core without exceptions, contrast on every colour a cell can have, phones, no JavaScript."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from attnbook.widgets import AttentionHeatmap
+from tests.browser.pages import PAGES, PHONE, bare, settle, soup
+from tests.widgets.test_in_use import STATES
+
+each_page = pytest.mark.parametrize("path", PAGES)
+each_theme = pytest.mark.parametrize("theme", ["light", "dark"])
+# Beside all that axe-core does by itself, three of its rules that are too new to be on.
+MORE_RULES = ["target-size", "label-content-name-mismatch", "td-has-header"]
+AXE = {"resultTypes": ["violations"], "rules": {rule: {"enabled": True} for rule in MORE_RULES}}
+OF_WHOLE_PAGES = {"region", "landmark-one-main", "page-has-heading-one"}  # which a bare page of widgets is not
+# Of code, one word of each colour speaks for all: half of a chapter's elements are words of code.
+THIN_OUT_CODE = """() => {
+    const seen = new Set();
+    for (const word of document.querySelectorAll(".highlight pre span")) {
+        if (seen.has(word.className)) word.replaceWith(...word.childNodes);
+        else seen.add(word.className);
+    }
+}"""
+BROKEN_IMAGES = "[...document.images].filter((image) => !image.naturalWidth).map((image) => image.src)"
+WIDTH = """() => [document.documentElement.scrollWidth, [...document.body.querySelectorAll("*")]
+    .filter((node) => node.getBoundingClientRect().right > innerWidth + 1)
+    .map((node) => `${node.localName}.${node.className}`).slice(0, 8)]"""
+
+
+COVERED = """() => [...document.querySelectorAll("div.math:has(.eqno)")].filter((node) => {
+    const [number, formula] = [".eqno", "mjx-math"].map((part) => node.querySelector(part).getBoundingClientRect());
+    return number.left < formula.right && formula.left < number.right
+        && number.top < formula.bottom && formula.top < number.bottom;
+}).map((node) => node.id)"""
+
+
+@each_theme
+@each_page
+def test_page_is_quiet_complete_and_accessible(visit, path, theme):
+    """Widgets live, formulas drawn, images there, everything opened; then axe-core finds nothing."""
+    page = settle(visit(path, theme=theme))
+    assert page.locator("mjx-merror, [data-mjx-error]").all_inner_texts() == [], "formulas with errors"
+    assert page.evaluate(BROKEN_IMAGES) == [], "images that did not arrive"
+    assert page.evaluate(COVERED) == [], "numbers that cover their equation"
+    page.evaluate(THIN_OUT_CODE)
+    results = Axe().run(page, options=AXE)
+    assert results.violations_count == 0, results.generate_report()
+
+
+@each_page
+def test_a_page_fits_a_phone(visit, path):
+    """Nothing scrolls sideways, and no number of an equation covers it."""
+    page = settle(visit(path, viewport=PHONE))
+    width, culprits = page.evaluate(WIDTH)
+    assert width <= PHONE["width"], f"{width} px wide on a phone of {PHONE['width']}: look at {culprits}"
+    assert page.evaluate(COVERED) == []
+
+
+def test_every_state_of_a_widget_is_accessible(visit):
+    """Also those that no page shows at first, on a phone, where some could scroll."""
+    html = bare(*STATES.values()).replace("<body>", "<body><main>")
+    page = settle(visit("bare.html", viewport=PHONE, served={"bare.html": html}))
+    results = Axe().run(page, options=AXE)
+    faults = [fault for fault in results.response["violations"] if fault["id"] not in OF_WHOLE_PAGES]
+    assert not faults, results.generate_report()
+
+
+@each_page
+def test_without_javascript_everything_can_be_read(visit, path):
+    page = visit(path, javascript=False)
+    page.evaluate("for (const box of document.querySelectorAll('details')) box.open = true")
+    hidden = page.evaluate(
+        """() => [...document.querySelectorAll("main :is(h1, h2, h3, p, li, .math, pre, .ab-fallback table)")]
+            .filter((node) => node.textContent.trim() && !node.closest("summary"))
+            .filter((node) => !node.checkVisibility({ visibilityProperty: true, opacityProperty: true }))
+            .map((node) => node.outerHTML.slice(0, 120))"""
+    )
+    assert not hidden, f"can't be read without JavaScript: {hidden[:5]}"
+    sources = page.locator(".math").all_inner_texts()
+    assert len(sources) == len(soup(path).select(".math"))
+    assert all("\\(" in text or "\\[" in text for text in sources), "formulas must show their TeX"
+    assert page.locator(".ab-fallback table").count() == len(soup(path).select("[data-afm]"))
+
+
+# ---- text on cells ----
+
+# Paints every computed colour, since only a painted pixel says what sRGB a browser makes of oklch().
+CONTRAST = """() => {
+    const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+    const paint = (colour) => {
+        canvas.fillStyle = colour;
+        canvas.fillRect(0, 0, 1, 1);
+        return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
+    };
+    const light = (rgb) => {
+        const [r, g, b] = rgb.map((x) => x / 255).map((x) => (x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const ratio = (a, b) => {
+        const [high, low] = [light(a), light(b)].sort((x, y) => y - x);
+        return (high + 0.05) / (low + 0.05);
+    };
+    const body = document.querySelector(".ab-body");
+    const lines = getComputedStyle(document.documentElement).getPropertyValue("--ab-rule");
+    const results = {};
+    const measure = (name, className, property, values) => {
+        const cell = document.createElement("span");
+        cell.className = className;
+        cell.textContent = "0.50";
+        body.append(cell);
+        results[name] = values.map((value) => {
+            cell.style.setProperty(property, value);
+            const { color, backgroundColor, backgroundImage } = getComputedStyle(cell);
+            const grounds = [backgroundColor, ...(backgroundImage === "none" ? [] : [lines])];
+            return [value, Math.min(...grounds.map((ground) => ratio(paint(color), paint(ground))))];
+        });
+    };
+    const steps = Array.from({ length: 101 }, (_, i) => i / 100);
+    measure("weights", "ab-weight", "--w", steps);
+    measure("scores", "ab-signed", "--s", steps.flatMap((s) => [-s, s]));
+    measure("blocked weights", "ab-weight ab-blocked", "--w", [0]);
+    measure("blocked scores", "ab-signed ab-blocked", "--s", [0]);
+    return results;
+}"""
+
+
+@each_theme
+def test_text_on_cells_has_contrast_at_every_weight(visit, theme):
+    html = bare(AttentionHeatmap("the river bank", mask="causal")).replace(
+        'lang="en"', f'lang="en" data-theme="{theme}"'
+    )
+    page = settle(visit("bare.html", served={"bare.html": html}))
+    measured = page.evaluate(CONTRAST)
+    weak = [(name, value, round(ratio, 2)) for name, pairs in measured.items() for value, ratio in pairs if ratio < 4.5]
+    assert not weak, f"text needs a contrast of 4.5:1 (cells, value, contrast): {weak[:6]}"
+    lows = {name: round(min(ratio for _, ratio in pairs), 2) for name, pairs in measured.items()}
+    assert all(len({ratio for _, ratio in pairs}) > 20 for name, pairs in measured.items() if "blocked" not in name), (
+        lows
+    )

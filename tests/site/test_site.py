@@ -1,0 +1,265 @@
+"""The built site: every link leads somewhere, every page introduces itself, search, colours, buttons and weight."""
+
+import gzip
+import json
+import re
+import zipfile
+from functools import cache
+from urllib.parse import unquote, urljoin, urlsplit
+
+import nbformat
+import pytest
+from playwright.sync_api import expect
+
+from booktools.core.address import address
+from booktools.core.contents import last_green
+from booktools.rehearsal.rehearse import notebooks
+from tests import ROOT
+from tests.browser.pages import CHAPTERS, PAGES, SITE, built, settle, soup
+
+HERE = address(ROOT)
+NOT_FOUND = "404.html"  # shown for any missing address: it has no address of its own, so no canonical one and no card
+NOTEBOOKS = [f"{name}.ipynb" for name in notebooks(SITE)]
+each_page = pytest.mark.parametrize("path", PAGES)
+each_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
+
+
+# ---- addresses ----
+
+
+def resolve(path: str, link: str) -> tuple[str, str] | None:
+    """The file of the site and the anchor that a link on a page means; None if it leads elsewhere.
+
+    >>> resolve("chapters/05_dots.html", "../notation.html#masks")
+    ('notation.html', 'masks')
+    >>> resolve("index.html", HERE.colab("05_dots"))  # Colab opens what the site holds
+    ('colab/05_dots.ipynb', '')
+    """
+    opened_in_colab = HERE.colab("", "").removesuffix("/.ipynb")
+    url = urlsplit(urljoin(HERE.page(path), link.replace(opened_in_colab, HERE.site)))
+    if url.scheme not in ("http", "https") or not url.geturl().startswith(HERE.site):
+        return None
+    return unquote(url.path).removeprefix(urlsplit(HERE.site).path) or "index.html", unquote(url.fragment)
+
+
+def addresses(path: str):
+    """Every address on a page, and whether a browser asks for it by itself."""
+    page = soup(path)
+    for node in page.select("[href], [src], [srcset], [action], [poster], [data]"):
+        own = node.name not in ("a", "form") and "canonical" not in node.get("rel", [])
+        links = [node.get(name) for name in ("href", "src", "action", "poster", "data") if node.get(name)]
+        links += [part.split()[0] for part in node.get("srcset", "").split(",") if part.strip()]
+        yield from ((link, own) for link in links)
+    for node in page.select("meta[property='og:url'], meta[property='og:image']"):
+        yield node["content"], False
+    styles = "".join(style.text for style in page.select("style")) + "".join(n["style"] for n in page.select("[style]"))
+    yield from ((link, True) for link in re.findall(r"""url\(["']?([^"')]+)""", styles))
+
+
+def links_of(path: str) -> list[str]:
+    """Where a page leads, or a notebook's texts."""
+    if path.endswith(".html"):
+        return [link for link, _ in addresses(path)]
+    cells = nbformat.read(built(path), as_version=4).cells
+    text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    return re.findall(r"(?<=\]\()[^\s()]+|(?<=<)https?://[^>\s]+", text)
+
+
+@pytest.mark.parametrize("path", [*PAGES, *NOTEBOOKS])
+def test_every_link_leads_somewhere(path):
+    broken = []
+    for link in links_of(path):
+        if target := resolve(path, link):
+            file, anchor = target
+            if not (SITE / file).is_file():
+                broken.append(f"{link}: the site has no {file}")
+            elif anchor and file.endswith(".html") and not soup(file).find(attrs={"id": anchor}):
+                broken.append(f"{link}: {file} has no id {anchor!r}")
+    assert not broken, f"dead links on {path}:\n" + "\n".join(broken)
+
+
+@each_page
+def test_no_page_asks_another_host(path):
+    """As written; the tests in the browser watch what is asked in fact."""
+    foreign = [
+        link for link, own in addresses(path) if own and not link.startswith("data:") and not resolve(path, link)
+    ]
+    assert not foreign, f"{path} asks other hosts for {foreign}; put these files on the site"
+
+
+def test_no_style_asks_another_host():
+    for file in SITE.rglob("*.css"):
+        for link in re.findall(r"""(?:url\(|@import )["']?([^"')]+)""", file.read_text(encoding="utf-8")):
+            if not link.startswith("data:"):
+                target = resolve(file.relative_to(SITE).as_posix(), link)
+                assert target, f"{file.name} asks another host: {link}"
+                assert (SITE / target[0]).is_file(), f"{file.name}: the site has no {target[0]}"
+
+
+@each_page
+def test_every_image_says_what_it_shows(path):
+    for image in soup(path).select("main img"):
+        alt = image.get("alt", "").strip()
+        assert alt, f"{path}: {image['src']} needs an alt text"
+        assert not re.search(r"\.(png|svg|jpe?g|gif|webp)$|^_|/|^[0-9a-f]{16,}", alt), f"{path}: {alt!r} is a file name"
+    for image in soup(path).select("img"):
+        assert image.has_attr("alt"), f"{path}: {image['src']} needs an alt text, empty if words beside it say the same"
+
+
+@each_page
+def test_page_introduces_itself(path):
+    head = soup(path).head
+    meta = {node.get("property") or node.get("name"): node["content"] for node in head.select("meta[content]")}
+    assert soup(path).html["lang"] == "en"
+    assert len(head.select("title")) == 1
+    assert head.title.text.strip()
+    assert 30 <= len(meta["description"]) <= 200, f"describe {path} in a sentence or two: {meta['description']!r}"
+    assert len(head.select("meta[name=viewport]")) == 1, "one viewport"
+    assert head.select_one("link[rel=icon]")
+    if path == NOT_FOUND:
+        assert meta["robots"] == "noindex"
+        return
+    assert resolve(path, head.select_one("link[rel=canonical]")["href"]) == (path, "")
+    assert resolve(path, meta["og:url"]) == (path, "")
+    assert meta["og:title"] in head.title.text
+    assert meta["og:description"] == meta["description"]
+    assert {"og:type", "og:image", "og:image:alt", "og:site_name"} <= meta.keys()
+
+
+def test_titles_and_descriptions_tell_pages_apart():
+    titles = [soup(path).title.text for path in PAGES]
+    assert len(set(titles)) == len(titles), titles
+
+
+# ---- chapters ----
+
+
+def html_of(chapter):
+    return f"chapters/{chapter.stem}.html"
+
+
+@each_chapter
+def test_page_shows_what_the_notebook_stored(chapter):
+    cells = [c for c in nbformat.read(chapter, as_version=4).cells if c.cell_type == "code"]
+    cells = [c for c in cells if not {"remove-cell", "remove_cell"} & set(c.metadata.get("tags", []))]
+    blocks = soup(html_of(chapter)).select("div.cell")
+    assert len(blocks) == len(cells)
+    for cell, block in zip(cells, blocks, strict=True):
+        shown = "".join(part.get_text() for part in block.select(".cell_output"))
+        assert bool(cell.outputs) == bool(block.select(".cell_output")), (
+            f"cell {cell.id} has lost its output on the page"
+        )
+        for output in cell.outputs:
+            data = output.get("data", {})
+            if data.keys() <= {"text/plain"}:
+                text = output.get("text") or data["text/plain"]
+                assert text.strip() in shown, f"cell {cell.id} must show {text!r}"
+            elif "text/html" in data:
+                assert block.select(".cell_output [data-afm], .cell_output table, .cell_output .text_html"), cell.id
+            else:
+                assert block.select(".cell_output img, .cell_output svg, .cell_output .math"), cell.id
+
+
+@each_chapter
+def test_buttons_of_a_chapter(visit, chapter):
+    page = visit(html_of(chapter))
+    notebooks = [("Open in Colab", "Download notebook", "colab")]
+    if (ROOT / "assignments/source" / chapter.name).is_file():
+        notebooks += [("Open assignment in Colab", "Download assignment", "assignments")]
+    for open_it, download_it, folder in notebooks:
+        colab = page.get_by_role("link", name=open_it, exact=True)
+        assert colab.get_attribute("href") == HERE.colab(chapter.stem, folder)
+        with page.expect_download() as download:
+            page.get_by_role("link", name=download_it, exact=True).click()
+        notebook = nbformat.reads(download.value.path().read_text(encoding="utf-8"), as_version=4)
+        nbformat.validate(notebook)
+        (wheel,) = re.findall(rf"{re.escape(HERE.site)}(\S+\.whl)", json.dumps(notebook))
+        assert "attnbook/widgets/shared/core.js" in zipfile.ZipFile(built(wheel)).namelist()
+
+
+def test_every_button_to_colab_says_when_it_was_last_tried(visit):
+    green = last_green(ROOT)
+    page = visit(html_of(CHAPTERS[0]))
+    times = page.locator(".ran time")
+    expect(times).to_have_count(page.locator(".run-row").count())
+    assert {time.get_attribute("datetime") for time in times.all()} == {green["date"]}
+
+
+@pytest.mark.parametrize(
+    ("served", "said"),
+    [
+        ('{"date": "2099-01-05"}', "5 January 2099"),
+        ('{"date": "2001-01-05"}', None),  # the page is newer
+        ("not there", None),
+    ],
+)
+def test_a_later_rehearsal_is_told_without_a_new_site(visit, served, said):
+    page = visit(html_of(CHAPTERS[0]), javascript=False)
+    before = page.locator(".ran").first.text_content()
+    old = page.locator(".ran time").first.text_content()
+    page = visit(html_of(CHAPTERS[0]), served={"colab/last-green.json": served})
+    page.wait_for_load_state("networkidle")
+    expect(page.locator(".ran").first).to_have_text(before.replace(old, said) if said else before)
+
+
+# ---- what a reader does ----
+
+
+def test_search_finds_the_chapter(visit):
+    page = visit()
+    page.get_by_role("searchbox").fill("softmax")
+    page.get_by_role("searchbox").press("Enter")
+    found = page.locator("#search-results a", has_text="Scaled dot-product attention").first
+    found.click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("5. Scaled dot-product attention")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_colours_can_be_switched_and_stay(visit, theme):
+    other = {"light": "dark", "dark": "light"}[theme]
+    page = visit(theme=theme)
+    paper = "getComputedStyle(document.body).backgroundColor"
+    html, before = page.locator("html"), page.evaluate(paper)
+    expect(html).to_have_attribute("data-theme", theme)
+    page.locator("#theme-button").click()
+    expect(html).to_have_attribute("data-theme", other)
+    assert page.evaluate(paper) != before
+    page.goto(f"{visit.home}notation.html")
+    expect(html).to_have_attribute("data-theme", other)
+    page.locator("#theme-button").press("Enter")
+    page.reload()
+    expect(html).to_have_attribute("data-theme", theme)
+
+
+def test_missing_page_explains_itself_at_any_depth(visit):
+    lost = (SITE / NOT_FOUND).read_text(encoding="utf-8")
+    page = visit("no/such/page.html", served={"no/such/page.html": lost})
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+
+
+@each_page
+def test_first_visit_is_light(visit, path):
+    """Bytes as a host sends them, gzip where that helps, of all that is asked for until the last line is reached."""
+    page = settle(visit(path))
+    page.evaluate("scrollTo({ top: document.documentElement.scrollHeight, behavior: 'instant' })")
+    page.wait_for_load_state("networkidle")
+    names = {url.removeprefix(visit.home).split("?")[0] for url in visit.requests if url.startswith(visit.home)}
+    weights = {name: len(body) for name in names if (body := smallest(SITE / name))}
+    heaviest = sorted(weights.items(), key=lambda pair: -pair[1])[:6]
+    assert sum(weights.values()) <= 700_000, f"{path} weighs {sum(weights.values()):,} bytes; heaviest: {heaviest}"
+
+
+@cache
+def smallest(file):
+    body = file.read_bytes()
+    return min(body, gzip.compress(body), key=len)
+
+
+def test_the_section_being_read_is_marked_in_the_contents(visit):
+    page = visit(f"chapters/{CHAPTERS[0].stem}.html")
+    heading = page.locator("article section[id] h2").nth(1)
+    heading.evaluate("node => node.scrollIntoView({ block: 'start', behavior: 'instant' })")
+    current = page.locator(".outline a[aria-current='location']")
+    expect(current).to_have_count(1)
+    section = heading.evaluate("node => node.parentNode.id")
+    expect(current).to_have_attribute("href", f"#{section}")

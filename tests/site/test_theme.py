@@ -1,0 +1,122 @@
+"""The pure functions behind the site."""
+
+import doctest
+import sys
+from types import SimpleNamespace
+
+import pytest
+import yaml
+from docutils import nodes
+
+from booktools.core.address import Address
+from tests import ROOT
+
+HERE = Address("https://github.com/ada/book")
+
+
+@pytest.fixture(scope="module")
+def book():
+    sys.path.insert(0, str(ROOT / "theme"))
+    import book
+
+    yield book
+    sys.path.remove(str(ROOT / "theme"))
+
+
+def box(*children, kind=nodes.admonition, classes=("dropdown",), ids=()):
+    return kind("", *children, classes=list(classes), ids=list(ids))
+
+
+def test_examples(book):
+    result = doctest.testmod(book)
+    assert result.attempted
+    assert not result.failed
+
+
+def test_every_listed_part_of_mathjax_exists(book):
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["sphinx"]["config"]
+    parts = book.mathjax_parts(config["mathjax3_config"]["tex"]["packages"])
+    assert [part for part in parts if not (book.MATHJAX / f"{part}.js").is_file()] == []
+
+
+def test_a_role_is_a_span_in_its_colour(book):
+    (word,), messages = book.coloured("key")("key", "{key}`keys`", "keys", 1, None)
+    assert word.astext() == "keys"
+    assert word["classes"] == ["attn-key"]
+    assert not messages
+
+
+def test_a_dropdown_takes_its_own_title(book):
+    title, text = nodes.title("", "Hint"), nodes.paragraph("", "Look again.")
+    head, body = book.split_title(box(title, text))
+    assert [node.astext() for node in head] == ["Hint"]
+    assert body == [text]
+
+
+def test_a_dropdown_without_title_is_named_after_its_kind(book):
+    text = nodes.paragraph("", "Look again.")
+    head, body = book.split_title(box(text, kind=nodes.hint))
+    assert [node.astext() for node in head] == ["Hint"]
+    assert body == [text]
+
+
+def test_only_boxes_of_class_dropdown_fold(book):
+    assert book.is_dropdown(box(kind=nodes.note))
+    assert not book.is_dropdown(box(kind=nodes.note, classes=()))
+    assert not book.is_dropdown(box(kind=nodes.paragraph))
+
+
+def test_a_link_to_a_dropdown_still_arrives(book):
+    assert book.html_id(box(ids=["ch05-hint"])) == ' id="ch05-hint"'
+    assert book.html_id(box()) == ""
+
+
+def test_numbers_start_from_one_in_each_chapter(book):
+    numbers = {
+        "chapters/05_dots": {"exercise": {"a": (1,), "b": (2,)}},
+        "chapters/11_heads": {"exercise": {"c": (3,)}, "figure": {"d": (1,)}},
+        "notation": {"exercise": {"e": (4,)}},
+    }
+    book.number_by_chapter(None, SimpleNamespace(toc_fignumbers=numbers))
+    assert numbers["chapters/05_dots"]["exercise"] == {"a": (5, 1), "b": (5, 2)}
+    assert numbers["chapters/11_heads"] == {"exercise": {"c": (11, 1)}, "figure": {"d": (11, 1)}}
+    assert numbers["notation"]["exercise"] == {"e": (1,)}
+
+
+def test_buttons_lead_to_colab_and_to_the_sites_own_copy(book, tmp_path):
+    (tmp_path / "_config.yml").write_text(f"repository:\n  url: {HERE.repository}\n")
+    row = book.buttons(tmp_path, "05_dots", "../")
+    assert f'href="{HERE.colab("05_dots")}"' in row
+    assert 'href="../colab/05_dots.ipynb" download' in row
+    assert "<time" not in row
+    (tmp_path / "colab").mkdir()
+    (tmp_path / "colab/last-green.json").write_text('{"date": "2026-11-02", "seconds": {"assignments/05_dots": 9}}')
+    assert book.buttons(tmp_path, "05_dots", "../") == row
+    graded = book.buttons(tmp_path, "05_dots", "../", "assignments")
+    assert '<time datetime="2026-11-02">2 November 2026</time>' in graded
+    assert f'href="{HERE.colab("05_dots", "assignments")}"' in graded
+    assert 'href="../assignments/05_dots.ipynb" download' in graded
+
+
+def test_card_is_safe_html_with_absolute_addresses(book):
+    tags = book.card("A Book", 'Keys & "values"', "a < b", HERE, f"{HERE.site}notation.html")
+    assert 'property="og:title" content="Keys &amp; &quot;values&quot;"' in tags
+    assert 'name="description" content="a &lt; b"' in tags
+    assert 'property="og:url" content="https://ada.github.io/book/notation.html"' in tags
+    assert 'property="og:image" content="https://ada.github.io/book/_static/card.png"' in tags
+    assert (ROOT / "theme/static/card.png").is_file()
+
+
+def test_labels_do_not_hide_the_words_on_a_summary(book):
+    body = '<summary aria-label="Toggle hidden content"><span>Show code</span></summary>'
+    assert book.tidy(body) == "<summary><span>Show code</span></summary>"
+
+
+def test_no_two_exercises_share_an_id(book):
+    assert book.tidy('<section id="exercise-content"><p id="a">') == '<section><p id="a">'
+
+
+def test_a_formula_keeps_its_comma(book):
+    formula = '<span class="math notranslate nohighlight">\\(d\\)</span>'
+    assert book.tidy(f"{formula}, then") == f'<span class="unbroken">{formula},</span> then'
+    assert book.tidy(f"{formula} then") == f"{formula} then"
