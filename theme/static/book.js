@@ -6,7 +6,11 @@ const paper = matchMedia("print");
 let theme = html.dataset.theme;
 
 function chosenTheme() {
-  try { return localStorage.getItem("theme"); } catch { return null; } // storage may be switched off
+  try {
+    return localStorage.getItem("theme");
+  } catch {
+    return null;
+  } // storage may be switched off
 }
 
 function showTheme() {
@@ -16,7 +20,11 @@ function showTheme() {
 
 themeButton.addEventListener("click", () => {
   theme = theme === "dark" ? "light" : "dark";
-  try { localStorage.setItem("theme", theme); } catch { /* it holds for this page */ }
+  try {
+    localStorage.setItem("theme", theme);
+  } catch {
+    /* it holds for this page */
+  }
   showTheme();
 });
 system.addEventListener("change", () => {
@@ -39,7 +47,10 @@ document.addEventListener("click", (event) => {
   if (!drawer.contains(event.target) && !drawerButton.contains(event.target)) openDrawer(false);
 });
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && drawer.classList.contains("open")) { openDrawer(false); drawerButton.focus(); }
+  if (event.key === "Escape" && drawer.classList.contains("open")) {
+    openDrawer(false);
+    drawerButton.focus();
+  }
   if (event.key?.toLowerCase() === "k" && (event.ctrlKey || event.metaKey)) {
     event.preventDefault();
     document.querySelector(".find input").focus();
@@ -50,14 +61,17 @@ document.addEventListener("keydown", (event) => {
 const links = new Map([...document.querySelectorAll(".outline a[href^='#']")].map((a) => [a.hash.slice(1), a]));
 const sections = [...document.querySelectorAll("article section[id]")].filter((section) => links.has(section.id));
 const reading = new Set();
-const watcher = new IntersectionObserver((entries) => {
-  for (const { target, isIntersecting } of entries) reading[isIntersecting ? "add" : "delete"](target);
-  const current = sections.findLast((section) => reading.has(section));
-  for (const [id, link] of links) {
-    if (id === current?.id) link.setAttribute("aria-current", "location");
-    else link.removeAttribute("aria-current");
-  }
-}, { rootMargin: "-15% 0px -80% 0px" });
+const watcher = new IntersectionObserver(
+  (entries) => {
+    for (const { target, isIntersecting } of entries) reading[isIntersecting ? "add" : "delete"](target);
+    const current = sections.findLast((section) => reading.has(section));
+    for (const [id, link] of links) {
+      if (id === current?.id) link.setAttribute("aria-current", "location");
+      else link.removeAttribute("aria-current");
+    }
+  },
+  { rootMargin: "-15% 0px -80% 0px" },
+);
 for (const section of sections) watcher.observe(section);
 
 // Whatever scrolls sideways can be reached and scrolled with the keyboard.
@@ -67,15 +81,22 @@ const wide = new ResizeObserver((entries) => {
     else target.removeAttribute("tabindex");
   }
 });
-for (const box of document.querySelectorAll("pre, div.math, .pst-scrollable-table-container, .cell_output > .output")) wide.observe(box);
+for (const box of document.querySelectorAll("pre, div.math, .pst-scrollable-table-container, .cell_output > .output"))
+  wide.observe(box);
 
 // When the notebooks last ran with Colab's packages: later than this page was made, if they still do.
 async function tellLastRun(times) {
   const { date } = await (await fetch(`${html.dataset.content_root}colab/last-green.json`)).json();
   const format = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "long", year: "numeric", timeZone: "UTC" });
   for (const time of times) {
-    if (date > time.dateTime) { time.dateTime = date; time.textContent = format.format(new Date(date)); }
+    if (date > time.dateTime) {
+      time.dateTime = date;
+      time.textContent = format.format(new Date(date));
+    }
   }
 }
 const times = document.querySelectorAll(".ran time");
-if (times.length) tellLastRun(times).catch(() => { /* the page's own date stands */ });
+if (times.length)
+  tellLastRun(times).catch(() => {
+    /* the page's own date stands */
+  });

@@ -1,5 +1,18 @@
 import { asset, body, dot, element, follower, networks, plus, softmax, times, words } from "../shared/core.js";
-import { LETTERS, LONGEST, START, STOP, alphabet, letterMap, likeliest, ranking, shown, stepper, textField, writing } from "../shared/letters.js";
+import {
+  LETTERS,
+  LONGEST,
+  START,
+  STOP,
+  alphabet,
+  letterMap,
+  likeliest,
+  ranking,
+  shown,
+  stepper,
+  textField,
+  writing,
+} from "../shared/letters.js";
 
 const TEXT = {
   en: {
@@ -17,10 +30,15 @@ const SHOWN = 3;
 const sigmoid = (x) => 1 / (1 + Math.exp(-x));
 
 export function dateReader(bytes) {
-  const { letters: known, models: { reader: found } } = networks(bytes);
+  const {
+    letters: known,
+    models: { reader: found },
+  } = networks(bytes);
   const letters = alphabet(known);
   const gru = (layer, end) => (x, h) => {
-    const [W, U, b, c] = ["weight_ih", "weight_hh", "bias_ih", "bias_hh"].map((name) => found[`${layer}.${name}${end}`]);
+    const [W, U, b, c] = ["weight_ih", "weight_hh", "bias_ih", "bias_hh"].map(
+      (name) => found[`${layer}.${name}${end}`],
+    );
     const [input, state] = [plus(times(W, x), b), plus(times(U, h), c)]; // for both gates, then for what is new
     const D = h.length;
     return h.map((old, i) => {
@@ -45,8 +63,15 @@ export function dateReader(bytes) {
     const steps = [];
     for (let token = START; steps.length < LETTERS && token !== STOP;) {
       const query = times(found["attention.query.weight"], h);
-      const weights = softmax(keys.map((key) => dot(found["attention.score.weight"][0], plus(query, key).map(Math.tanh))));
-      const context = memory[0].map((_, i) => dot(weights, memory.map((m) => m[i])));
+      const weights = softmax(
+        keys.map((key) => dot(found["attention.score.weight"][0], plus(query, key).map(Math.tanh))),
+      );
+      const context = memory[0].map((_, i) =>
+        dot(
+          weights,
+          memory.map((m) => m[i]),
+        ),
+      );
       h = decoder([...found["target.weight"][token], ...context], h);
       const chances = softmax(plus(times(found["output.weight"], [...h, ...context]), found["output.bias"]));
       token = likeliest(chances);
@@ -64,7 +89,9 @@ async function render({ model, el }) {
   const life = follower(model);
   const reader = dateReader(await asset(model, "model"));
   let steps;
-  life.follow(["text"], () => { steps = reader.read(model.get("text")); });
+  life.follow(["text"], () => {
+    steps = reader.read(model.get("text"));
+  });
   const { at, node: turn } = stepper(model, life, el, () => steps.length, ["text"]);
   const { node: line, output: written } = writing(el);
   const map = letterMap(el, say.map, { rows: LETTERS, columns: LONGEST + 1 });
@@ -79,7 +106,12 @@ async function render({ model, el }) {
     const letters = steps.map(({ token }, i) => (i < step ? reader.letter(token) : "?"));
     const read = [...model.get("text"), ""].map(shown);
     written.textContent = letters.slice(0, step).join("");
-    map.draw({ rows: letters, columns: read, weights: steps.slice(0, step).map(({ weights }) => weights), here: step - 1 });
+    map.draw({
+      rows: letters,
+      columns: read,
+      weights: steps.slice(0, step).map(({ weights }) => weights),
+      here: step - 1,
+    });
     details.hidden = step === 0;
     now.textContent = step ? say.choosing(letters[step - 1], step) : say.nothing;
     if (!step) return;

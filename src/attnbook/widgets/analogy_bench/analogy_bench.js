@@ -1,4 +1,19 @@
-import { asset, body, button, choice, dot, element, follower, heading, length, number, packed, put, whenNeeded, words } from "../shared/core.js";
+import {
+  asset,
+  body,
+  button,
+  choice,
+  dot,
+  element,
+  follower,
+  heading,
+  length,
+  number,
+  packed,
+  put,
+  whenNeeded,
+  words,
+} from "../shared/core.js";
 import { lexicon, nearest, wordField, wordVectors } from "../shared/lexicon.js";
 
 const TEXT = {
@@ -20,7 +35,14 @@ const TEXT = {
     lift: "of it, straight out of the picture",
   },
 };
-const TRIES = ["man woman king", "france paris japan", "big bigger cold", "walk walked play", "cat cats child", "doctor hospital teacher"];
+const TRIES = [
+  "man woman king",
+  "france paris japan",
+  "big bigger cold",
+  "walk walked play",
+  "cat cats child",
+  "doctor hospital teacher",
+];
 const SHOWN = 8;
 const [WIDE, TALL, EDGE] = [320, 220, 34];
 
@@ -38,39 +60,81 @@ function parallelogram(a, b, c, answer) {
   const points = { a: place(a), b: place(b), c: place(c), corner: place(corner), answer: place(answer) };
   const off = length(minus(answer, corner));
   const flat = Math.hypot(points.answer[0] - points.corner[0], points.answer[1] - points.corner[1]);
-  return { points, sides: [length(minus(b, a)), length(minus(c, a))], off, lift: Math.sqrt(Math.max(off ** 2 - flat ** 2, 0)) };
+  return {
+    points,
+    sides: [length(minus(b, a)), length(minus(c, a))],
+    off,
+    lift: Math.sqrt(Math.max(off ** 2 - flat ** 2, 0)),
+  };
 }
 
 async function render({ model, el }) {
   const say = words(TEXT, el);
   const life = follower(model);
   const known = lexicon(packed(await asset(model, "words")).words);
-  const fields = Object.entries(say.fields).map(([trait, label]) => wordField(model, life, { trait, label, known, unknown: say.unknown }));
-  const tries = TRIES.map((text) => button(text, () => {
-    const [a, b, c] = text.split(" ");
-    put(model, { a, b, c, asked: true });
-  }));
+  const fields = Object.entries(say.fields).map(([trait, label]) =>
+    wordField(model, life, { trait, label, known, unknown: say.unknown }),
+  );
+  const tries = TRIES.map((text) =>
+    button(text, () => {
+      const [a, b, c] = text.split(" ");
+      put(model, { a, b, c, asked: true });
+    }),
+  );
   const solve = button(say.solve, () => put(model, { asked: true }));
   const status = element("p", { class: "ab-hint", role: "status" });
 
   const rows = Array.from({ length: SHOWN }, () => {
     const [word, cosine, bar] = [element("th", { scope: "row" }), element("td", { class: "ab-number" }), element("i")];
-    return { node: element("tr", {}, word, cosine, element("td", { class: "ab-bar", "aria-hidden": "true" }, bar)), word, cosine, bar };
+    return {
+      node: element("tr", {}, word, cosine, element("td", { class: "ab-bar", "aria-hidden": "true" }, bar)),
+      word,
+      cosine,
+      bar,
+    };
   });
   const caption = element("caption");
-  const table = element("table", {}, caption, heading([say.word, say.cosine, ""]), element("tbody", {}, ...rows.map(({ node }) => node)));
+  const table = element(
+    "table",
+    {},
+    caption,
+    heading([say.word, say.cosine, ""]),
+    element("tbody", {}, ...rows.map(({ node }) => node)),
+  );
 
   const [shape, error] = ["ab-shape", "ab-error"].map((name) => element("path", { class: name }));
-  const dots = ["a", "b", "c", "answer"].map((name) => ({ name, dot: element("circle", { r: 4, class: `ab-${name}` }), text: element("text", { "text-anchor": "middle" }) }));
-  const svg = element("svg", { viewBox: `0 0 ${WIDE} ${TALL}`, role: "img", "aria-label": say.picture }, shape, error, ...dots.flatMap(({ dot: spot, text }) => [spot, text]));
-  const figures = Array.from({ length: 4 }, () => ({ name: element("dt"), number: element("dd", { class: "ab-number" }) }));
+  const dots = ["a", "b", "c", "answer"].map((name) => ({
+    name,
+    dot: element("circle", { r: 4, class: `ab-${name}` }),
+    text: element("text", { "text-anchor": "middle" }),
+  }));
+  const svg = element(
+    "svg",
+    { viewBox: `0 0 ${WIDE} ${TALL}`, role: "img", "aria-label": say.picture },
+    shape,
+    error,
+    ...dots.flatMap(({ dot: spot, text }) => [spot, text]),
+  );
+  const figures = Array.from({ length: 4 }, () => ({
+    name: element("dt"),
+    number: element("dd", { class: "ab-number" }),
+  }));
   const list = element("dl", {}, ...figures.flatMap(({ name, number: value }) => [name, value]));
-  const results = element("div", { class: "ab-results" },
+  const results = element(
+    "div",
+    { class: "ab-results" },
     choice(model, life, { trait: "queries", label: say.queries, options: say.options }),
-    table, element("figure", {}, svg, element("figcaption", {}, say.picture), list));
-  const root = body(el, "analogy",
+    table,
+    element("figure", {}, svg, element("figcaption", {}, say.picture), list),
+  );
+  const root = body(
+    el,
+    "analogy",
     element("div", { class: "ab-controls" }, ...fields, element("span", { class: "ab-end" }, say.end), solve),
-    element("div", { class: "ab-controls ab-tries" }, element("span", { class: "ab-hint" }, say.tries), ...tries), status, results);
+    element("div", { class: "ab-controls ab-tries" }, element("span", { class: "ab-hint" }, say.tries), ...tries),
+    status,
+    results,
+  );
 
   const fetched = whenNeeded(model, "vectors", wordVectors);
   results.hidden = true;
@@ -100,8 +164,12 @@ async function render({ model, el }) {
     const answer = vectors.list[found[0][0]];
     const { points, sides, off, lift } = parallelogram(a, b, c, unit(vectors.vector(found[0][0])));
     const spots = Object.values(points);
-    const [left, right] = [0, 1].map((pick) => pick ? Math.max(...spots.map(([x]) => x)) : Math.min(...spots.map(([x]) => x)));
-    const [low, high] = [0, 1].map((pick) => pick ? Math.max(...spots.map(([, y]) => y)) : Math.min(...spots.map(([, y]) => y)));
+    const [left, right] = [0, 1].map((pick) =>
+      pick ? Math.max(...spots.map(([x]) => x)) : Math.min(...spots.map(([x]) => x)),
+    );
+    const [low, high] = [0, 1].map((pick) =>
+      pick ? Math.max(...spots.map(([, y]) => y)) : Math.min(...spots.map(([, y]) => y)),
+    );
     const scale = Math.min((WIDE - 2 * EDGE) / (right - left || 1), (TALL - 2 * EDGE) / (high - low || 1));
     const at = ([x, y]) => [EDGE + (x - left) * scale, TALL - EDGE - (y - low) * scale];
     const to = (name) => at(points[name]).join(" ");
@@ -115,11 +183,15 @@ async function render({ model, el }) {
       text.setAttribute("y", y < TALL / 2 ? y - 9 : y + 18);
       text.textContent = [...names, answer][n];
     });
-    [[say.side(names[0], names[1]), sides[0]], [say.side(names[0], names[2]), sides[1]], [say.corner(answer), off], [say.lift, lift]]
-      .forEach(([text, x], n) => {
-        figures[n].name.textContent = text;
-        figures[n].number.textContent = number(x, 2);
-      });
+    [
+      [say.side(names[0], names[1]), sides[0]],
+      [say.side(names[0], names[2]), sides[1]],
+      [say.corner(answer), off],
+      [say.lift, lift],
+    ].forEach(([text, x], n) => {
+      figures[n].name.textContent = text;
+      figures[n].number.textContent = number(x, 2);
+    });
   }
 
   life.follow(["a", "b", "c", "queries", "asked"], draw);

@@ -1,4 +1,20 @@
-import { asset, body, choice, dot, element, follower, heading, largestOf, number, put, SCALES, slider, softmax, TEMPERATURES, words } from "../shared/core.js";
+import {
+  asset,
+  body,
+  choice,
+  dot,
+  element,
+  follower,
+  heading,
+  largestOf,
+  number,
+  put,
+  SCALES,
+  slider,
+  softmax,
+  TEMPERATURES,
+  words,
+} from "../shared/core.js";
 import { grid, painter } from "../shared/cells.js";
 import { wordVectors } from "../shared/lexicon.js";
 
@@ -6,7 +22,8 @@ const TEXT = {
   en: {
     tokens: "Words (up to 10)",
     tooMany: "Only the first ten words are used.",
-    unknown: (list) => `Not among the 4,000 words: ${list.join(", ")}. An unknown word gets the zero vector: it asks for nothing.`,
+    unknown: (list) =>
+      `Not among the 4,000 words: ${list.join(", ")}. An unknown word gets the zero vector: it asks for nothing.`,
     mask: "Mask",
     masks: { none: "none", padding: "padding", causal: "causal", paint: "paint" },
     paint: "Press a cell, or sweep over several, to block and unblock.",
@@ -52,7 +69,14 @@ function compute(model, known) {
   const scaled = scores.map((row) => row.map((x) => x / divisor));
   const masked = scaled.map((row, i) => row.map((x, j) => (sees(i, j) ? x : -Infinity)));
   const weights = masked.map(softmax);
-  const output = weights.map((row) => v[0].map((_, c) => dot(row, v.map((value) => value[c]))));
+  const output = weights.map((row) =>
+    v[0].map((_, c) =>
+      dot(
+        row,
+        v.map((value) => value[c]),
+      ),
+    ),
+  );
   return { scores, scaled, masked, weights, output };
 }
 
@@ -77,23 +101,46 @@ async function render({ model, el }) {
     const tokens = typed.slice(0, MOST);
     const asker = model.get("tokens")[model.get("query")];
     tooMany = typed.length > MOST;
-    put(model, { tokens, blocked: [], query: Math.max(tokens.indexOf(asker), 0), length: Math.min(model.get("length"), tokens.length) });
+    put(model, {
+      tokens,
+      blocked: [],
+      query: Math.max(tokens.indexOf(asker), 0),
+      length: Math.min(model.get("length"), tokens.length),
+    });
     field.value = tokens.join(" ");
   });
   const typing = element("div", { class: "ab-control ab-tokens" }, element("label", {}, say.tokens, field));
   typing.hidden = ownVectors;
-  const length = slider(model, life, { trait: "length", label: say.length, with: ["tokens"], values: () => [...Array(model.get("tokens").length + 1).keys()] });
+  const length = slider(model, life, {
+    trait: "length",
+    label: say.length,
+    with: ["tokens"],
+    values: () => [...Array(model.get("tokens").length + 1).keys()],
+  });
   const hint = element("p", { class: "ab-hint" });
   const picture = element("div", { class: "ab-scroll" });
   const row = element("div", { class: "ab-row" });
-  const root = body(el, "heatmap",
-    element("div", { class: "ab-picture" }, typing, choice(model, life, { trait: "stage", label: say.stage, options: say.stages }), picture, hint),
-    element("div", { class: "ab-controls" },
+  const root = body(
+    el,
+    "heatmap",
+    element(
+      "div",
+      { class: "ab-picture" },
+      typing,
+      choice(model, life, { trait: "stage", label: say.stage, options: say.stages }),
+      picture,
+      hint,
+    ),
+    element(
+      "div",
+      { class: "ab-controls" },
       choice(model, life, { trait: "mask", label: say.mask, options: say.masks }),
       length,
       choice(model, life, { trait: "scale", label: say.scale, options: say.scales }),
-      slider(model, life, { trait: "temperature", label: say.temperature, values: TEMPERATURES })),
-    row);
+      slider(model, life, { trait: "temperature", label: say.temperature, values: TEMPERATURES }),
+    ),
+    row,
+  );
 
   const paint = painter(model, "blocked");
   let table, answers, asker, numbers, note;
@@ -102,9 +149,14 @@ async function render({ model, el }) {
     const tokens = model.get("tokens");
     field.value = tokens.join(" ");
     table = grid({
-      label: say.grid, rows: tokens, columns: tokens, at: [Math.min(model.get("query"), tokens.length - 1), 0],
+      label: say.grid,
+      rows: tokens,
+      columns: tokens,
+      at: [Math.min(model.get("query"), tokens.length - 1), 0],
       move: (i) => put(model, { query: i }),
-      press: (i, j, first) => { if (model.get("mask") === "paint") paint(i, j, first); },
+      press: (i, j, first) => {
+        if (model.get("mask") === "paint") paint(i, j, first);
+      },
     });
     picture.replaceChildren(table.node);
     root.classList.toggle("ab-long", tokens.length > 6);
@@ -113,7 +165,22 @@ async function render({ model, el }) {
       const [score, masked, weight] = [1, 2, 3].map(() => element("td"));
       const bar = element("td", { class: "ab-bar", "aria-hidden": "true" }, element("i"));
       const value = ownVectors ? [element("td", { class: "attn-value" }, values[j].join(", "))] : [];
-      return { node: element("tr", {}, element("th", { scope: "row", class: "attn-key" }, token), score, masked, weight, bar, ...value), score, masked, weight, bar };
+      return {
+        node: element(
+          "tr",
+          {},
+          element("th", { scope: "row", class: "attn-key" }, token),
+          score,
+          masked,
+          weight,
+          bar,
+          ...value,
+        ),
+        score,
+        masked,
+        weight,
+        bar,
+      };
     });
     asker = element("span", { class: "attn-query" });
     const title = element("caption", {}, ...say.asks(asker));
@@ -121,30 +188,46 @@ async function render({ model, el }) {
     numbers = (values[0] ?? known.vector(tokens[0])).map(() => element("span", { class: "ab-number" }));
     note = element("p", { class: "ab-hint" }, say.empty);
     row.replaceChildren(
-      element("table", {}, title,
-        heading(heads),
-        element("tbody", {}, ...answers.map((answer) => answer.node))),
-      element("p", { class: "attn-value" }, say.output), element("div", { class: "ab-output" }, ...numbers), note);
+      element("table", {}, title, heading(heads), element("tbody", {}, ...answers.map((answer) => answer.node))),
+      element("p", { class: "attn-value" }, say.output),
+      element("div", { class: "ab-output" }, ...numbers),
+      note,
+    );
   }
 
   function draw() {
     const tokens = model.get("tokens");
     if (table.heads.length !== tokens.length || table.heads.some((head, i) => head.textContent !== tokens[i])) build();
-    const [mask, stage, query] = [model.get("mask"), model.get("stage"), Math.min(model.get("query"), tokens.length - 1)];
+    const [mask, stage, query] = [
+      model.get("mask"),
+      model.get("stage"),
+      Math.min(model.get("query"), tokens.length - 1),
+    ];
     const strangers = ownVectors ? [] : tokens.filter((token) => !known.has(token));
-    hint.textContent = [tooMany && say.tooMany, strangers.length && say.unknown(strangers), mask === "paint" && say.paint].filter(Boolean).join(" ");
+    hint.textContent = [
+      tooMany && say.tooMany,
+      strangers.length && say.unknown(strangers),
+      mask === "paint" && say.paint,
+    ]
+      .filter(Boolean)
+      .join(" ");
     hint.hidden = !hint.textContent;
     length.hidden = mask !== "padding";
     table.node.classList.toggle("ab-paints", mask === "paint");
 
     const steps = compute(model, known);
     const largest = largestOf(steps[stage].flat());
-    table.cells.forEach((line, i) => line.forEach((cell, j) => {
-      const x = steps[stage][i][j];
-      cell.textContent = short(x);
-      tint(cell, x, largest, stage === "weights");
-      cell.classList.toggle("ab-blocked", steps.masked[i][j] === -Infinity && (stage === "masked" || stage === "weights"));
-    }));
+    table.cells.forEach((line, i) =>
+      line.forEach((cell, j) => {
+        const x = steps[stage][i][j];
+        cell.textContent = short(x);
+        tint(cell, x, largest, stage === "weights");
+        cell.classList.toggle(
+          "ab-blocked",
+          steps.masked[i][j] === -Infinity && (stage === "masked" || stage === "weights"),
+        );
+      }),
+    );
     table.heads.forEach((head, i) => {
       head.parentNode.classList.toggle("ab-chosen", i === query);
       head.parentNode.setAttribute("aria-selected", i === query);

@@ -1,4 +1,21 @@
-import { asset, body, button, choice, dot, element, follower, heading, networks, number, packed, put, softmax, times, whenNeeded, words } from "../shared/core.js";
+import {
+  asset,
+  body,
+  button,
+  choice,
+  dot,
+  element,
+  follower,
+  heading,
+  networks,
+  number,
+  packed,
+  put,
+  softmax,
+  times,
+  whenNeeded,
+  words,
+} from "../shared/core.js";
 import { lexicon, nearest, wordField, wordVectors } from "../shared/lexicon.js";
 
 const TEXT = {
@@ -24,7 +41,8 @@ const TEXT = {
     columns: ["word", "cosine"],
   },
 };
-const TRIES = [ // and the place of the word that asks
+const TRIES = [
+  // and the place of the word that asks
   ["the bank of the river", 1],
   ["the bank gave her another loan", 1],
   ["the player hit the ball with the bat", 7],
@@ -60,7 +78,9 @@ function carry(chip, { press, drop }) {
     if (carried) drop(event.clientX, event.clientY);
   });
   chip.addEventListener("pointercancel", end);
-  chip.addEventListener("click", (event) => { if (!carried || event.detail === 0) press(); }); // 0: by a key
+  chip.addEventListener("click", (event) => {
+    if (!carried || event.detail === 0) press();
+  }); // 0: by a key
 }
 
 async function render({ model, el }) {
@@ -76,7 +96,8 @@ async function render({ model, el }) {
   };
   const remove = (from) => {
     const [tokens, place] = sentence();
-    if (from < tokens.length && tokens.length > 1) put(model, { tokens: tokens.toSpliced(from, 1), place: Math.min(place - (from < place), tokens.length - 2) });
+    if (from < tokens.length && tokens.length > 1)
+      put(model, { tokens: tokens.toSpliced(from, 1), place: Math.min(place - (from < place), tokens.length - 2) });
   };
   const move = (from, to) => {
     const [tokens, place] = sentence();
@@ -93,17 +114,23 @@ async function render({ model, el }) {
     const box = line.getBoundingClientRect();
     if (y < box.top - FAR || y > box.bottom + FAR || x < box.left - FAR || x > box.right + FAR) return null;
     const places = chips.filter((chip) => chip !== but && !chip.hidden).map((chip) => chip.getBoundingClientRect());
-    const inside = Math.min(Math.max(y, Math.min(...places.map(({ top }) => top))), Math.max(...places.map(({ bottom }) => bottom)));
-    return places.filter(({ top, bottom, left, right }) => bottom < inside || (top <= inside && (left + right) / 2 < x)).length;
+    const inside = Math.min(
+      Math.max(y, Math.min(...places.map(({ top }) => top))),
+      Math.max(...places.map(({ bottom }) => bottom)),
+    );
+    return places.filter(({ top, bottom, left, right }) => bottom < inside || (top <= inside && (left + right) / 2 < x))
+      .length;
   };
-  chips.forEach((chip, i) => carry(chip, {
-    press: () => put(model, { place: i }),
-    drop: (x, y) => {
-      const to = before(x, y, chip);
-      if (to === null) remove(i);
-      else move(i, to);
-    },
-  }));
+  chips.forEach((chip, i) =>
+    carry(chip, {
+      press: () => put(model, { place: i }),
+      drop: (x, y) => {
+        const to = before(x, y, chip);
+        if (to === null) remove(i);
+        else move(i, to);
+      },
+    }),
+  );
   const tray = [...TRAY, ""].map((word) => {
     const chip = element("button", { type: "button", class: "ab-button ab-chip ab-tray" }, word);
     carry(chip, {
@@ -117,14 +144,21 @@ async function render({ model, el }) {
   });
   const extra = tray.at(-1);
   const field = wordField(model, life, {
-    trait: "extra", label: say.field, known, unknown: say.unknown,
+    trait: "extra",
+    label: say.field,
+    known,
+    unknown: say.unknown,
     more: (row) => {
       const [tokens] = sentence();
       return tokens.length < MOST ? { tokens: [...tokens, known.list[row]] } : {};
     },
   });
   const tries = TRIES.map(([text, place]) => button(text, () => put(model, { tokens: text.split(" "), place })));
-  const moves = [[say.left, () => move(sentence()[1], sentence()[1] - 1)], [say.right, () => move(sentence()[1], sentence()[1] + 1)], [say.out, () => remove(sentence()[1])]];
+  const moves = [
+    [say.left, () => move(sentence()[1], sentence()[1] - 1)],
+    [say.right, () => move(sentence()[1], sentence()[1] + 1)],
+    [say.out, () => remove(sentence()[1])],
+  ];
   const ask = button("", () => {
     put(model, { asked: true });
     chips[sentence()[1]].focus(); // this button is gone now
@@ -133,26 +167,61 @@ async function render({ model, el }) {
   const status = element("p", { class: "ab-hint", role: "status" });
 
   const rows = Array.from({ length: MOST }, () => {
-    const [word, score, weight, bar] = [element("th", { scope: "row" }), ...["ab-number", "ab-number", "ab-bar"].map((kind) => element("td", { class: kind }))];
+    const [word, score, weight, bar] = [
+      element("th", { scope: "row" }),
+      ...["ab-number", "ab-number", "ab-bar"].map((kind) => element("td", { class: kind })),
+    ];
     bar.append(element("i"));
     return { word, score, weight, bar, node: element("tr", {}, word, score, weight, bar) };
   });
   const [weighing, first, second] = [0, 0, 0].map(() => element("caption"));
   second.textContent = say.became;
   const rankings = [first, second].map((caption) => {
-    const lines = Array.from({ length: SHOWN }, () => [element("th", { scope: "row" }), element("td", { class: "ab-number" })]);
-    return { lines, node: element("table", { class: "ab-near" }, caption, heading(say.columns), element("tbody", {}, ...lines.map((cells) => element("tr", {}, ...cells)))) };
+    const lines = Array.from({ length: SHOWN }, () => [
+      element("th", { scope: "row" }),
+      element("td", { class: "ab-number" }),
+    ]);
+    return {
+      lines,
+      node: element(
+        "table",
+        { class: "ab-near" },
+        caption,
+        heading(say.columns),
+        element("tbody", {}, ...lines.map((cells) => element("tr", {}, ...cells))),
+      ),
+    };
   });
-  const results = element("div", { class: "ab-results" },
-    element("table", { class: "ab-look" }, weighing, heading(say.heads), element("tbody", {}, ...rows.map(({ node }) => node))),
-    element("div", { class: "ab-rankings" }, ...rankings.map(({ node }) => node)));
-  const root = body(el, "bank",
+  const results = element(
+    "div",
+    { class: "ab-results" },
+    element(
+      "table",
+      { class: "ab-look" },
+      weighing,
+      heading(say.heads),
+      element("tbody", {}, ...rows.map(({ node }) => node)),
+    ),
+    element("div", { class: "ab-rankings" }, ...rankings.map(({ node }) => node)),
+  );
+  const root = body(
+    el,
+    "bank",
     element("div", { class: "ab-controls ab-tries" }, element("span", { class: "ab-hint" }, say.tries), ...tries),
-    line, element("p", { class: "ab-hint" }, say.how),
+    line,
+    element("p", { class: "ab-hint" }, say.how),
     element("div", { class: "ab-controls ab-tries" }, ...moves.map(([text, press]) => button(text, press))),
-    element("div", { class: "ab-controls ab-tries" }, element("span", { class: "ab-hint" }, say.tray), ...tray, field), full,
-    element("div", { class: "ab-controls" }, choice(model, life, { trait: "matrices", label: say.matrices, options: say.options }), ask),
-    status, results);
+    element("div", { class: "ab-controls ab-tries" }, element("span", { class: "ab-hint" }, say.tray), ...tray, field),
+    full,
+    element(
+      "div",
+      { class: "ab-controls" },
+      choice(model, life, { trait: "matrices", label: say.matrices, options: say.options }),
+      ask,
+    ),
+    status,
+    results,
+  );
 
   const fetched = whenNeeded(model, "vectors", wordVectors);
   const trained = whenNeeded(model, "learned", (bytes) => networks(bytes).models.reader);
@@ -182,12 +251,18 @@ async function render({ model, el }) {
   function show(reader, vectors) {
     const [tokens, place] = sentence();
     const x = tokens.map((word) => vectors.vector(vectors.row(word)));
-    const by = (part) => (model.get("matrices") === "learned" ? x.map((word) => times(reader[`${part}.weight`], word)) : x);
+    const by = (part) =>
+      model.get("matrices") === "learned" ? x.map((word) => times(reader[`${part}.weight`], word)) : x;
     const [queries, keys, values] = ["query", "key", "value"].map(by);
     const scale = model.get("matrices") === "learned" ? Math.sqrt(keys[0].length) : 1;
     const scores = keys.map((key) => dot(key, queries[place]) / scale);
     const weights = softmax(scores);
-    const became = Float64Array.from(values[0], (_, n) => dot(weights, values.map((value) => value[n])));
+    const became = Float64Array.from(values[0], (_, n) =>
+      dot(
+        weights,
+        values.map((value) => value[n]),
+      ),
+    );
 
     weighing.textContent = say.weights(tokens[place]);
     rows.forEach(({ word, score, weight, bar, node }, i) => {

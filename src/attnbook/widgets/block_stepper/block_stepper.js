@@ -1,4 +1,22 @@
-import { body, button, choice, dot, element, follower, heading, largestOf, length, normals, number, plus, put, slider, softmax, times, words } from "../shared/core.js";
+import {
+  body,
+  button,
+  choice,
+  dot,
+  element,
+  follower,
+  heading,
+  largestOf,
+  length,
+  normals,
+  number,
+  plus,
+  put,
+  slider,
+  softmax,
+  times,
+  words,
+} from "../shared/core.js";
 import { layerNorm, sinusoid, split } from "../shared/layers.js";
 
 const TEXT = {
@@ -10,7 +28,17 @@ const TEXT = {
     block: "Block:",
     of: (block) => `${block} of 6`,
     flow: "Press a part, in the order in which data flows",
-    parts: { in: "input", norm1: "norm 1", weights: "weights", attention: "attention", add1: "sum 1", norm2: "norm 2", hidden: "hidden layer", forward: "feed-forward", add2: "sum 2" },
+    parts: {
+      in: "input",
+      norm1: "norm 1",
+      weights: "weights",
+      attention: "attention",
+      add1: "sum 1",
+      norm2: "norm 2",
+      hidden: "hidden layer",
+      forward: "feed-forward",
+      add2: "sum 2",
+    },
     says: {
       in: "What this block is given: a vector of 8 numbers for each word.",
       norm1: "Each vector by itself: mean 0, size 1. Eight numbers of size 1 have length √8 = 2.83.",
@@ -39,18 +67,41 @@ const PARTS = {
 };
 
 function weightsOf(block) {
-  const sizes = [[D, D], [D, D], [D, D], [D, D], [HIDDEN, D], [D, HIDDEN]];
-  const draws = normals(block, sizes.reduce((sum, [rows, columns]) => sum + rows * columns, 0));
+  const sizes = [
+    [D, D],
+    [D, D],
+    [D, D],
+    [D, D],
+    [HIDDEN, D],
+    [D, HIDDEN],
+  ];
+  const draws = normals(
+    block,
+    sizes.reduce((sum, [rows, columns]) => sum + rows * columns, 0),
+  );
   let next = 0;
-  return sizes.map(([rows, columns]) => Array.from({ length: rows }, () => Array.from(draws.slice(next, (next += columns)), (x) => x / Math.sqrt(columns))));
+  return sizes.map(([rows, columns]) =>
+    Array.from({ length: rows }, () => Array.from(draws.slice(next, (next += columns)), (x) => x / Math.sqrt(columns))),
+  );
 }
 
 const BLOCK = Array.from({ length: BLOCKS }, (_, n) => weightsOf(n + 1));
 
 function attend([W_q, W_k, W_v, W_o], xs) {
   const [q, k, v] = [W_q, W_k, W_v].map((W) => xs.map((x) => split(times(W, x), HEADS)));
-  const weights = Array.from({ length: HEADS }, (_, h) => q.map((query) => softmax(k.map((key) => dot(query[h], key[h]) / Math.sqrt(D / HEADS)))));
-  const joined = xs.map((_, i) => weights.flatMap((head, h) => v[0][h].map((_, n) => dot(head[i], v.map((value) => value[h][n])))));
+  const weights = Array.from({ length: HEADS }, (_, h) =>
+    q.map((query) => softmax(k.map((key) => dot(query[h], key[h]) / Math.sqrt(D / HEADS)))),
+  );
+  const joined = xs.map((_, i) =>
+    weights.flatMap((head, h) =>
+      v[0][h].map((_, n) =>
+        dot(
+          head[i],
+          v.map((value) => value[h][n]),
+        ),
+      ),
+    ),
+  );
   return { weights, attention: joined.map((x) => times(W_o, x)) };
 }
 
@@ -76,30 +127,77 @@ const START = (() => {
 })();
 
 const average = (numbers) => numbers.reduce((sum, x) => sum + x, 0) / numbers.length;
-const alike = (xs) => average(xs.flatMap((a, i) => xs.filter((_, j) => j !== i).map((b) => dot(a, b) / (length(a) * length(b)))));
+const alike = (xs) =>
+  average(xs.flatMap((a, i) => xs.filter((_, j) => j !== i).map((b) => dot(a, b) / (length(a) * length(b)))));
 
 function render({ model, el }) {
   const say = words(TEXT, el);
   const life = follower(model);
-  const buttons = Object.fromEntries(Object.keys(say.parts).map((part) => [part, button(say.parts[part], () => put(model, { part }))]));
+  const buttons = Object.fromEntries(
+    Object.keys(say.parts).map((part) => [part, button(say.parts[part], () => put(model, { part }))]),
+  );
   const flow = element("div", { class: "ab-flow", role: "group", "aria-label": say.flow });
   const [says, shape] = [element("p", { class: "ab-says", role: "status" }), element("p", { class: "ab-hint" })];
   const columns = Array.from({ length: HIDDEN }, () => element("th", { scope: "col" }));
   const last = element("th", { scope: "col" }, say.length);
   const lines = Array.from({ length: HEADS * WORDS.length }, () => {
-    const [head, cells, size] = [element("th", { scope: "row" }), columns.map(() => element("td")), element("td", { class: "ab-number ab-length" })];
+    const [head, cells, size] = [
+      element("th", { scope: "row" }),
+      columns.map(() => element("td")),
+      element("td", { class: "ab-number ab-length" }),
+    ];
     return { head, cells, size, node: element("tr", {}, head, ...cells, size) };
   });
-  const tensor = element("table", { class: "ab-tensor" }, element("thead", {}, element("tr", {}, element("td"), ...columns, last)), element("tbody", {}, ...lines.map(({ node }) => node)));
+  const tensor = element(
+    "table",
+    { class: "ab-tensor" },
+    element("thead", {}, element("tr", {}, element("td"), ...columns, last)),
+    element("tbody", {}, ...lines.map(({ node }) => node)),
+  );
   const rows = Array.from({ length: BLOCKS + 1 }, (_, n) => {
-    const [size, bar, cosine] = [element("td", { class: "ab-number" }), element("i"), element("td", { class: "ab-number" })];
-    return { size, bar, cosine, node: element("tr", {}, element("th", { scope: "row" }, String(n)), size, element("td", { class: "ab-bar", "aria-hidden": "true" }, bar), cosine) };
+    const [size, bar, cosine] = [
+      element("td", { class: "ab-number" }),
+      element("i"),
+      element("td", { class: "ab-number" }),
+    ];
+    return {
+      size,
+      bar,
+      cosine,
+      node: element(
+        "tr",
+        {},
+        element("th", { scope: "row" }, String(n)),
+        size,
+        element("td", { class: "ab-bar", "aria-hidden": "true" }, bar),
+        cosine,
+      ),
+    };
   });
-  const stream = element("table", { class: "ab-stream" }, element("caption", {}, say.caption), heading(say.stream), element("tbody", {}, ...rows.map(({ node }) => node)));
-  body(el, "blockstepper",
-    element("div", { class: "ab-controls" }, choice(model, life, { trait: "norm", label: say.norm, options: say.norms }), choice(model, life, { trait: "shortcut", label: say.shortcut, options: say.shortcuts })),
+  const stream = element(
+    "table",
+    { class: "ab-stream" },
+    element("caption", {}, say.caption),
+    heading(say.stream),
+    element("tbody", {}, ...rows.map(({ node }) => node)),
+  );
+  body(
+    el,
+    "blockstepper",
+    element(
+      "div",
+      { class: "ab-controls" },
+      choice(model, life, { trait: "norm", label: say.norm, options: say.norms }),
+      choice(model, life, { trait: "shortcut", label: say.shortcut, options: say.shortcuts }),
+    ),
     slider(model, life, { trait: "block", label: say.block, values: [1, 2, 3, 4, 5, 6], show: say.of }),
-    element("p", { class: "ab-hint" }, say.flow), flow, says, shape, element("div", { class: "ab-scroll" }, tensor), stream);
+    element("p", { class: "ab-hint" }, say.flow),
+    flow,
+    says,
+    shape,
+    element("div", { class: "ab-scroll" }, tensor),
+    stream,
+  );
 
   life.follow(["norm"], () => flow.append(...PARTS[model.get("norm")].map((part) => buttons[part])));
   life.follow(["norm", "shortcut", "block", "part"], () => {
@@ -116,12 +214,15 @@ function render({ model, el }) {
     const numbers = isWeights ? shown.flat() : shown;
     const wide = numbers[0].length;
     says.textContent = part.startsWith("add") && shortcut === "without" ? say.none : say.says[part];
-    shape.textContent = say.shape(isWeights ? [1, HEADS, WORDS.length, WORDS.length] : [1, WORDS.length, wide], part === "hidden" ? numbers.flat().filter((x) => x === 0).length : 0);
+    shape.textContent = say.shape(
+      isWeights ? [1, HEADS, WORDS.length, WORDS.length] : [1, WORDS.length, wide],
+      part === "hidden" ? numbers.flat().filter((x) => x === 0).length : 0,
+    );
     tensor.classList.toggle("ab-wide", wide === HIDDEN);
     const largest = largestOf(numbers.flat());
     columns.forEach((head, j) => {
       head.hidden = j >= wide;
-      head.textContent = isWeights ? WORDS[j] ?? "" : say.column(j);
+      head.textContent = isWeights ? (WORDS[j] ?? "") : say.column(j);
     });
     last.hidden = isWeights;
     lines.forEach(({ head, cells, size, node }, i) => {

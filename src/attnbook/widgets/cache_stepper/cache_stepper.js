@@ -17,13 +17,22 @@ const TEXT = {
     map: "Rows ask, columns are asked. Dark: a score that this step computes. Light: the rows of earlier steps, of which only keys and values are kept.",
     now: (rows, scores) => `This step computes the keys and values of ${rows} and ${scores}.`,
     scores: (n) => (n === 1 ? "1 score" : `${n} scores`),
-    sum: (now, other, kept) => `All steps so far: ${now} rows; ${kept ? "without a cache" : "with a cache"} it would have been ${other}.`,
-    wrong: (n) => (n ? `${n} cells so far are not as in the causal mask of the whole text: framed.` : "Every row sees what it would see if the whole text were read at once."),
+    sum: (now, other, kept) =>
+      `All steps so far: ${now} rows; ${kept ? "without a cache" : "with a cache"} it would have been ${other}.`,
+    wrong: (n) =>
+      n
+        ? `${n} cells so far are not as in the causal mask of the whole text: framed.`
+        : "Every row sees what it would see if the whole text were read at once.",
     heads: "Heads for keys and values, of 32 for queries",
     kinds: { MHA: "32 (MHA)", GQA: "8 (GQA)", MQA: "1 (MQA)" },
     length: "Tokens in the cache:",
     weighs: (bytes) => `32 layers, heads 128 wide, 2 bytes a number: ${bytes} for one text.`,
-    sizes: [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"]],
+    sizes: [
+      [1e12, "TB"],
+      [1e9, "GB"],
+      [1e6, "MB"],
+      [1e3, "kB"],
+    ],
     cell: { now: "computed", kept: "computed earlier", never: "not seen" },
   },
 };
@@ -46,29 +55,62 @@ function render({ model, el }) {
   const say = words(TEXT, el);
   const life = follower(model);
   const ends = () => endsOf(model.get("prompt"), model.get("chunk"));
-  const { at, node: steps } = stepper(model, life, { trait: "step", label: say.step, back: say.back, forward: say.forward,
-    values: () => ends().map((_, i) => i + 1), with: ["prompt", "chunk"], show: (step) => say.of(step + 1, ends().length) });
+  const { at, node: steps } = stepper(model, life, {
+    trait: "step",
+    label: say.step,
+    back: say.back,
+    forward: say.forward,
+    values: () => ends().map((_, i) => i + 1),
+    with: ["prompt", "chunk"],
+    show: (step) => say.of(step + 1, ends().length),
+  });
   const heads = WORDS.map((word) => element("th", { scope: "col" }, element("span", {}, word)));
   const lines = WORDS.map((word) => {
     const [head, cells] = [element("th", { scope: "row" }, word), ALL.map(() => element("td"))];
     return { cells, node: element("tr", {}, head, ...cells) };
   });
-  const map = element("table", { class: "ab-map" }, element("caption", {}, say.map),
-    element("thead", {}, element("tr", {}, element("td"), ...heads)), element("tbody", {}, ...lines.map(({ node }) => node)));
+  const map = element(
+    "table",
+    { class: "ab-map" },
+    element("caption", {}, say.map),
+    element("thead", {}, element("tr", {}, element("td"), ...heads)),
+    element("tbody", {}, ...lines.map(({ node }) => node)),
+  );
   const [now, sum, wrong, weighs] = [0, 0, 0, 0].map(() => element("p", { role: "status" }));
-  body(el, "cachestepper",
-    element("div", { class: "ab-controls" }, choice(model, life, { trait: "cache", label: say.cache, options: say.caches }), choice(model, life, { trait: "align", label: say.align, options: say.aligns })),
-    element("div", { class: "ab-controls" },
+  body(
+    el,
+    "cachestepper",
+    element(
+      "div",
+      { class: "ab-controls" },
+      choice(model, life, { trait: "cache", label: say.cache, options: say.caches }),
+      choice(model, life, { trait: "align", label: say.align, options: say.aligns }),
+    ),
+    element(
+      "div",
+      { class: "ab-controls" },
       slider(model, life, { trait: "prompt", label: say.prompt, values: ALL.map((i) => i + 1), show: say.tokens }),
-      slider(model, life, { trait: "chunk", label: say.chunk, values: ALL.map((i) => i + 1), show: say.tokens })),
-    steps, map, now, sum, wrong,
-    element("div", { class: "ab-controls" }, choice(model, life, { trait: "heads", label: say.heads, options: say.kinds }), slider(model, life, { trait: "tokens", label: say.length, values: LENGTHS, show: (n) => n.toLocaleString("en") })), weighs);
+      slider(model, life, { trait: "chunk", label: say.chunk, values: ALL.map((i) => i + 1), show: say.tokens }),
+    ),
+    steps,
+    map,
+    now,
+    sum,
+    wrong,
+    element(
+      "div",
+      { class: "ab-controls" },
+      choice(model, life, { trait: "heads", label: say.heads, options: say.kinds }),
+      slider(model, life, { trait: "tokens", label: say.length, values: LENGTHS, show: (n) => n.toLocaleString("en") }),
+    ),
+    weighs,
+  );
 
   life.follow(["cache", "align", "prompt", "chunk", "step"], () => {
     const [kept, last, stops, step] = [model.get("cache") === "with", model.get("align") === "last", ends(), at()];
     const end = stops[step];
-    const start = kept ? stops[step - 1] ?? 0 : 0;
-    const since = (i) => (kept ? stops.findLast((stop) => stop <= i) ?? 0 : 0); // the step that computed a row began here
+    const start = kept ? (stops[step - 1] ?? 0) : 0;
+    const since = (i) => (kept ? (stops.findLast((stop) => stop <= i) ?? 0) : 0); // the step that computed a row began here
     const sees = (i, j) => j <= (last ? i : i - since(i));
     let [scores, off] = [0, 0];
     lines.forEach(({ cells, node }, i) => {
@@ -90,7 +132,9 @@ function render({ model, el }) {
     wrong.textContent = say.wrong(off);
   });
   life.follow(["heads", "tokens"], () => {
-    weighs.textContent = say.weighs(large(2 * model.get("tokens") * LAYERS * KV_HEADS[model.get("heads")] * WIDTH * BYTES, say.sizes));
+    weighs.textContent = say.weighs(
+      large(2 * model.get("tokens") * LAYERS * KV_HEADS[model.get("heads")] * WIDTH * BYTES, say.sizes),
+    );
   });
   return life.end;
 }

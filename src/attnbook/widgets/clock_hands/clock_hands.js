@@ -14,7 +14,11 @@ const TEXT = {
   },
 };
 const LAST = 59;
-const STOPS = { position: Array.from({ length: LAST + 1 }, (_, i) => i), width: [4, 8, 16, 32], base: [2, 10, 100, 1000, 1e4, 1e5] };
+const STOPS = {
+  position: Array.from({ length: LAST + 1 }, (_, i) => i),
+  width: [4, 8, 16, 32],
+  base: [2, 10, 100, 1000, 1e4, 1e5],
+};
 STOPS.other = STOPS.position;
 const MOST = Math.max(...STOPS.width) / 2;
 const [WIDE, TALL] = [590, 120];
@@ -24,21 +28,47 @@ function render({ model, el }) {
   const life = follower(model);
   const clocks = Array.from({ length: MOST }, (_, j) => {
     const hands = ["ab-other", "ab-query"].map((kind) => element("line", { class: kind }));
-    const svg = element("svg", { viewBox: "-24 -24 48 48", "aria-hidden": "true" }, element("circle", { class: "ab-face", r: 22 }), ...hands);
+    const svg = element(
+      "svg",
+      { viewBox: "-24 -24 48 48", "aria-hidden": "true" },
+      element("circle", { class: "ab-face", r: 22 }),
+      ...hands,
+    );
     return { hands, node: element("div", {}, svg, element("span", {}, say.clock(j + 1))) };
   });
   const face = element("div", { class: "ab-faces", role: "img" }, ...clocks.map(({ node }) => node));
   const curve = element("path", { class: "ab-curve" });
   const marks = ["ab-query", "ab-other"].map((kind) => element("circle", { class: kind, r: 5 }));
-  const plot = element("svg", { class: "ab-plot", viewBox: `-30 -10 ${WIDE + 40} ${TALL + 36}`, role: "img", "aria-label": say.curve },
-    ...[1, 0, -1].map((y) => element("line", { class: "ab-rule", x1: 0, x2: WIDE, y1: (TALL * (1 - y)) / 2, y2: (TALL * (1 - y)) / 2 })),
-    ...[1, 0, -1].map((y) => element("text", { x: -8, y: (TALL * (1 - y)) / 2 + 5, "text-anchor": "end" }, number(y, 0))),
-    ...[0, 20, 40, LAST].map((i) => element("text", { x: (i * WIDE) / LAST, y: TALL + 20, "text-anchor": "middle" }, `${i}`)), curve, ...marks);
+  const plot = element(
+    "svg",
+    { class: "ab-plot", viewBox: `-30 -10 ${WIDE + 40} ${TALL + 36}`, role: "img", "aria-label": say.curve },
+    ...[1, 0, -1].map((y) =>
+      element("line", { class: "ab-rule", x1: 0, x2: WIDE, y1: (TALL * (1 - y)) / 2, y2: (TALL * (1 - y)) / 2 }),
+    ),
+    ...[1, 0, -1].map((y) =>
+      element("text", { x: -8, y: (TALL * (1 - y)) / 2 + 5, "text-anchor": "end" }, number(y, 0)),
+    ),
+    ...[0, 20, 40, LAST].map((i) =>
+      element("text", { x: (i * WIDE) / LAST, y: TALL + 20, "text-anchor": "middle" }, `${i}`),
+    ),
+    curve,
+    ...marks,
+  );
   const [name, alike, apart, period] = [element("dt"), ...[0, 0, 0].map(() => element("dd", { class: "ab-number" }))];
-  body(el, "clocks",
-    element("div", { class: "ab-controls" }, ...Object.entries(say.sliders).map(([trait, label]) => slider(model, life, { trait, label, values: STOPS[trait], show: (x) => x.toLocaleString("en") }))),
-    face, element("figure", {}, plot, element("figcaption", {}, say.axis)),
-    element("dl", {}, name, alike, element("dt", {}, say.apart), apart, element("dt", {}, say.period), period));
+  body(
+    el,
+    "clocks",
+    element(
+      "div",
+      { class: "ab-controls" },
+      ...Object.entries(say.sliders).map(([trait, label]) =>
+        slider(model, life, { trait, label, values: STOPS[trait], show: (x) => x.toLocaleString("en") }),
+      ),
+    ),
+    face,
+    element("figure", {}, plot, element("figcaption", {}, say.axis)),
+    element("dl", {}, name, alike, element("dt", {}, say.apart), apart, element("dt", {}, say.period), period),
+  );
 
   life.follow(["position", "other", "width", "base"], () => {
     const [i, other, width, base] = ["position", "other", "width", "base"].map((trait) => model.get(trait));

@@ -4,7 +4,8 @@ const TEXT = {
   en: {
     pictures: {
       desk: "A desk: a newspaper, a sheet of paper, a red cup, a notebook, a book. The light on each shows its share of the gaze.",
-      crowd: "Five people: one with an umbrella, one in a green coat, a child who runs, a friend in a green coat who waves, one with a phone. The light on each shows its share of the gaze.",
+      crowd:
+        "Five people: one with an umbrella, one in a green coat, a child who runs, a friend in a green coat who waves, one with a phone. The light on each shows its share of the gaze.",
     },
     salience: "What stands out counts",
     wishes: { desk: "I want to read; that counts", crowd: "I look for a green coat and a familiar face; that counts" },
@@ -17,16 +18,33 @@ const MOST = 48; // the light on a thing that has all of the gaze
 const STEP = 60; // each thing stands in a field of this width
 
 const path = (d, kind = "ab-outline") => element("path", { d, class: kind });
-const person = (coat, ...more) => [path("M0 -26a7 7 0 1 1 .1 0Z"), path("M-11 24V-8Q-11 -18 0 -18T11 -8V24Z", coat), ...more];
+const person = (coat, ...more) => [
+  path("M0 -26a7 7 0 1 1 .1 0Z"),
+  path("M-11 24V-8Q-11 -18 0 -18T11 -8V24Z", coat),
+  ...more,
+];
 const THINGS = {
-  newspaper: () => [path("M-20 -16H14V16H-20ZM14 -10H20V12Q20 16 14 16"), path("M-15 -10H9M-15 -4H-4M-15 2H-4M-15 8H-4M1 -4H9V8H1Z")],
+  newspaper: () => [
+    path("M-20 -16H14V16H-20ZM14 -10H20V12Q20 16 14 16"),
+    path("M-15 -10H9M-15 -4H-4M-15 2H-4M-15 8H-4M1 -4H9V8H1Z"),
+  ],
   paper: () => [path("M-13 -18H7L13 -12V18H-13Z"), path("M-8 -8H8M-8 -1H8M-8 6H3")],
-  "red cup": () => [path("M-14 -12H12V8Q12 16 2 16H-4Q-14 16 -14 8Z", "ab-outline ab-loud"), path("M12 -6Q22 -6 22 1T12 8"), path("M-8 -18q3 -4 0 -8M0 -18q3 -4 0 -8")],
+  "red cup": () => [
+    path("M-14 -12H12V8Q12 16 2 16H-4Q-14 16 -14 8Z", "ab-outline ab-loud"),
+    path("M12 -6Q22 -6 22 1T12 8"),
+    path("M-8 -18q3 -4 0 -8M0 -18q3 -4 0 -8"),
+  ],
   notebook: () => [path("M-14 -18H14V18H-14Z"), path("M-18 -12H-10M-18 -4H-10M-18 4H-10M-18 12H-10")],
-  book: () => [path("M0 -12Q-10 -18 -22 -14V14Q-10 10 0 16Q10 10 22 14V-14Q10 -18 0 -12V16"), path("M-17 -8Q-10 -10 -5 -7M-17 -2Q-10 -4 -5 -1M17 -8Q10 -10 5 -7M17 -2Q10 -4 5 -1")],
+  book: () => [
+    path("M0 -12Q-10 -18 -22 -14V14Q-10 10 0 16Q10 10 22 14V-14Q10 -18 0 -12V16"),
+    path("M-17 -8Q-10 -10 -5 -7M-17 -2Q-10 -4 -5 -1M17 -8Q10 -10 5 -7M17 -2Q10 -4 5 -1"),
+  ],
   umbrella: () => person("ab-outline", path("M-20 -28Q0 -52 20 -28ZM0 -44V-14")),
   "green coat": () => person("ab-outline ab-coat"),
-  "running child": () => [path("M2 -8a5 5 0 1 1 .1 0Z"), path("M-5 10L0 -6L8 2L16 -2M0 2L8 12L4 24M-1 4L-10 14L-18 10")],
+  "running child": () => [
+    path("M2 -8a5 5 0 1 1 .1 0Z"),
+    path("M-5 10L0 -6L8 2L16 -2M0 2L8 12L4 24M-1 4L-10 14L-18 10"),
+  ],
   friend: () => person("ab-outline ab-coat", path("M10 -10L20 -30M17 -34L20 -30L25 -33")),
   phone: () => person("ab-outline", path("M11 -6L17 -14M14 -22H20V-13H14Z")),
 };
@@ -38,28 +56,62 @@ function render({ model, el }) {
   const names = model.get("names");
   const places = names.map((_, j) => STEP * (j + 0.5));
   const lights = places.map((cx) => element("circle", { class: "ab-gaze", cx, cy: 60 }));
-  const things = names.map((name, j) => element("g", { transform: `translate(${places[j]} 60)` }, ...(THINGS[name]?.() ?? [])));
-  const svg = element("svg", { viewBox: `0 0 ${STEP * names.length} 100`, role: "img", "aria-label": say.pictures[scene] }, ...lights, ...things);
+  const things = names.map((name, j) =>
+    element("g", { transform: `translate(${places[j]} 60)` }, ...(THINGS[name]?.() ?? [])),
+  );
+  const svg = element(
+    "svg",
+    { viewBox: `0 0 ${STEP * names.length} 100`, role: "img", "aria-label": say.pictures[scene] },
+    ...lights,
+    ...things,
+  );
   const rows = names.map((name, j) => {
-    const cells = ["ab-number", "ab-number", "ab-number", "ab-number", "ab-bar"].map((kind) => element("td", { class: kind }));
+    const cells = ["ab-number", "ab-number", "ab-number", "ab-number", "ab-bar"].map((kind) =>
+      element("td", { class: kind }),
+    );
     cells[4].append(element("i"));
     return { cells, node: element("tr", {}, element("th", { scope: "row", class: "attn-key" }, name), ...cells) };
   });
   const asks = [0, 1].map(() => element("td", { class: "ab-number attn-query" }));
-  body(el, "cuescene", svg,
-    element("div", { class: "ab-controls" },
+  body(
+    el,
+    "cuescene",
+    svg,
+    element(
+      "div",
+      { class: "ab-controls" },
       slider(model, life, { trait: "salience", label: say.salience, values: LEVELS, show: (x) => number(x, 1) }),
-      slider(model, life, { trait: "wish", label: say.wishes[scene], values: LEVELS, show: (x) => number(x, 1) })),
-    element("table", {}, heading(say.heads),
-      element("tbody", {}, element("tr", { class: "ab-asks" }, element("th", { scope: "row", class: "attn-query" }, say.query), ...asks, element("td"), element("td"), element("td")),
-        ...rows.map(({ node }) => node))));
+      slider(model, life, { trait: "wish", label: say.wishes[scene], values: LEVELS, show: (x) => number(x, 1) }),
+    ),
+    element(
+      "table",
+      {},
+      heading(say.heads),
+      element(
+        "tbody",
+        {},
+        element(
+          "tr",
+          { class: "ab-asks" },
+          element("th", { scope: "row", class: "attn-query" }, say.query),
+          ...asks,
+          element("td"),
+          element("td"),
+          element("td"),
+        ),
+        ...rows.map(({ node }) => node),
+      ),
+    ),
+  );
 
   life.follow(["keys_MK", "salience", "wish"], () => {
     const query = [model.get("salience"), model.get("wish")];
     const keys = model.get("keys_MK");
     const scores = keys.map((key) => dot(key, query));
     const weights = softmax(scores);
-    asks.forEach((cell, c) => { cell.textContent = number(query[c], 1); });
+    asks.forEach((cell, c) => {
+      cell.textContent = number(query[c], 1);
+    });
     rows.forEach(({ cells: [first, second, score, weight, bar] }, j) => {
       first.textContent = number(keys[j][0], 1);
       second.textContent = number(keys[j][1], 1);
@@ -67,7 +119,7 @@ function render({ model, el }) {
       weight.textContent = number(weights[j]);
       bar.style.setProperty("--w", weights[j]);
       lights[j].setAttribute("r", MOST * Math.sqrt(weights[j])); // the area is the share
-      things[j].style.setProperty("opacity", 0.35 + 0.65 * weights[j] / Math.max(...weights));
+      things[j].style.setProperty("opacity", 0.35 + (0.65 * weights[j]) / Math.max(...weights));
     });
   });
   return life.end;

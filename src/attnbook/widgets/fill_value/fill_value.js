@@ -49,7 +49,9 @@ export function attempt(formatName, { fill, shift, hidden, how }) {
   const isHidden = SCORES.map((_, j) => hidden === "all" || j > 2);
   const scores = SCORES.map((x) => round(x + shift));
   const tooLow = how === "write" && !Number.isFinite(round(value)) && Number.isFinite(value);
-  const masked = scores.map((x, j) => (how === "add" ? round(x + round((isHidden[j] ? 1 : 0) * value)) : isHidden[j] ? round(value) : x));
+  const masked = scores.map((x, j) =>
+    how === "add" ? round(x + round((isHidden[j] ? 1 : 0) * value)) : isHidden[j] ? round(value) : x,
+  );
   const top = masked.some(Number.isNaN) ? NaN : Math.max(...masked);
   const powers = masked.map((x) => Math.fround(Math.exp(Math.fround(x - top))));
   const sum = Math.fround(powers.reduce((a, b) => a + b, 0));
@@ -79,20 +81,40 @@ function render({ model, el }) {
     const cells = SCORES.map(() => Array.from({ length: 3 }, () => element("td", { class: "ab-number" })));
     const leak = element("td", { class: "ab-number" });
     const said = element("p", { class: "ab-verdict", role: "status" });
-    const node = element("div", { role: "group", class: "ab-panel", "aria-label": name },
-      element("table", {}, element("caption", {}, name),
+    const node = element(
+      "div",
+      { role: "group", class: "ab-panel", "aria-label": name },
+      element(
+        "table",
+        {},
+        element("caption", {}, name),
         heading(say.heads),
-        element("tbody", {}, ...cells.map((row, j) => element("tr", {}, element("th", { scope: "row", class: "attn-key" }, `${j + 1}`), ...row))),
-        element("tfoot", {}, element("tr", {}, element("th", { scope: "row", colspan: 3 }, say.leak), leak))), said);
+        element(
+          "tbody",
+          {},
+          ...cells.map((row, j) =>
+            element("tr", {}, element("th", { scope: "row", class: "attn-key" }, `${j + 1}`), ...row),
+          ),
+        ),
+        element("tfoot", {}, element("tr", {}, element("th", { scope: "row", colspan: 3 }, say.leak), leak)),
+      ),
+      said,
+    );
     return { name, cells, leak, said, node };
   });
-  body(el, "fillvalue",
-    element("div", { class: "ab-controls" },
+  body(
+    el,
+    "fillvalue",
+    element(
+      "div",
+      { class: "ab-controls" },
       choice(model, life, { trait: "fill", label: say.fill, options: say.fills }),
       choice(model, life, { trait: "how", label: say.how, options: say.hows }),
       choice(model, life, { trait: "hidden", label: say.hidden, options: say.which }),
-      slider(model, life, { trait: "shift", label: say.shift, values: SHIFTS, show: written })),
-    element("div", { class: "ab-panels" }, ...panels.map(({ node }) => node)));
+      slider(model, life, { trait: "shift", label: say.shift, values: SHIFTS, show: written }),
+    ),
+    element("div", { class: "ab-panels" }, ...panels.map(({ node }) => node)),
+  );
 
   life.follow(["fill", "shift", "hidden", "how"], () => {
     const inputs = Object.fromEntries(["fill", "shift", "hidden", "how"].map((name) => [name, model.get(name)]));

@@ -1,4 +1,17 @@
-import { body, button, choice, dot, element, follower, heading, normals, number, put, softmax, words } from "../shared/core.js";
+import {
+  body,
+  button,
+  choice,
+  dot,
+  element,
+  follower,
+  heading,
+  normals,
+  number,
+  put,
+  softmax,
+  words,
+} from "../shared/core.js";
 
 const TEXT = {
   en: {
@@ -33,14 +46,22 @@ function encode(batch, kind, seed) {
     const x = text.map((word, at) => ADDED[kind](b, at).map((place, n) => vectors[word * WIDTH + n] + place));
     return x.map((query) => {
       const weights = softmax(x.map((key) => dot(query, key) / Math.sqrt(WIDTH)));
-      return query.map((_, n) => dot(weights, x.map((value) => value[n])));
+      return query.map((_, n) =>
+        dot(
+          weights,
+          x.map((value) => value[n]),
+        ),
+      );
     });
   });
 }
 
 const orderOf = (seed) => {
   const draws = [...normals(seed, KINDS.length)];
-  return draws.map((_, j) => j).sort((i, j) => draws[i] - draws[j]).map((j) => KINDS[j]);
+  return draws
+    .map((_, j) => j)
+    .sort((i, j) => draws[i] - draws[j])
+    .map((j) => KINDS[j]);
 };
 
 function render({ model, el }) {
@@ -51,22 +72,63 @@ function render({ model, el }) {
     return { trait, key };
   });
   const encoders = Object.entries(say.names).map(([trait, name]) => {
-    const cells = [0, 1].map(() => [0, 1, 2].map(() => {
-      const [word, output] = [element("span"), element("span", { class: "ab-number" })];
-      return { word, output, node: element("td", {}, word, " ", output) };
-    }));
+    const cells = [0, 1].map(() =>
+      [0, 1, 2].map(() => {
+        const [word, output] = [element("span"), element("span", { class: "ab-number" })];
+        return { word, output, node: element("td", {}, word, " ", output) };
+      }),
+    );
     const [moved, was] = [0, 0].map(() => element("p", { class: "ab-hint", role: "status" }));
-    const rows = cells.map((row, b) => element("tr", {}, element("th", { scope: "row" }, say.text(b + 1)), ...row.map(({ node }) => node)));
-    const table = element("table", {}, element("caption", {}, name), heading(["", ...[1, 2, 3].map(say.place)]), element("tbody", {}, ...rows));
-    return { trait, cells, moved, was, node: element("div", { class: "ab-panel" }, table, moved, choice(model, life, { trait, label: say.is[trait], options: say.kinds, with: { revealed: false } }), was) };
+    const rows = cells.map((row, b) =>
+      element("tr", {}, element("th", { scope: "row" }, say.text(b + 1)), ...row.map(({ node }) => node)),
+    );
+    const table = element(
+      "table",
+      {},
+      element("caption", {}, name),
+      heading(["", ...[1, 2, 3].map(say.place)]),
+      element("tbody", {}, ...rows),
+    );
+    return {
+      trait,
+      cells,
+      moved,
+      was,
+      node: element(
+        "div",
+        { class: "ab-panel" },
+        table,
+        moved,
+        choice(model, life, { trait, label: say.is[trait], options: say.kinds, with: { revealed: false } }),
+        was,
+      ),
+    };
   });
   const verdict = element("p", { class: "ab-verdict", role: "status" });
-  body(el, "bug",
+  body(
+    el,
+    "bug",
     element("div", { class: "ab-controls ab-tries" }, ...swaps.map(({ key }) => key)),
     element("p", { class: "ab-hint" }, say.note),
     element("div", { class: "ab-encoders" }, ...encoders.map(({ node }) => node)),
-    element("div", { class: "ab-controls ab-tries" }, button(say.check, () => put(model, { revealed: true })),
-      button(say.again, () => put(model, { seed: model.get("seed") + 1, words_swapped: false, texts_swapped: false, a: "", b: "", c: "", revealed: false })), verdict));
+    element(
+      "div",
+      { class: "ab-controls ab-tries" },
+      button(say.check, () => put(model, { revealed: true })),
+      button(say.again, () =>
+        put(model, {
+          seed: model.get("seed") + 1,
+          words_swapped: false,
+          texts_swapped: false,
+          a: "",
+          b: "",
+          c: "",
+          revealed: false,
+        }),
+      ),
+      verdict,
+    ),
+  );
 
   life.follow(["seed", "words_swapped", "texts_swapped", "a", "b", "c", "revealed"], () => {
     for (const { trait, key } of swaps) key.setAttribute("aria-pressed", model.get(trait));
@@ -77,14 +139,16 @@ function render({ model, el }) {
       let changed = 0;
       const outputs = encode(batch, order[n], seed);
       const before = encode(batchOf(false, false), order[n], seed).flat();
-      cells.forEach((row, b) => row.forEach(({ word, output, node }, at) => {
-        const now = outputs[b][at];
-        word.textContent = WORDS[batch[b][at]];
-        output.textContent = number(now[0]);
-        const isMoved = now.some((x, m) => Math.abs(x - before[batch[b][at]][m]) > 1e-9);
-        node.classList.toggle("ab-moved", isMoved);
-        changed += isMoved;
-      }));
+      cells.forEach((row, b) =>
+        row.forEach(({ word, output, node }, at) => {
+          const now = outputs[b][at];
+          word.textContent = WORDS[batch[b][at]];
+          output.textContent = number(now[0]);
+          const isMoved = now.some((x, m) => Math.abs(x - before[batch[b][at]][m]) > 1e-9);
+          node.classList.toggle("ab-moved", isMoved);
+          changed += isMoved;
+        }),
+      );
       moved.textContent = say.moved(changed);
       was.textContent = model.get("revealed") && model.get(trait) !== order[n] ? say.was(say.kinds[order[n]]) : "";
     });

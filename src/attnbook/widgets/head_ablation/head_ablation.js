@@ -1,4 +1,21 @@
-import { asset, body, button, choice, dot, element, follower, heading, networks, normals, number, plus, put, softmax, times, words } from "../shared/core.js";
+import {
+  asset,
+  body,
+  button,
+  choice,
+  dot,
+  element,
+  follower,
+  heading,
+  networks,
+  normals,
+  number,
+  plus,
+  put,
+  softmax,
+  times,
+  words,
+} from "../shared/core.js";
 
 const TEXT = {
   en: {
@@ -30,14 +47,27 @@ function texts(seed, count) {
 
 // The network, as in data/marks.py: one query; keys are marks, values letters. Nothing is left of a head that is off.
 function finder(found, heads) {
-  const per = (x) => Array.from({ length: heads }, (_, h) => x.slice((h * x.length) / heads, ((h + 1) * x.length) / heads));
+  const per = (x) =>
+    Array.from({ length: heads }, (_, h) => x.slice((h * x.length) / heads, ((h + 1) * x.length) / heads));
   const query = per(times(found["attention.query.weight"], found.query[0][0]));
   const keys = found["marks.weight"].map((mark) => per(times(found["attention.key.weight"], mark)));
   const values = found["letters.weight"].map((letter) => per(times(found["attention.value.weight"], letter)));
   return ({ letters, marks }, off) => {
     const weights = query.map((q, h) => softmax(marks.map((mark) => dot(q, keys[mark][h]) / Math.sqrt(q.length))));
-    const joined = weights.flatMap((row, h) => query[h].map((_, i) => (off.includes(h) ? 0 : dot(row, letters.map((letter) => values[letter][h][i])))));
-    const scores = plus(times(found["answers.weight"], times(found["attention.output.weight"], joined)), found["answers.bias"]);
+    const joined = weights.flatMap((row, h) =>
+      query[h].map((_, i) =>
+        off.includes(h)
+          ? 0
+          : dot(
+              row,
+              letters.map((letter) => values[letter][h][i]),
+            ),
+      ),
+    );
+    const scores = plus(
+      times(found["answers.weight"], times(found["attention.output.weight"], joined)),
+      found["answers.bias"],
+    );
     return { weights, chances: [0, 1].map((n) => softmax(scores.slice(n * LETTERS.length, (n + 1) * LETTERS.length))) };
   };
 }
@@ -48,42 +78,87 @@ async function render({ model, el }) {
   const say = words(TEXT, el);
   const life = follower(model);
   const { models } = networks(await asset(model, "models"));
-  const networksOf = Object.fromEntries(Object.entries(models).map(([heads, found]) => [heads, finder(found, Number(heads))]));
+  const networksOf = Object.fromEntries(
+    Object.entries(models).map(([heads, found]) => [heads, finder(found, Number(heads))]),
+  );
   const most = Math.max(...Object.keys(models).map(Number));
   const tests = texts(0, TESTS);
 
-  const switches = Array.from({ length: most }, (_, h) => button(say.head(h), () => {
-    const off = model.get("off");
-    put(model, { off: off.includes(h) ? off.filter((x) => x !== h) : [...off, h] });
-  }));
+  const switches = Array.from({ length: most }, (_, h) =>
+    button(say.head(h), () => {
+      const off = model.get("off");
+      put(model, { off: off.includes(h) ? off.filter((x) => x !== h) : [...off, h] });
+    }),
+  );
   const columns = Array.from({ length: LENGTH }, () => element("th", { scope: "col" }));
   const rows = Array.from({ length: most }, (_, h) => {
     const cells = columns.map(() => element("td", { class: "ab-weight" }));
     return { cells, node: element("tr", {}, element("th", { scope: "row" }, say.head(h)), ...cells) };
   });
-  const map = element("table", { class: "ab-map" }, element("caption", {}, say.caption),
-    element("thead", {}, element("tr", {}, element("td"), ...columns)), element("tbody", {}, ...rows.map(({ node }) => node)));
+  const map = element(
+    "table",
+    { class: "ab-map" },
+    element("caption", {}, say.caption),
+    element("thead", {}, element("tr", {}, element("td"), ...columns)),
+    element("tbody", {}, ...rows.map(({ node }) => node)),
+  );
   const asks = Object.values(say.asks).map((ask) => {
     const cells = Array.from({ length: 3 }, () => element("td", { class: "ab-number" }));
     return { cells, node: element("tr", {}, element("th", { scope: "row" }, ask), ...cells) };
   });
-  const answers = element("table", { class: "ab-answers" },
-    heading(say.answers), element("tbody", {}, ...asks.map(({ node }) => node)));
-  const figures = Object.entries(say.figures).map(([name, label]) => [name, element("dt", {}, label), element("dd", { class: "ab-number" })]);
-  body(el, "ablation",
-    element("div", { class: "ab-controls" },
-      choice(model, life, { trait: "heads", label: say.heads, options: Object.fromEntries(Object.keys(models).map((n) => [n, n])), with: { off: [] } }),
-      element("div", { class: "ab-control", role: "group", "aria-label": say.on }, element("span", { class: "ab-hint", "aria-hidden": "true" }, say.on), element("div", { class: "ab-switches" }, ...switches)),
-      button(say.another, () => put(model, { seed: model.get("seed") + 1 }))),
-    map, element("div", { class: "ab-results" }, answers,
-      element("div", {}, element("p", { class: "ab-hint" }, say.tests(TESTS)), element("dl", {}, ...figures.flatMap(([, name, value]) => [name, value])))));
+  const answers = element(
+    "table",
+    { class: "ab-answers" },
+    heading(say.answers),
+    element("tbody", {}, ...asks.map(({ node }) => node)),
+  );
+  const figures = Object.entries(say.figures).map(([name, label]) => [
+    name,
+    element("dt", {}, label),
+    element("dd", { class: "ab-number" }),
+  ]);
+  body(
+    el,
+    "ablation",
+    element(
+      "div",
+      { class: "ab-controls" },
+      choice(model, life, {
+        trait: "heads",
+        label: say.heads,
+        options: Object.fromEntries(Object.keys(models).map((n) => [n, n])),
+        with: { off: [] },
+      }),
+      element(
+        "div",
+        { class: "ab-control", role: "group", "aria-label": say.on },
+        element("span", { class: "ab-hint", "aria-hidden": "true" }, say.on),
+        element("div", { class: "ab-switches" }, ...switches),
+      ),
+      button(say.another, () => put(model, { seed: model.get("seed") + 1 })),
+    ),
+    map,
+    element(
+      "div",
+      { class: "ab-results" },
+      answers,
+      element(
+        "div",
+        {},
+        element("p", { class: "ab-hint" }, say.tests(TESTS)),
+        element("dl", {}, ...figures.flatMap(([, name, value]) => [name, value])),
+      ),
+    ),
+  );
 
   life.follow(["heads", "off", "seed"], () => {
     const [heads, off, seed] = ["heads", "off", "seed"].map((trait) => model.get(trait));
     const network = networksOf[heads];
     const [shown] = texts(seed, 1);
     const { weights, chances } = network(shown, off);
-    columns.forEach((head, j) => { head.textContent = LETTERS[shown.letters[j]] + MARKS[shown.marks[j]]; });
+    columns.forEach((head, j) => {
+      head.textContent = LETTERS[shown.letters[j]] + MARKS[shown.marks[j]];
+    });
     rows.forEach(({ node, cells }, h) => {
       switches[h].hidden = node.hidden = h >= heads;
       switches[h].setAttribute("aria-pressed", !off.includes(h));
@@ -110,7 +185,11 @@ async function render({ model, el }) {
         loss -= Math.log(found[n][answer]);
       });
     }
-    const found = { star: number((100 * right[0]) / TESTS, 1), dot: number((100 * right[1]) / TESTS, 1), loss: number(loss / (2 * TESTS), 3) };
+    const found = {
+      star: number((100 * right[0]) / TESTS, 1),
+      dot: number((100 * right[1]) / TESTS, 1),
+      loss: number(loss / (2 * TESTS), 3),
+    };
     for (const [name, , value] of figures) value.textContent = name === "loss" ? found[name] : `${found[name]} %`;
   });
   return life.end;

@@ -13,10 +13,17 @@ const TEXT = {
       weights: "weights it makes, H L²",
       rank: "rank of a head's scores, at most min(K, L)",
     },
-    sizes: [[1e9, "billion"], [1e6, "million"]],
+    sizes: [
+      [1e9, "billion"],
+      [1e6, "million"],
+    ],
   },
 };
-const STOPS = { heads: [1, 2, 4, 8, 16, 32, 64], width: [64, 128, 256, 512, 768, 1024], length: [16, 64, 256, 1024, 4096] };
+const STOPS = {
+  heads: [1, 2, 4, 8, 16, 32, 64],
+  width: [64, 128, 256, 512, 768, 1024],
+  length: [16, 64, 256, 1024, 4096],
+};
 const MOST = Math.max(...STOPS.heads);
 
 const figures = (D, H, L) => ({
@@ -37,18 +44,31 @@ function render({ model, el }) {
     const cells = [0, 1].map(() => element("td", { class: "ab-number" }));
     return { name, cells, node: element("tr", {}, element("th", { scope: "row" }, label), ...cells) };
   });
-  body(el, "budget",
-    element("div", { class: "ab-controls" }, ...Object.entries(say.sliders).map(([trait, label]) => slider(model, life, { trait, label, values: STOPS[trait] }))),
+  body(
+    el,
+    "budget",
+    element(
+      "div",
+      { class: "ab-controls" },
+      ...Object.entries(say.sliders).map(([trait, label]) =>
+        slider(model, life, { trait, label, values: STOPS[trait] }),
+      ),
+    ),
     element("figure", {}, caption, element("div", { class: "ab-strip", "aria-hidden": "true" }, ...pieces)),
-    element("table", {}, heading(say.heads), element("tbody", {}, ...rows.map(({ node }) => node))));
+    element("table", {}, heading(say.heads), element("tbody", {}, ...rows.map(({ node }) => node))),
+  );
 
   life.follow(["width", "heads", "length"], () => {
     const [D, H, L] = ["width", "heads", "length"].map((trait) => model.get(trait));
-    pieces.forEach((piece, h) => { piece.hidden = h >= H; });
+    pieces.forEach((piece, h) => {
+      piece.hidden = h >= H;
+    });
     caption.textContent = say.strip(H, D / H);
     const [now, single] = [figures(D, H, L), figures(D, 1, L)];
     for (const { name, cells, node } of rows) {
-      [now, single].forEach((found, n) => { cells[n].textContent = large(found[name], say.sizes); });
+      [now, single].forEach((found, n) => {
+        cells[n].textContent = large(found[name], say.sizes);
+      });
       node.classList.toggle("ab-same", now[name] === single[name]);
     }
   });

@@ -45,7 +45,8 @@ function layout(heads, step, way) {
   const K = D / heads;
   if (step === 0 || step === LAST) return { shape: [B, 1, L, D], at: (b, _, l, d) => (b * L + l) * D + d };
   if (way === "view") return { shape: [B, heads, L, K], at: (b, h, l, k) => ((b * heads + h) * L + l) * K + k };
-  if (step === 1 || step === LAST - 1) return { shape: [B, L, heads, K], at: (b, l, h, k) => (b * L + l) * D + h * K + k };
+  if (step === 1 || step === LAST - 1)
+    return { shape: [B, L, heads, K], at: (b, l, h, k) => (b * L + l) * D + h * K + k };
   return { shape: [B, heads, L, K], at: (b, h, l, k) => (b * L + l) * D + h * K + k };
 }
 
@@ -54,8 +55,14 @@ const name = (n) => `${NAMES[Math.floor(n / D)]}${n % D}`;
 function render({ model, el }) {
   const say = words(TEXT, el);
   const life = follower(model);
-  const cells = Array.from({ length: B * L * D }, (_, n) => element("g", { class: `ab-cell ab-word-${Math.floor(n / D) % L}` },
-    element("rect", { width: UNIT - 2, height: UNIT - 2, rx: 4 }), element("text", { x: UNIT / 2 - 1, y: UNIT / 2 + 4, "text-anchor": "middle" }, name(n))));
+  const cells = Array.from({ length: B * L * D }, (_, n) =>
+    element(
+      "g",
+      { class: `ab-cell ab-word-${Math.floor(n / D) % L}` },
+      element("rect", { width: UNIT - 2, height: UNIT - 2, rx: 4 }),
+      element("text", { x: UNIT / 2 - 1, y: UNIT / 2 + 4, "text-anchor": "middle" }, name(n)),
+    ),
+  );
   const svg = element("svg", { role: "img", "aria-label": say.picture }, ...cells);
   const [code, shape, note] = [element("code"), element("span", { class: "ab-shape" }), element("p")];
   const caption = element("caption");
@@ -64,29 +71,57 @@ function render({ model, el }) {
     return { head, line, node: element("tr", {}, head, ...line) };
   });
   const heads = Array.from({ length: D }, () => element("th", { scope: "col" }));
-  const table = element("table", {}, caption, element("thead", {}, element("tr", {}, element("td"), ...heads)), element("tbody", {}, ...rows.map(({ node }) => node)));
-  body(el, "split",
-    element("div", { class: "ab-controls" },
+  const table = element(
+    "table",
+    {},
+    caption,
+    element("thead", {}, element("tr", {}, element("td"), ...heads)),
+    element("tbody", {}, ...rows.map(({ node }) => node)),
+  );
+  body(
+    el,
+    "split",
+    element(
+      "div",
+      { class: "ab-controls" },
       choice(model, life, { trait: "way", label: say.way, options: say.ways }),
-      choice(model, life, { trait: "heads", label: say.heads, options: { 2: "2", 3: "3", 6: "6" } })),
-    stepper(model, life, { trait: "step", label: say.step, back: say.back, forward: say.forward, values: () => [...Array(LAST + 1).keys()], show: (step) => say.of(step, LAST) }).node,
+      choice(model, life, { trait: "heads", label: say.heads, options: { 2: "2", 3: "3", 6: "6" } }),
+    ),
+    stepper(model, life, {
+      trait: "step",
+      label: say.step,
+      back: say.back,
+      forward: say.forward,
+      values: () => [...Array(LAST + 1).keys()],
+      show: (step) => say.of(step, LAST),
+    }).node,
     element("div", { class: "ab-now", role: "status" }, element("p", {}, code, " ", shape), note),
-    element("div", { class: "ab-views" }, svg, table));
+    element("div", { class: "ab-views" }, svg, table),
+  );
 
   life.follow(["heads", "step", "way"], () => {
     const [H, step, way] = ["heads", "step", "way"].map((trait) => model.get(trait));
-    const { shape: [, X, Y, Z], at } = layout(H, step, way);
+    const {
+      shape: [, X, Y, Z],
+      at,
+    } = layout(H, step, way);
     const [line, axes, what] = say.steps[way][step];
     const sizes = { B, L, D, H, K: D / H };
     code.textContent = line;
-    shape.textContent = `(${axes}) = (${axes.split(", ").map((axis) => sizes[axis]).join(", ")})`;
+    shape.textContent = `(${axes}) = (${axes
+      .split(", ")
+      .map((axis) => sizes[axis])
+      .join(", ")})`;
     note.textContent = what;
     const high = B * Y * UNIT + (B - 1) * 2 * GAP;
     svg.setAttribute("viewBox", `-1 -1 ${WIDE} ${high + 2}`);
-    for (let b = 0; b < B; b++) for (let x = 0; x < X; x++) for (let y = 0; y < Y; y++) for (let z = 0; z < Z; z++) {
-      const [left, top] = [x * (Z * UNIT + GAP) + z * UNIT, b * (Y * UNIT + 2 * GAP) + y * UNIT];
-      cells[at(b, x, y, z)].setAttribute("transform", `translate(${left} ${top})`);
-    }
+    for (let b = 0; b < B; b++)
+      for (let x = 0; x < X; x++)
+        for (let y = 0; y < Y; y++)
+          for (let z = 0; z < Z; z++) {
+            const [left, top] = [x * (Z * UNIT + GAP) + z * UNIT, b * (Y * UNIT + 2 * GAP) + y * UNIT];
+            cells[at(b, x, y, z)].setAttribute("transform", `translate(${left} ${top})`);
+          }
 
     // In words, of the first text: a column for each block, a row for each row of it.
     const blocks = X === 1 ? Z : X;
@@ -101,7 +136,8 @@ function render({ model, el }) {
       texts.forEach((cell, x) => {
         cell.hidden = x >= blocks;
         if (node.hidden || cell.hidden) return;
-        cell.textContent = X === 1 ? name(at(0, 0, y, x)) : [...Array(Z).keys()].map((z) => name(at(0, x, y, z))).join(" ");
+        cell.textContent =
+          X === 1 ? name(at(0, 0, y, x)) : [...Array(Z).keys()].map((z) => name(at(0, x, y, z))).join(" ");
       });
     });
   });

@@ -2,7 +2,8 @@ import { body, dot, draggable, element, follower, number, put, slider, softmax, 
 
 const TEXT = {
   en: {
-    picture: "Points, and the curve that attention draws through them. Points can be dragged; a vertical line marks the query.",
+    picture:
+      "Points, and the curve that attention draws through them. Points can be dragged; a vertical line marks the query.",
     heat: "Weights: each row is a query from x = 0 (top) to 5, each column a point. The framed row is nearest to the query.",
     width: "Width of the kernel:",
     query: "Query x:",
@@ -42,10 +43,19 @@ function render({ model, el }) {
     });
     return { seen, reach };
   });
-  const svg = element("svg", { viewBox: [-EDGE, -EDGE, w, h].join(" "), role: "img", "aria-label": say.picture },
-    element("path", { class: "ab-axes", d: `M0 0V${HIGH * UNIT}H${WIDE * UNIT}` }), line, curve,
-    ...points.map(({ seen }) => seen), answer, ...points.map(({ reach }) => reach));
-  const cells = Array.from({ length: ROWS }, () => Array.from({ length: M }, () => element("i", { class: "ab-weight" })));
+  const svg = element(
+    "svg",
+    { viewBox: [-EDGE, -EDGE, w, h].join(" "), role: "img", "aria-label": say.picture },
+    element("path", { class: "ab-axes", d: `M0 0V${HIGH * UNIT}H${WIDE * UNIT}` }),
+    line,
+    curve,
+    ...points.map(({ seen }) => seen),
+    answer,
+    ...points.map(({ reach }) => reach),
+  );
+  const cells = Array.from({ length: ROWS }, () =>
+    Array.from({ length: M }, () => element("i", { class: "ab-weight" })),
+  );
   const lines = cells.map((row) => element("div", {}, ...row));
   const heat = element("div", { class: "ab-heat", role: "img", "aria-label": say.heat }, ...lines);
   const values = ["answer", "error", "own"].map((name) => [name, element("dd", { class: "ab-number" })]);
@@ -57,21 +67,35 @@ function render({ model, el }) {
     const j = Math.min(model.get("chosen"), M - 1);
     put(model, { points: model.get("points").map(([x, y], k) => [x, k === j ? HEIGHTS[height.value] : y]) });
   });
-  body(el, "kernel",
+  body(
+    el,
+    "kernel",
     element("div", { class: "ab-views" }, svg, element("figure", {}, heat, element("figcaption", {}, say.heat))),
-    element("div", { class: "ab-controls" },
+    element(
+      "div",
+      { class: "ab-controls" },
       slider(model, life, { trait: "width", label: say.width, values: WIDTHS }),
       slider(model, life, { trait: "query", label: say.query, values: QUERIES, show: (x) => number(x, 1) }),
-      slider(model, life, { trait: "chosen", label: say.chosen, values: [...Array(M).keys()], show: (j) => `${j + 1}` }),
-      element("div", { class: "ab-control" }, element("label", {}, `${say.height} `, says, height))),
-    element("dl", {}, ...values.flatMap(([name, value]) => [element("dt", {}, say[name]), value])));
+      slider(model, life, {
+        trait: "chosen",
+        label: say.chosen,
+        values: [...Array(M).keys()],
+        show: (j) => `${j + 1}`,
+      }),
+      element("div", { class: "ab-control" }, element("label", {}, `${say.height} `, says, height)),
+    ),
+    element("dl", {}, ...values.flatMap(([name, value]) => [element("dt", {}, say[name]), value])),
+  );
 
   life.follow(["points", "width", "query", "chosen"], () => {
     const found = model.get("points");
     const [width, query] = [model.get("width"), model.get("query")];
     const y = found.map((point) => point[1]);
-    const weights = (x, skip = -1) => softmax(found.map(([key], k) => (k === skip ? -Infinity : -((x - key) ** 2) / (2 * width ** 2))));
-    const path = Array.from({ length: CURVE }, (_, i) => (WIDE * i) / (CURVE - 1)).map((x) => at(x, dot(weights(x), y)).join(" "));
+    const weights = (x, skip = -1) =>
+      softmax(found.map(([key], k) => (k === skip ? -Infinity : -((x - key) ** 2) / (2 * width ** 2))));
+    const path = Array.from({ length: CURVE }, (_, i) => (WIDE * i) / (CURVE - 1)).map((x) =>
+      at(x, dot(weights(x), y)).join(" "),
+    );
     curve.setAttribute("d", `M${path.join("L")}`);
     const mine = weights(query);
     const [x, top] = at(query, dot(mine, y));

@@ -28,9 +28,21 @@ function render({ model, el }) {
     text: element("text", { class: `ab-${name}`, "text-anchor": "middle" }, name),
   });
   const arrows = ["q", ...ARROWS].map(arrow);
-  const svg = element("svg", { viewBox: [-REACH, -REACH, 2 * REACH, 2 * REACH].map((x) => x * UNIT).join(" "), role: "img", "aria-label": say.picture },
+  const svg = element(
+    "svg",
+    {
+      viewBox: [-REACH, -REACH, 2 * REACH, 2 * REACH].map((x) => x * UNIT).join(" "),
+      role: "img",
+      "aria-label": say.picture,
+    },
     ...[1, 2, 3, 4].map((r) => element("circle", { class: "ab-ring", r: r * UNIT })),
-    ...arrows.flatMap(({ name, shaft, head: point, text, tip }) => [shaft, point, text, ...(name === "q" ? [] : [tip])]));
+    ...arrows.flatMap(({ name, shaft, head: point, text, tip }) => [
+      shaft,
+      point,
+      text,
+      ...(name === "q" ? [] : [tip]),
+    ]),
+  );
 
   // The tip follows the pointer, in the steps of the sliders.
   for (const { name, tip } of arrows.slice(1)) {
@@ -43,40 +55,82 @@ function render({ model, el }) {
 
   const cells = {};
   const rows = Object.entries(say.measures).map(([measure, text]) => {
-    cells[measure] = { a: element("td", { class: "ab-number" }), b: element("td", { class: "ab-number" }), nearer: element("td", { class: "ab-nearer" }) };
-    return element("tr", {}, element("th", { scope: "row" }, text), cells[measure].a, cells[measure].b, cells[measure].nearer);
+    cells[measure] = {
+      a: element("td", { class: "ab-number" }),
+      b: element("td", { class: "ab-number" }),
+      nearer: element("td", { class: "ab-nearer" }),
+    };
+    return element(
+      "tr",
+      {},
+      element("th", { scope: "row" }, text),
+      cells[measure].a,
+      cells[measure].b,
+      cells[measure].nearer,
+    );
   });
-  const heads = [...ARROWS, say.nearer].map((text) => element("th", { scope: "col", class: ARROWS.includes(text) ? `ab-${text}` : "" }, text));
-  body(el, "lengths", svg,
-    element("div", {},
-      element("div", { class: "ab-controls" }, ...ARROWS.flatMap((name) => [
-        slider(model, life, { trait: `angle_${name}`, label: say.angle(name), values: ANGLES, show: (x) => `${number(x, 0)}°` }),
-        slider(model, life, { trait: `length_${name}`, label: say.length(name), values: LENGTHS, show: (x) => number(x, 1) }),
-      ])),
-      element("table", {}, element("thead", {}, element("tr", {}, element("td"), ...heads)), element("tbody", {}, ...rows))));
+  const heads = [...ARROWS, say.nearer].map((text) =>
+    element("th", { scope: "col", class: ARROWS.includes(text) ? `ab-${text}` : "" }, text),
+  );
+  body(
+    el,
+    "lengths",
+    svg,
+    element(
+      "div",
+      {},
+      element(
+        "div",
+        { class: "ab-controls" },
+        ...ARROWS.flatMap((name) => [
+          slider(model, life, {
+            trait: `angle_${name}`,
+            label: say.angle(name),
+            values: ANGLES,
+            show: (x) => `${number(x, 0)}°`,
+          }),
+          slider(model, life, {
+            trait: `length_${name}`,
+            label: say.length(name),
+            values: LENGTHS,
+            show: (x) => number(x, 1),
+          }),
+        ]),
+      ),
+      element(
+        "table",
+        {},
+        element("thead", {}, element("tr", {}, element("td"), ...heads)),
+        element("tbody", {}, ...rows),
+      ),
+    ),
+  );
 
-  life.follow(ARROWS.flatMap((name) => [`angle_${name}`, `length_${name}`]), () => {
-    const found = { dot: {}, cosine: {} };
-    for (const { name, shaft, head: point, tip, text } of arrows) {
-      const [degrees, long] = name === "q" ? [0, 1] : [model.get(`angle_${name}`), model.get(`length_${name}`)];
-      const turn = (degrees * Math.PI) / 180;
-      found.cosine[name] = Math.cos(turn);
-      found.dot[name] = long * Math.cos(turn);
-      const [x, y] = [long * Math.cos(turn) * UNIT, -long * Math.sin(turn) * UNIT];
-      shaft.setAttribute("d", `M0 0L${x} ${y}`);
-      point.setAttribute("transform", `translate(${x} ${y}) rotate(${-degrees})`);
-      tip.setAttribute("cx", x);
-      tip.setAttribute("cy", y);
-      text.setAttribute("x", x + 14 * Math.cos(turn));
-      text.setAttribute("y", y - 14 * Math.sin(turn) + 5);
-    }
-    for (const [measure, { a, b, nearer }] of Object.entries(cells)) {
-      const [one, other] = ARROWS.map((name) => found[measure][name]);
-      a.textContent = number(one);
-      b.textContent = number(other);
-      nearer.textContent = Math.abs(one - other) < 1e-9 ? say.same : one > other ? "a" : "b";
-    }
-  });
+  life.follow(
+    ARROWS.flatMap((name) => [`angle_${name}`, `length_${name}`]),
+    () => {
+      const found = { dot: {}, cosine: {} };
+      for (const { name, shaft, head: point, tip, text } of arrows) {
+        const [degrees, long] = name === "q" ? [0, 1] : [model.get(`angle_${name}`), model.get(`length_${name}`)];
+        const turn = (degrees * Math.PI) / 180;
+        found.cosine[name] = Math.cos(turn);
+        found.dot[name] = long * Math.cos(turn);
+        const [x, y] = [long * Math.cos(turn) * UNIT, -long * Math.sin(turn) * UNIT];
+        shaft.setAttribute("d", `M0 0L${x} ${y}`);
+        point.setAttribute("transform", `translate(${x} ${y}) rotate(${-degrees})`);
+        tip.setAttribute("cx", x);
+        tip.setAttribute("cy", y);
+        text.setAttribute("x", x + 14 * Math.cos(turn));
+        text.setAttribute("y", y - 14 * Math.sin(turn) + 5);
+      }
+      for (const [measure, { a, b, nearer }] of Object.entries(cells)) {
+        const [one, other] = ARROWS.map((name) => found[measure][name]);
+        a.textContent = number(one);
+        b.textContent = number(other);
+        nearer.textContent = Math.abs(one - other) < 1e-9 ? say.same : one > other ? "a" : "b";
+      }
+    },
+  );
   return life.end;
 }
 

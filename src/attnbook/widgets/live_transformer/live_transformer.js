@@ -1,6 +1,33 @@
-import { asset, body, choice, dot, element, follower, networks, number, plus, put, softmax, times, words } from "../shared/core.js";
+import {
+  asset,
+  body,
+  choice,
+  dot,
+  element,
+  follower,
+  networks,
+  number,
+  plus,
+  put,
+  softmax,
+  times,
+  words,
+} from "../shared/core.js";
 import { layerNorm, sinusoid, split } from "../shared/layers.js";
-import { LETTERS, LONGEST, START, STOP, alphabet, letterMap, likeliest, ranking, shown, stepper, textField, writing } from "../shared/letters.js";
+import {
+  LETTERS,
+  LONGEST,
+  START,
+  STOP,
+  alphabet,
+  letterMap,
+  likeliest,
+  ranking,
+  shown,
+  stepper,
+  textField,
+  writing,
+} from "../shared/letters.js";
 
 const TEXT = {
   en: {
@@ -25,13 +52,22 @@ const SHOWN = 5;
 // ---- the network, as in attnbook/transformer.py: one layer each, LayerNorm first ----
 
 export function dateTransformer(bytes) {
-  const { letters: known, heads, models: { writer: found } } = networks(bytes);
+  const {
+    letters: known,
+    heads,
+    models: { writer: found },
+  } = networks(bytes);
   const letters = alphabet(known);
   const table = found["source.embedding.weight"];
   const D = table[0].length;
   const linear = (name, x) => plus(times(found[`${name}.weight`], x), found[`${name}.bias`]);
-  const norm = (name, x) => layerNorm(x).map((number, i) => number * found[`${name}.weight`][i] + found[`${name}.bias`][i]);
-  const embed = (id, position) => plus(table[id].map((x) => x * Math.sqrt(D)), sinusoid(position, D));
+  const norm = (name, x) =>
+    layerNorm(x).map((number, i) => number * found[`${name}.weight`][i] + found[`${name}.bias`][i]);
+  const embed = (id, position) =>
+    plus(
+      table[id].map((x) => x * Math.sqrt(D)),
+      sinusoid(position, D),
+    );
   const per = (x) => split(x, heads);
   // Keys and values once added are kept for all who ask later.
   const attention = (name) => {
@@ -42,14 +78,25 @@ export function dateTransformer(bytes) {
         values.push(per(linear(`${name}.value`, x)));
       },
       look(x) {
-        const weights = per(linear(`${name}.query`, x)).map((q, h) => softmax(keys.map((key) => dot(q, key[h]) / Math.sqrt(q.length))));
-        const joined = weights.flatMap((row, h) => values[0][h].map((_, i) => dot(row, values.map((value) => value[h][i]))));
+        const weights = per(linear(`${name}.query`, x)).map((q, h) =>
+          softmax(keys.map((key) => dot(q, key[h]) / Math.sqrt(q.length))),
+        );
+        const joined = weights.flatMap((row, h) =>
+          values[0][h].map((_, i) =>
+            dot(
+              row,
+              values.map((value) => value[h][i]),
+            ),
+          ),
+        );
         return { weights, output: linear(`${name}.output`, joined) };
       },
     };
   };
   const feedForward = (block, x) => {
-    const hidden = linear(`${block}.feed_forward.0`, norm(`${block}.feed_forward_norm`, x)).map((number) => Math.max(number, 0));
+    const hidden = linear(`${block}.feed_forward.0`, norm(`${block}.feed_forward_norm`, x)).map((number) =>
+      Math.max(number, 0),
+    );
     return plus(x, linear(`${block}.feed_forward.3`, hidden));
   };
 
@@ -97,7 +144,9 @@ async function render({ model, el }) {
   const life = follower(model);
   const writer = dateTransformer(await asset(model, "model"));
   let run;
-  life.follow(["text", "forced"], () => { run = writer.read(model.get("text"), model.get("forced")); });
+  life.follow(["text", "forced"], () => {
+    run = writer.read(model.get("text"), model.get("forced"));
+  });
   const { at, node: turn } = stepper(model, life, el, () => run.steps.length, ["text", "forced"]);
   const { node: line, output: written } = writing(el);
   const map = letterMap(el, "", { rows: LONGEST + 1, columns: LONGEST + 1 });
@@ -110,9 +159,23 @@ async function render({ model, el }) {
   const [now, yours] = [element("p", { class: "ab-now", role: "status" }), element("p", { class: "ab-hint ab-yours" })];
   const details = element("div", { class: "ab-lists" }, now, could.node, yours);
   const [field, tries, hint] = textField(model, life, el, { ...writer, changes: { step: 0, forced: [] } });
-  const controls = element("div", { class: "ab-controls" },
-    choice(model, life, { trait: "where", label: say.where, options: say.kinds }), choice(model, life, { trait: "head", label: say.head, options: say.heads }));
-  body(el, "letters ab-live", field, tries, turn, hint, line, element("div", { class: "ab-beside" }, details, controls), map.node);
+  const controls = element(
+    "div",
+    { class: "ab-controls" },
+    choice(model, life, { trait: "where", label: say.where, options: say.kinds }),
+    choice(model, life, { trait: "head", label: say.head, options: say.heads }),
+  );
+  body(
+    el,
+    "letters ab-live",
+    field,
+    tries,
+    turn,
+    hint,
+    line,
+    element("div", { class: "ab-beside" }, details, controls),
+    map.node,
+  );
 
   const letters = () => run.steps.map(({ token }, i) => (i < at() ? writer.letter(token) : "?"));
   life.follow(["text", "step", "forced"], () => {
@@ -136,7 +199,12 @@ async function render({ model, el }) {
     if (where === "encoder") map.draw({ rows: read, columns: read, weights: run.encoder.map(of), here: -1 });
     else {
       const columns = where === "cross" ? read : [writer.letter(START), ...letters().slice(0, -1)];
-      map.draw({ rows: letters(), columns, weights: run.steps.slice(0, step).map((one) => of(one[where])), here: step - 1 });
+      map.draw({
+        rows: letters(),
+        columns,
+        weights: run.steps.slice(0, step).map((one) => of(one[where])),
+        here: step - 1,
+      });
     }
   });
   return life.end;

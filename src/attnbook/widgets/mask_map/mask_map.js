@@ -7,17 +7,26 @@ const TEXT = {
     target: "Tokens of the target:",
     layers: "Layers:",
     mistake: "A common mistake",
-    mistakes: { none: "none", ahead: "no causal mask", strict: "own token hidden", pads: "pads read", cross: "cross-attention: causal", encoder: "encoder: causal" },
+    mistakes: {
+      none: "none",
+      ahead: "no causal mask",
+      strict: "own token hidden",
+      pads: "pads read",
+      cross: "cross-attention: causal",
+      encoder: "encoder: causal",
+    },
     map: "Who may look at whom: rows ask, columns are asked",
     note: "Rows ask, columns are asked. Top: the encoder. Bottom left: cross-attention, bottom right: the decoder's own. Press a cell to change it; what is not as it should be has a frame and a !. Underlined: what the chosen row can know.",
     parts: ["encoder: source asks source", "", "cross-attention: target asks source", "decoder: target asks target"],
     cell: { yes: "may look", no: "may not look", never: "never" },
     back: "Undo all changes",
-    knows: (token, n, names) => `After ${n === 1 ? "1 layer" : `${n} layers`}, the vector at “${token}” can know: ${names.join(", ") || "nothing"}.`,
+    knows: (token, n, names) =>
+      `After ${n === 1 ? "1 layer" : `${n} layers`}, the vector at “${token}” can know: ${names.join(", ") || "nothing"}.`,
     writes: (next) => ` The next token is to be “${next}”.`,
     fine: "Nothing is wrong with these masks.",
     found: {
-      told: (names) => `Told what is still to come: ${names}. In training all looks well; in use there is nobody to tell.`,
+      told: (names) =>
+        `Told what is still to come: ${names}. In training all looks well; in use there is nobody to tell.`,
       blind: (names) => `See nothing, in one of their attentions: ${names}. It gives zeros here, and NaN elsewhere.`,
       pads: (names) => `Know of padding: ${names}. The result depends on the other texts in the batch.`,
       missed: (names) => `Can't know all of the source: ${names}.`,
@@ -25,7 +34,11 @@ const TEXT = {
   },
 };
 const N = 5;
-const [SOURCE, TARGET, NEXT] = [["the", "black", "cat", "sleeps"], ["start", "le", "chat", "noir", "dort"], ["le", "chat", "noir", "dort", "stop"]];
+const [SOURCE, TARGET, NEXT] = [
+  ["the", "black", "cat", "sleeps"],
+  ["start", "le", "chat", "noir", "dort"],
+  ["le", "chat", "noir", "dort", "stop"],
+];
 const ALL = Array.from({ length: 2 * N }, (_, i) => i);
 const isSource = (i) => i < N;
 
@@ -38,10 +51,12 @@ function tokensOf(source, target) {
 function maskOf({ source, mistake }) {
   const read = (j) => mistake === "pads" || j < source;
   const own = { ahead: () => true, strict: (i, j) => j < i }[mistake] ?? ((i, j) => j <= i);
-  return ALL.map((i) => ALL.map((j) => {
-    if (isSource(i)) return isSource(j) && read(j) && (mistake !== "encoder" || j <= i);
-    return isSource(j) ? (mistake === "cross" ? j <= i - N : read(j)) : own(i, j);
-  }));
+  return ALL.map((i) =>
+    ALL.map((j) => {
+      if (isSource(i)) return isSource(j) && read(j) && (mistake !== "encoder" || j <= i);
+      return isSource(j) ? (mistake === "cross" ? j <= i - N : read(j)) : own(i, j);
+    }),
+  );
 }
 
 const isCell = (i, j) => !isSource(i) || isSource(j);
@@ -54,11 +69,16 @@ function maskNow(model) {
 
 // Who can have an effect on whom: in each layer a vector keeps what it has, and gets what those have at whom it looks.
 function reachOf(mask, layers) {
-  const joined = (known, rows, from) => ALL.map((i) => known[i].map((has, j) => has || (rows(i) && ALL.some((k) => from(k) && mask[i][k] && known[k][j]))));
+  const joined = (known, rows, from) =>
+    ALL.map((i) => known[i].map((has, j) => has || (rows(i) && ALL.some((k) => from(k) && mask[i][k] && known[k][j]))));
   let known = ALL.map((i) => ALL.map((j) => i === j));
   for (let n = 0; n < layers; n++) known = joined(known, isSource, isSource);
   for (let n = 0; n < layers; n++) {
-    known = joined(known, (i) => !isSource(i), (k) => !isSource(k));
+    known = joined(
+      known,
+      (i) => !isSource(i),
+      (k) => !isSource(k),
+    );
     known = joined(known, (i) => !isSource(i), isSource);
   }
   return known;
@@ -66,7 +86,9 @@ function reachOf(mask, layers) {
 
 function findings(names, mask, reach) {
   const real = (i) => names[i] !== "pad";
-  const blind = (i) => !mask[i].some((sees, j) => sees && isSource(j)) || (!isSource(i) && !mask[i].some((sees, j) => sees && !isSource(j)));
+  const blind = (i) =>
+    !mask[i].some((sees, j) => sees && isSource(j)) ||
+    (!isSource(i) && !mask[i].some((sees, j) => sees && !isSource(j)));
   const tests = {
     told: (i) => !isSource(i) && ALL.some((j) => j > i && real(j) && reach[i][j]),
     blind,
@@ -80,7 +102,10 @@ function render({ model, el }) {
   const say = words(TEXT, el);
   const life = follower(model);
   const { node, cells, heads } = grid({
-    label: say.map, rows: ALL.map(String), columns: ALL.map(String), at: [model.get("row"), 0],
+    label: say.map,
+    rows: ALL.map(String),
+    columns: ALL.map(String),
+    at: [model.get("row"), 0],
     move: (i) => put(model, { row: i }),
     press: painter(model, "flipped", (i, j) => (isCell(i, j) ? maskNow(model)[i][j] : undefined)),
   });
@@ -93,13 +118,31 @@ function render({ model, el }) {
   const fine = element("li", {}, say.fine);
   found.append(fine, ...Object.values(lines));
   const count = (least) => Array.from({ length: N + 1 - least }, (_, i) => i + least);
-  body(el, "maskmap",
-    element("div", { class: "ab-controls" }, choice(model, life, { trait: "mistake", label: say.mistake, options: say.mistakes, with: { flipped: [] } })),
-    element("div", { class: "ab-controls" },
+  body(
+    el,
+    "maskmap",
+    element(
+      "div",
+      { class: "ab-controls" },
+      choice(model, life, { trait: "mistake", label: say.mistake, options: say.mistakes, with: { flipped: [] } }),
+    ),
+    element(
+      "div",
+      { class: "ab-controls" },
       slider(model, life, { trait: "source", label: say.source, values: count(2) }),
       slider(model, life, { trait: "target", label: say.target, values: count(1) }),
-      slider(model, life, { trait: "layers", label: say.layers, values: [1, 2, 3] })),
-    node, element("div", { class: "ab-controls" }, element("p", { class: "ab-hint" }, say.note), button(say.back, () => put(model, { flipped: [], mistake: "none" }))), knows, found);
+      slider(model, life, { trait: "layers", label: say.layers, values: [1, 2, 3] }),
+    ),
+    node,
+    element(
+      "div",
+      { class: "ab-controls" },
+      element("p", { class: "ab-hint" }, say.note),
+      button(say.back, () => put(model, { flipped: [], mistake: "none" })),
+    ),
+    knows,
+    found,
+  );
 
   life.follow(["source", "target", "layers", "mistake", "flipped", "row"], () => {
     const [source, target, layers, row] = ["source", "target", "layers", "row"].map((name) => model.get(name));
@@ -121,7 +164,9 @@ function render({ model, el }) {
       });
     });
     const real = ALL.filter((j) => reach[row][j]).map((j) => names[j]);
-    knows.textContent = say.knows(names[row], layers, real) + (isSource(row) || names[row] === "pad" ? "" : say.writes(row - N === target - 1 ? NEXT[N - 1] : NEXT[row - N]));
+    knows.textContent =
+      say.knows(names[row], layers, real) +
+      (isSource(row) || names[row] === "pad" ? "" : say.writes(row - N === target - 1 ? NEXT[N - 1] : NEXT[row - N]));
     const results = findings(names, mask, reach);
     fine.hidden = Object.values(results).some((rows) => rows.length);
     for (const [what, line] of Object.entries(lines)) {

@@ -23,7 +23,12 @@ const TEXT = {
     half: " Not all keys are read yet.",
   },
 };
-const SCORES = { mixed: [1, 3, 2, 5, 0, 4, 2, 1], rising: [0, 1, 2, 3, 4, 5, 6, 7], falling: [7, 6, 5, 4, 3, 2, 1, 0], huge: [997, 999, 998, 1000, 995, 996, 999, 998] };
+const SCORES = {
+  mixed: [1, 3, 2, 5, 0, 4, 2, 1],
+  rising: [0, 1, 2, 3, 4, 5, 6, 7],
+  falling: [7, 6, 5, 4, 3, 2, 1, 0],
+  huge: [997, 999, 998, 1000, 995, 996, 999, 998],
+};
 const VALUES = [4, 0, 8, 2, 6, 10, 0, 4];
 const KEYS = VALUES.length;
 
@@ -48,22 +53,57 @@ function render({ model, el }) {
   const life = follower(model);
   const all = () => KEYS / model.get("block");
   const stops = () => Array.from({ length: all() + 1 }, (_, n) => n * model.get("block"));
-  const { at, node: steps } = stepper(model, life, { trait: "read", label: say.step, back: say.back, forward: say.forward, values: stops, with: ["block"], show: (step) => say.of(step, all()) });
+  const { at, node: steps } = stepper(model, life, {
+    trait: "read",
+    label: say.step,
+    back: say.back,
+    forward: say.forward,
+    values: stops,
+    with: ["block"],
+    show: (step) => say.of(step, all()),
+  });
   const columns = VALUES.map((_, j) => element("th", { scope: "col" }, String(j + 1)));
   const [scores, values, soFar, atOnce] = say.rows.map(() => VALUES.map(() => element("td")));
-  const tape = element("table", { class: "ab-tape" }, element("caption", {}, say.tape),
+  const tape = element(
+    "table",
+    { class: "ab-tape" },
+    element("caption", {}, say.tape),
     element("thead", {}, element("tr", {}, element("th", { scope: "col" }, say.key), ...columns)),
-    element("tbody", {}, ...[scores, values, soFar, atOnce].map((cells, n) => element("tr", {}, element("th", { scope: "row" }, say.rows[n]), ...cells))));
+    element(
+      "tbody",
+      {},
+      ...[scores, values, soFar, atOnce].map((cells, n) =>
+        element("tr", {}, element("th", { scope: "row" }, say.rows[n]), ...cells),
+      ),
+    ),
+  );
   const lines = Array.from({ length: KEYS + 1 }, (_, n) => {
     const cells = ["m", "factor", "sum", "output", "answer"].map(() => element("td", { class: "ab-number" }));
     return { cells, node: element("tr", {}, element("th", { scope: "row" }, n ? String(n) : say.start), ...cells) };
   });
-  const log = element("table", { class: "ab-log" }, element("caption", {}, say.caption), heading(say.log), element("tbody", {}, ...lines.map(({ node }) => node)));
+  const log = element(
+    "table",
+    { class: "ab-log" },
+    element("caption", {}, say.caption),
+    heading(say.log),
+    element("tbody", {}, ...lines.map(({ node }) => node)),
+  );
   const verdict = element("p", { class: "ab-verdict", role: "status" });
-  body(el, "online",
-    element("div", { class: "ab-controls" }, choice(model, life, { trait: "scores", label: say.scores, options: say.orders }), choice(model, life, { trait: "way", label: say.way, options: say.ways })),
+  body(
+    el,
+    "online",
+    element(
+      "div",
+      { class: "ab-controls" },
+      choice(model, life, { trait: "scores", label: say.scores, options: say.orders }),
+      choice(model, life, { trait: "way", label: say.way, options: say.ways }),
+    ),
     choice(model, life, { trait: "block", label: say.block, options: { 1: "1", 2: "2", 4: "4", 8: "8" } }),
-    steps, tape, log, verdict);
+    steps,
+    tape,
+    log,
+    verdict,
+  );
 
   life.follow(["scores", "block", "way", "read"], () => {
     const [order, block, way, step] = [SCORES[model.get("scores")], model.get("block"), model.get("way"), at()];
@@ -82,12 +122,21 @@ function render({ model, el }) {
     lines.forEach(({ cells, node }, n) => {
       node.hidden = n > step;
       if (node.hidden) return;
-      const numbers = [states[n].m, states[n].factor, states[n].sum, states[n].output, states[n].output / states[n].sum];
-      cells.forEach((cell, i) => { cell.textContent = n || !i ? written(numbers[i], i ? 3 : 0) : ""; });
+      const numbers = [
+        states[n].m,
+        states[n].factor,
+        states[n].sum,
+        states[n].output,
+        states[n].output / states[n].sum,
+      ];
+      cells.forEach((cell, i) => {
+        cell.textContent = n || !i ? written(numbers[i], i ? 3 : 0) : "";
+      });
       node.classList.toggle("ab-here", n === step);
     });
     const exact = dot(weights, VALUES);
-    verdict.textContent = say.exact(number(exact, 3)) + (step < all() ? say.half : say.so(Math.abs(output / sum - exact) < 1e-9));
+    verdict.textContent =
+      say.exact(number(exact, 3)) + (step < all() ? say.half : say.so(Math.abs(output / sum - exact) < 1e-9));
   });
   return life.end;
 }

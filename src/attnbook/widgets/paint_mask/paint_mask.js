@@ -1,4 +1,18 @@
-import { body, button, choice, element, follower, largestOf, number, put, scientific, slider, softmax, TEMPERATURES, words } from "../shared/core.js";
+import {
+  body,
+  button,
+  choice,
+  element,
+  follower,
+  largestOf,
+  number,
+  put,
+  scientific,
+  slider,
+  softmax,
+  TEMPERATURES,
+  words,
+} from "../shared/core.js";
 import { grid, painter } from "../shared/cells.js";
 
 const TEXT = {
@@ -17,7 +31,8 @@ const TEXT = {
     weights: "3. weights: ÷ sum",
     sum: "sum",
     paint: "Press a score, or sweep over several, to hide it or bring it back. Rows ask, columns are asked.",
-    empty: (names) => `Nothing left to attend to: ${names.join(", ")}. 0/0 has no answer; the weights above are this book's. What each code says:`,
+    empty: (names) =>
+      `Nothing left to attend to: ${names.join(", ")}. 0/0 has no answer; the weights above are this book's. What each code says:`,
     code: "code",
     codes: {
       book: "this book",
@@ -31,9 +46,18 @@ const TEXT = {
   },
 };
 // What PyTorch 2.13 and d2l 1.0.3 answer for a query with nothing to attend to, among M keys. (Tests ask them.)
-const EMPTY = { book: () => 0, softmax: () => NaN, sdpa: () => 0, mha: () => NaN, mhaOutput: () => 0, d2l: (M) => 1 / M, d2lHalf: () => NaN };
+const EMPTY = {
+  book: () => 0,
+  softmax: () => NaN,
+  sdpa: () => 0,
+  mha: () => NaN,
+  mhaOutput: () => 0,
+  d2l: (M) => 1 / M,
+  d2lHalf: () => NaN,
+};
 
-const cellsWhere = (L, is) => [...Array(L * L).keys()].map((c) => [Math.floor(c / L), c % L]).filter(([i, j]) => is(i, j));
+const cellsWhere = (L, is) =>
+  [...Array(L * L).keys()].map((c) => [Math.floor(c / L), c % L]).filter(([i, j]) => is(i, j));
 const PRESETS = {
   nothing: () => false,
   causal: (i, j) => j > i,
@@ -48,7 +72,9 @@ function compute(model) {
   const [hide, temperature] = [model.get("hide"), model.get("temperature")];
   const isHidden = (i, j) => blocked.has(`${i},${j}`);
   const filled = { before: -Infinity, zero: 0 }[hide];
-  const scores = model.get("scores_LM").map((row, i) => row.map((x, j) => (filled !== undefined && isHidden(i, j) ? filled : x)));
+  const scores = model
+    .get("scores_LM")
+    .map((row, i) => row.map((x, j) => (filled !== undefined && isHidden(i, j) ? filled : x)));
   const scaled = scores.map((row) => row.map((x) => x / temperature));
   const exps = scaled.map((row) => row.map(Math.exp));
   const weights = scaled.map(softmax).map((row, i) => row.map((w, j) => (hide === "after" && isHidden(i, j) ? 0 : w)));
@@ -64,17 +90,33 @@ function render({ model, el }) {
     const [L, pads] = [model.get("tokens").length, model.get("pads")];
     return cellsWhere(L, (i, j) => PRESETS[name](i, j, pads, L));
   };
-  const presets = Object.keys(PRESETS).map((name) => [name, button(say[name], () => put(model, { blocked: cellsOf(name) }))]);
+  const presets = Object.keys(PRESETS).map((name) => [
+    name,
+    button(say[name], () => put(model, { blocked: cellsOf(name) })),
+  ]);
   const steps = element("div", { class: "ab-steps" });
   const note = element("p", { class: "ab-hint", role: "status" });
   const answers = element("table", { class: "ab-answers" });
-  body(el, "paintmask",
-    element("div", { class: "ab-controls" },
-      element("div", { class: "ab-control", role: "group", "aria-label": say.presets }, element("span", { class: "ab-label", "aria-hidden": "true" }, say.presets),
-        element("div", { class: "ab-presets" }, ...presets.map(([, node]) => node))),
+  body(
+    el,
+    "paintmask",
+    element(
+      "div",
+      { class: "ab-controls" },
+      element(
+        "div",
+        { class: "ab-control", role: "group", "aria-label": say.presets },
+        element("span", { class: "ab-label", "aria-hidden": "true" }, say.presets),
+        element("div", { class: "ab-presets" }, ...presets.map(([, node]) => node)),
+      ),
       choice(model, life, { trait: "hide", label: say.hide, options: say.ways }),
-      slider(model, life, { trait: "temperature", label: say.temperature, values: TEMPERATURES })),
-    steps, element("p", { class: "ab-hint" }, say.paint), note, answers);
+      slider(model, life, { trait: "temperature", label: say.temperature, values: TEMPERATURES }),
+    ),
+    steps,
+    element("p", { class: "ab-hint" }, say.paint),
+    note,
+    answers,
+  );
 
   let scores, exps, weights;
   const head = (text, scope, name) => element("th", { scope, class: name }, text);
@@ -82,23 +124,67 @@ function render({ model, el }) {
   function table(tokens, caption, name) {
     const cells = tokens.map(() => tokens.map(() => element("td", { class: name })));
     const sums = tokens.map(() => element("td", { class: "ab-sum" }));
-    const node = element("table", {}, element("caption", {}, caption),
-      element("thead", {}, element("tr", {}, element("td"), ...tokens.map((token) => head(token, "col", "attn-key")), head(say.sum, "col", "ab-sum"))),
-      element("tbody", {}, ...cells.map((row, i) => element("tr", {}, head(tokens[i], "row", "attn-query"), ...row, sums[i]))));
+    const node = element(
+      "table",
+      {},
+      element("caption", {}, caption),
+      element(
+        "thead",
+        {},
+        element(
+          "tr",
+          {},
+          element("td"),
+          ...tokens.map((token) => head(token, "col", "attn-key")),
+          head(say.sum, "col", "ab-sum"),
+        ),
+      ),
+      element(
+        "tbody",
+        {},
+        ...cells.map((row, i) => element("tr", {}, head(tokens[i], "row", "attn-query"), ...row, sums[i])),
+      ),
+    );
     return { node, cells, sums };
   }
 
   function build(tokens) {
-    scores = grid({ label: say.scores, rows: tokens, columns: tokens, at: [0, 0], move: () => {}, press: painter(model, "blocked") });
+    scores = grid({
+      label: say.scores,
+      rows: tokens,
+      columns: tokens,
+      at: [0, 0],
+      move: () => {},
+      press: painter(model, "blocked"),
+    });
     scores.node.classList.add("ab-paints");
     for (const cell of scores.cells.flat()) cell.classList.add("ab-signed");
     exps = table(tokens, say.exps, "");
     weights = table(tokens, say.weights, "ab-weight");
-    steps.replaceChildren(element("div", {}, element("p", { class: "ab-caption", "aria-hidden": "true" }, say.scores), scores.node), exps.node, weights.node);
+    steps.replaceChildren(
+      element("div", {}, element("p", { class: "ab-caption", "aria-hidden": "true" }, say.scores), scores.node),
+      exps.node,
+      weights.node,
+    );
     answers.replaceChildren(
-      element("thead", {}, element("tr", {}, head(say.code, "col", ""), ...tokens.map((token) => head(token, "col", "attn-key")))),
-      element("tbody", {}, ...Object.entries(EMPTY).map(([code, answer]) =>
-        element("tr", {}, head(say.codes[code], "row", ""), ...tokens.map(() => element("td", {}, number(answer(tokens.length))))))));
+      element(
+        "thead",
+        {},
+        element("tr", {}, head(say.code, "col", ""), ...tokens.map((token) => head(token, "col", "attn-key"))),
+      ),
+      element(
+        "tbody",
+        {},
+        ...Object.entries(EMPTY).map(([code, answer]) =>
+          element(
+            "tr",
+            {},
+            head(say.codes[code], "row", ""),
+            ...tokens.map(() => element("td", {}, number(answer(tokens.length)))),
+          ),
+        ),
+      ),
+    );
   }
 
   life.follow(["tokens", "scores_LM", "pads", "blocked", "hide", "temperature"], () => {

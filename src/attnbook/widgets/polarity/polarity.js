@@ -75,8 +75,14 @@ function render({ model, el }) {
   const title = element("p", { class: "ab-title" });
   const listing = element("pre", { tabindex: 0, role: "group", "aria-label": say.listing });
   const table = grid({
-    label: say.grid, rows: ROWS.map((i) => say.query(i + 1)), columns: COLUMNS.map((j) => say.key(j + 1)), at: [0, 0], move: () => {},
-    press: (...spot) => { if (!model.get("revealed")) paint(...spot); },
+    label: say.grid,
+    rows: ROWS.map((i) => say.query(i + 1)),
+    columns: COLUMNS.map((j) => say.key(j + 1)),
+    at: [0, 0],
+    move: () => {},
+    press: (...spot) => {
+      if (!model.get("revealed")) paint(...spot);
+    },
   });
   table.node.classList.add("ab-paints");
   const said = element("p", { class: "ab-said", role: "status" });
@@ -85,11 +91,21 @@ function render({ model, el }) {
     if (model.get("revealed")) put(model, { revealed: false, seen: [] });
     else put(model, { given: [...model.get("given"), model.get("seen")], revealed: true });
   });
-  const again = button(say.again, () => put(model, { revealed: false, seen: [], given: [], seed: model.get("seed") + 1 }));
+  const again = button(say.again, () =>
+    put(model, { revealed: false, seen: [], given: [], seed: model.get("seed") + 1 }),
+  );
   again.className = "ab-link";
   again.addEventListener("click", () => next.focus()); // it hides itself
-  body(el, "polarity", title, listing, element("p", { class: "ab-hint" }, say.how), table.node,
-    element("div", { class: "ab-controls" }, next, score, again), said);
+  body(
+    el,
+    "polarity",
+    title,
+    listing,
+    element("p", { class: "ab-hint" }, say.how),
+    table.node,
+    element("div", { class: "ab-controls" }, next, score, again),
+    said,
+  );
 
   life.follow(["seed", "seen", "given", "revealed"], () => {
     const [seed, given, revealed] = ["seed", "given", "revealed"].map((name) => model.get(name));
@@ -104,15 +120,17 @@ function render({ model, el }) {
     const missed = new Set(misses(marks, asked).map(String));
     title.textContent = say.question(n + 1);
     listing.textContent = code(asked);
-    table.cells.forEach((line, i) => line.forEach((cell, j) => {
-      const spot = `${i},${j}`;
-      const isWrong = revealed && missed.has(spot);
-      const shows = revealed ? asked.sees(i, j) : seen.has(spot);
-      cell.textContent = [isWrong && "✗", shows && say.sees].filter(Boolean).join(" ");
-      cell.classList.toggle("ab-sees", shows);
-      cell.classList.toggle("ab-wrong", isWrong);
-      cell.setAttribute("aria-selected", seen.has(spot));
-    }));
+    table.cells.forEach((line, i) =>
+      line.forEach((cell, j) => {
+        const spot = `${i},${j}`;
+        const isWrong = revealed && missed.has(spot);
+        const shows = revealed ? asked.sees(i, j) : seen.has(spot);
+        cell.textContent = [isWrong && "✗", shows && say.sees].filter(Boolean).join(" ");
+        cell.classList.toggle("ab-sees", shows);
+        cell.classList.toggle("ab-wrong", isWrong);
+        cell.setAttribute("aria-selected", seen.has(spot));
+      }),
+    );
     said.textContent = revealed ? (missed.size ? say.wrong(missed.size) : say.right) + say.meanings[asked.name] : "";
     next.textContent = revealed ? say.next : say.reveal;
     const right = given.filter((cells, k) => misses(cells, question(seed, k)).length === 0).length;

@@ -1,4 +1,16 @@
-import { body, button, element, follower, normals, number, put, SCALES, slider, softmax, words } from "../shared/core.js";
+import {
+  body,
+  button,
+  element,
+  follower,
+  normals,
+  number,
+  put,
+  SCALES,
+  slider,
+  softmax,
+  words,
+} from "../shared/core.js";
 
 const TEXT = {
   en: {
@@ -25,18 +37,21 @@ const median = (numbers) => [...numbers].sort((a, b) => a - b)[Math.floor((numbe
 
 function dots(draws, width, size) {
   const row = (i) => i * WIDEST;
-  return Array.from({ length: QUERIES }, (_, i) => Array.from({ length: KEYS }, (_, j) => {
-    let total = 0;
-    for (let c = 0; c < width; c++) total += draws[row(i) + c] * draws[row(QUERIES + j) + c];
-    return total * size * size;
-  }));
+  return Array.from({ length: QUERIES }, (_, i) =>
+    Array.from({ length: KEYS }, (_, j) => {
+      let total = 0;
+      for (let c = 0; c < width; c++) total += draws[row(i) + c] * draws[row(QUERIES + j) + c];
+      return total * size * size;
+    }),
+  );
 }
 
 function summary(scores) {
   const weights = scores.map(softmax);
   const all = scores.flat();
   const middle = mean(all);
-  const jacobian = weights.map((p) => { // of diag(p) - p pᵀ
+  const jacobian = weights.map((p) => {
+    // of diag(p) - p pᵀ
     const squares = sum(p, (x) => x * x);
     return Math.sqrt(Math.max(0, squares - 2 * sum(p, (x) => x ** 3) + squares ** 2));
   });
@@ -60,7 +75,11 @@ function histogram(scores) {
 function bars(label, n) {
   const step = 100 / n;
   const nodes = Array.from({ length: n }, (_, i) => element("rect", { x: i * step, width: step * 0.86 }));
-  const node = element("svg", { viewBox: "0 0 100 40", preserveAspectRatio: "none", role: "img", "aria-label": label }, ...nodes);
+  const node = element(
+    "svg",
+    { viewBox: "0 0 100 40", preserveAspectRatio: "none", role: "img", "aria-label": label },
+    ...nodes,
+  );
   return {
     node: element("figure", {}, node, element("figcaption", {}, label)),
     show(numbers, top) {
@@ -79,8 +98,14 @@ function panel(title, say) {
   const histogramBars = bars(say.histogram, BINS);
   const weightBars = bars(say.weights, KEYS);
   const values = NUMBERS.map((name) => [name, element("dd", { class: "ab-number", "data-number": name })]);
-  const node = element("div", { role: "group", class: "ab-panel", "aria-label": title }, element("p", { class: "ab-title" }, title), histogramBars.node, weightBars.node,
-    element("dl", {}, ...values.flatMap(([name, value]) => [element("dt", {}, say[name]), value])));
+  const node = element(
+    "div",
+    { role: "group", class: "ab-panel", "aria-label": title },
+    element("p", { class: "ab-title" }, title),
+    histogramBars.node,
+    weightBars.node,
+    element("dl", {}, ...values.flatMap(([name, value]) => [element("dt", {}, say[name]), value])),
+  );
   return {
     node,
     show(result) {
@@ -96,15 +121,23 @@ function render({ model, el }) {
   const say = words(TEXT, el);
   const life = follower(model);
   const panels = Object.keys(SCALES).map((scale) => [scale, panel(say.panels[scale], say)]);
-  body(el, "scalelab",
-    element("div", { class: "ab-controls" },
+  body(
+    el,
+    "scalelab",
+    element(
+      "div",
+      { class: "ab-controls" },
       slider(model, life, { trait: "width", label: say.width, values: WIDTHS }),
       slider(model, life, { trait: "size", label: say.size, values: SIZES }),
-      button(say.again, () => put(model, { seed: model.get("seed") + 1 }))),
-    element("div", { class: "ab-panels" }, ...panels.map(([, { node }]) => node)));
+      button(say.again, () => put(model, { seed: model.get("seed") + 1 })),
+    ),
+    element("div", { class: "ab-panels" }, ...panels.map(([, { node }]) => node)),
+  );
 
   let draws;
-  life.follow(["seed"], () => { draws = normals(model.get("seed"), (QUERIES + KEYS) * WIDEST); });
+  life.follow(["seed"], () => {
+    draws = normals(model.get("seed"), (QUERIES + KEYS) * WIDEST);
+  });
   life.follow(["seed", "width", "size"], () => {
     const width = model.get("width");
     const scores = dots(draws, width, model.get("size"));

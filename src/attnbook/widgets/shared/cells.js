@@ -5,9 +5,21 @@ import { element, put } from "./core.js";
 export function grid({ label, rows, columns, at, move, press }) {
   const cells = rows.map(() => columns.map(() => element("td", { role: "gridcell", tabindex: -1 })));
   const heads = rows.map((row) => element("th", { scope: "row" }, row));
-  const node = element("table", { role: "grid", "aria-label": label, "aria-multiselectable": "true" },
-    element("thead", {}, element("tr", {}, element("td", {}), ...columns.map((name) => element("th", { scope: "col" }, element("span", {}, name))))),
-    element("tbody", {}, ...cells.map((line, i) => element("tr", {}, heads[i], ...line))));
+  const node = element(
+    "table",
+    { role: "grid", "aria-label": label, "aria-multiselectable": "true" },
+    element(
+      "thead",
+      {},
+      element(
+        "tr",
+        {},
+        element("td", {}),
+        ...columns.map((name) => element("th", { scope: "col" }, element("span", {}, name))),
+      ),
+    ),
+    element("tbody", {}, ...cells.map((line, i) => element("tr", {}, heads[i], ...line))),
+  );
   let [row, column] = at;
   cells[row][column].tabIndex = 0;
 
@@ -25,7 +37,10 @@ export function grid({ label, rows, columns, at, move, press }) {
   node.addEventListener("keydown", (event) => {
     const step = steps[event.key];
     if (step) {
-      go(Math.min(Math.max(row + step[0], 0), rows.length - 1), Math.min(Math.max(column + step[1], 0), columns.length - 1));
+      go(
+        Math.min(Math.max(row + step[0], 0), rows.length - 1),
+        Math.min(Math.max(column + step[1], 0), columns.length - 1),
+      );
       cells[row][column].focus();
     } else if (event.key === "Enter" || event.key === " ") press(row, column, true);
     else return;
@@ -49,7 +64,9 @@ export function grid({ label, rows, columns, at, move, press }) {
     node.setPointerCapture(event.pointerId);
     sweep(event);
   });
-  node.addEventListener("pointermove", (event) => { if (node.hasPointerCapture(event.pointerId)) sweep(event); });
+  node.addEventListener("pointermove", (event) => {
+    if (node.hasPointerCapture(event.pointerId)) sweep(event);
+  });
   return { node, cells, heads };
 }
 

@@ -38,10 +38,14 @@ export function follower(model) {
   return {
     follow(names, draw) {
       for (const name of names) model.on(`change:${name}`, draw);
-      ends.push(() => { for (const name of names) model.off(`change:${name}`, draw); });
+      ends.push(() => {
+        for (const name of names) model.off(`change:${name}`, draw);
+      });
       draw();
     },
-    end() { for (const end of ends.splice(0)) end(); },
+    end() {
+      for (const end of ends.splice(0)) end();
+    },
   };
 }
 
@@ -62,7 +66,9 @@ export function whenNeeded(model, name, read) {
     if (!found) {
       root.setAttribute("aria-busy", "true");
       status.textContent = text;
-      fetching ??= asset(model, name).then((bytes) => { found = read(bytes); });
+      fetching ??= asset(model, name).then((bytes) => {
+        found = read(bytes);
+      });
       await fetching;
       status.textContent = "";
       root.removeAttribute("aria-busy");
@@ -73,7 +79,11 @@ export function whenNeeded(model, name, read) {
 
 // The head of a table: a cell for each text, an empty one for no text.
 export function heading(texts) {
-  return element("thead", {}, element("tr", {}, ...texts.map((text) => (text ? element("th", { scope: "col" }, text) : element("td")))));
+  return element(
+    "thead",
+    {},
+    element("tr", {}, ...texts.map((text) => (text ? element("th", { scope: "col" }, text) : element("td")))),
+  );
 }
 
 // ---- controls ----
@@ -110,15 +120,27 @@ export function choice(model, life, { trait, label, options, with: more = {} }) 
     input.addEventListener("change", () => put(model, { [trait]: given(), ...more }));
     return [input, text];
   });
-  life.follow([trait], () => { for (const [input] of inputs) input.checked = input.value === String(model.get(trait)); });
-  return element("fieldset", { class: "ab-control" }, element("legend", {}, label),
-    element("div", { class: "ab-choices" }, ...inputs.map(([input, text]) => element("label", {}, input, element("span", {}, text)))));
+  life.follow([trait], () => {
+    for (const [input] of inputs) input.checked = input.value === String(model.get(trait));
+  });
+  return element(
+    "fieldset",
+    { class: "ab-control" },
+    element("legend", {}, label),
+    element(
+      "div",
+      { class: "ab-choices" },
+      ...inputs.map(([input, text]) => element("label", {}, input, element("span", {}, text))),
+    ),
+  );
 }
 
 // A part of a picture that follows mouse or finger; `move` gets the place as shares of the picture's width and height.
 export function draggable(part, move) {
   part.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false }); // the page stays where it is
-  part.addEventListener("pointerdown", (event) => { if (event.isPrimary && event.button === 0) part.setPointerCapture(event.pointerId); });
+  part.addEventListener("pointerdown", (event) => {
+    if (event.isPrimary && event.button === 0) part.setPointerCapture(event.pointerId);
+  });
   part.addEventListener("pointermove", (event) => {
     if (!part.hasPointerCapture(event.pointerId)) return;
     const box = part.ownerSVGElement.getBoundingClientRect();
@@ -156,7 +178,8 @@ export function networks(bytes) {
   const numbers = new Int16Array(bytes, start);
   let next = 0;
   const take = (n) => Array.from(numbers.subarray(next, (next += n)), (step) => step * unit);
-  const rows = (shape) => (shape.length > 1 ? Array.from({ length: shape[0] }, () => rows(shape.slice(1))) : take(shape[0]));
+  const rows = (shape) =>
+    shape.length > 1 ? Array.from({ length: shape[0] }, () => rows(shape.slice(1))) : take(shape[0]);
   const read = (parts) => Object.fromEntries(Object.entries(parts).map(([name, shape]) => [name, rows(shape)]));
   return { ...more, models: Object.fromEntries(Object.entries(shapes).map(([name, parts]) => [name, read(parts)])) };
 }
@@ -179,7 +202,10 @@ export const SCALES = { none: () => 1, sqrt: Math.sqrt, d: (width) => width };
 
 export function number(x, digits = 2) {
   if (x === -Infinity) return "−∞";
-  return x.toFixed(digits).replace(/^-0\.?0*$/, (0).toFixed(digits)).replace("-", "−");
+  return x
+    .toFixed(digits)
+    .replace(/^-0\.?0*$/, (0).toFixed(digits))
+    .replace("-", "−");
 }
 
 // A large whole number, rounded, and the words for its size: 335.5 million.
@@ -200,6 +226,7 @@ export function normals(seed, n) {
     t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
     return (((t ^ (t >>> 14)) >>> 0) + 0.5) / 4294967296;
   };
-  for (let i = 0; i < n; i++) draws[i] = Math.sqrt(-2 * Math.log(uniform(2 * i))) * Math.cos(2 * Math.PI * uniform(2 * i + 1));
+  for (let i = 0; i < n; i++)
+    draws[i] = Math.sqrt(-2 * Math.log(uniform(2 * i))) * Math.cos(2 * Math.PI * uniform(2 * i + 1));
   return draws;
 }

@@ -4,8 +4,12 @@
 class Model {
   #state;
   #listeners = new Map();
-  constructor(state) { this.#state = state; }
-  get(name) { return this.#state[name]; }
+  constructor(state) {
+    this.#state = state;
+  }
+  get(name) {
+    return this.#state[name];
+  }
   set(name, value) {
     if (JSON.stringify(this.#state[name]) === JSON.stringify(value)) return;
     this.#state[name] = value;
@@ -16,7 +20,9 @@ class Model {
     if (!this.#listeners.has(event)) this.#listeners.set(event, new Set());
     this.#listeners.get(event).add(listener);
   }
-  off(event, listener) { this.#listeners.get(event)?.delete(listener); }
+  off(event, listener) {
+    this.#listeners.get(event)?.delete(listener);
+  }
 }
 
 export async function mount(node, { default: widget }) {
@@ -37,14 +43,16 @@ const begun = new WeakSet();
 
 export function mountAll(page = document) {
   const waiting = [...page.querySelectorAll("[data-afm]:not([data-mounted])")].filter((node) => !begun.has(node));
-  return Promise.all(waiting.map(async (node) => {
-    begun.add(node);
-    try {
-      await mount(node, await import(new URL(`../${node.dataset.afm}/${node.dataset.afm}.js`, import.meta.url)));
-    } catch (error) {
-      console.error(`The widget ${node.dataset.afm} did not start; its table is shown instead.`, error);
-    }
-  }));
+  return Promise.all(
+    waiting.map(async (node) => {
+      begun.add(node);
+      try {
+        await mount(node, await import(new URL(`../${node.dataset.afm}/${node.dataset.afm}.js`, import.meta.url)));
+      } catch (error) {
+        console.error(`The widget ${node.dataset.afm} did not start; its table is shown instead.`, error);
+      }
+    }),
+  );
 }
 
 mountAll();

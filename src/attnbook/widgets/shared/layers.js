@@ -3,7 +3,8 @@
 import { dot } from "./core.js";
 
 // Sinusoidal positions: what stands in row i of a table of width D.
-export const sinusoid = (i, D) => Array.from({ length: D }, (_, n) => (n % 2 ? Math.cos : Math.sin)(i / 10000 ** ((n - (n % 2)) / D)));
+export const sinusoid = (i, D) =>
+  Array.from({ length: D }, (_, n) => (n % 2 ? Math.cos : Math.sin)(i / 10000 ** ((n - (n % 2)) / D)));
 
 // A vector of mean 0 and variance 1; gain and bias are up to the caller.
 export function layerNorm(x) {
@@ -14,4 +15,5 @@ export function layerNorm(x) {
 }
 
 // The piece of each head.
-export const split = (x, heads) => Array.from({ length: heads }, (_, h) => x.slice((h * x.length) / heads, ((h + 1) * x.length) / heads));
+export const split = (x, heads) =>
+  Array.from({ length: heads }, (_, h) => x.slice((h * x.length) / heads, ((h + 1) * x.length) / heads));

@@ -16,7 +16,15 @@ const TEXT = {
     names: { "·": "space", "■": "end", "▸": "start", "?": "not yet" },
   },
 };
-export const TRIES = ["23rd of october 1962", "Wednesday, 7 May 1980", "11/12/13", "29.02.2004", "the 4th of July 1976", "31 February 2001", "Monday"];
+export const TRIES = [
+  "23rd of october 1962",
+  "Wednesday, 7 May 1980",
+  "11/12/13",
+  "29.02.2004",
+  "the 4th of July 1976",
+  "31 February 2001",
+  "Monday",
+];
 export const LONGEST = 29; // letters that are read; and written, ten and the end
 export const LETTERS = 11;
 // ids of tokens; then come the letters
@@ -69,8 +77,17 @@ export function textField(model, life, el, { knows, changes }) {
     hint.textContent = "";
   });
   return [
-    element("div", { class: "ab-controls" }, element("div", { class: "ab-control ab-text" }, element("label", {}, say.field, field))),
-    element("div", { class: "ab-controls ab-tries" }, element("span", { class: "ab-hint" }, say.tries), ...TRIES.map((text) => button(text, () => take(text)))),
+    element(
+      "div",
+      { class: "ab-controls" },
+      element("div", { class: "ab-control ab-text" }, element("label", {}, say.field, field)),
+    ),
+    element(
+      "div",
+      { class: "ab-controls ab-tries" },
+      element("span", { class: "ab-hint" }, say.tries),
+      ...TRIES.map((text) => button(text, () => take(text))),
+    ),
     hint,
   ];
 }
@@ -78,15 +95,35 @@ export function textField(model, life, el, { knows, changes }) {
 // Back, forward and a slider: how many letters are written, of so many as there are to write, which depends on some traits.
 export function stepper(model, life, el, written, traits) {
   const say = words(TEXT, el);
-  const [at, turn] = [() => Math.min(model.get("step"), written()), (by) => () => put(model, { step: Math.min(Math.max(at() + by, 0), written()) })];
+  const [at, turn] = [
+    () => Math.min(model.get("step"), written()),
+    (by) => () => put(model, { step: Math.min(Math.max(at() + by, 0), written()) }),
+  ];
   const values = () => Array.from({ length: written() + 1 }, (_, i) => i);
-  return { at, node: element("div", { class: "ab-controls" }, button(say.back, turn(-1)), button(say.forward, turn(1)),
-    slider(model, life, { trait: "step", label: say.step, values, with: traits, show: () => say.of(at(), written()) })) };
+  return {
+    at,
+    node: element(
+      "div",
+      { class: "ab-controls" },
+      button(say.back, turn(-1)),
+      button(say.forward, turn(1)),
+      slider(model, life, {
+        trait: "step",
+        label: say.step,
+        values,
+        with: traits,
+        show: () => say.of(at(), written()),
+      }),
+    ),
+  };
 }
 
 export function writing(el) {
   const output = element("output", { class: "ab-written" });
-  return { node: element("p", {}, element("span", { class: "ab-hint" }, `${words(TEXT, el).written} `), output), output };
+  return {
+    node: element("p", {}, element("span", { class: "ab-hint" }, `${words(TEXT, el).written} `), output),
+    output,
+  };
 }
 
 // Weights as colours, a row for each letter that asks and a column for each that is asked; rows without weights wait.
@@ -98,8 +135,13 @@ export function letterMap(el, caption, most) {
     return { head, cells, node: element("tr", {}, head, ...cells) };
   });
   const title = element("caption", {}, caption);
-  const node = element("table", { class: "ab-map" }, title,
-    element("thead", {}, element("tr", {}, element("td"), ...heads)), element("tbody", {}, ...lines.map((line) => line.node)));
+  const node = element(
+    "table",
+    { class: "ab-map" },
+    title,
+    element("thead", {}, element("tr", {}, element("td"), ...heads)),
+    element("tbody", {}, ...lines.map((line) => line.node)),
+  );
   const draw = ({ rows, columns, weights, here }) => {
     heads.forEach((head, j) => {
       head.hidden = j >= columns.length;
@@ -127,12 +169,20 @@ export function ranking(el, titles, n, press) {
   const named = namer(el);
   const rows = Array.from({ length: n }, () => {
     const [head, value, bar] = [element("th", { scope: "row" }), element("td", { class: "ab-number" }), element("i")];
-    const row = { value, bar, index: 0, node: element("tr", {}, head, value, element("td", { class: "ab-bar", "aria-hidden": "true" }, bar)) };
+    const row = {
+      value,
+      bar,
+      index: 0,
+      node: element("tr", {}, head, value, element("td", { class: "ab-bar", "aria-hidden": "true" }, bar)),
+    };
     row.name = press ? head.appendChild(button("", () => press(row.index))) : head;
     return row;
   });
   const draw = (numbers, nameOf) => {
-    const top = numbers.map((x, i) => [x, i]).sort(([x], [y]) => y - x).slice(0, n);
+    const top = numbers
+      .map((x, i) => [x, i])
+      .sort(([x], [y]) => y - x)
+      .slice(0, n);
     rows.forEach((row, place) => {
       row.node.hidden = place >= top.length;
       if (row.node.hidden) return;
@@ -143,8 +193,13 @@ export function ranking(el, titles, n, press) {
       row.bar.style.setProperty("--w", x);
     });
   };
-  return { rows, draw, node: element("table", {}, heading([...titles, ""]), element("tbody", {}, ...rows.map(({ node }) => node))) };
+  return {
+    rows,
+    draw,
+    node: element("table", {}, heading([...titles, ""]), element("tbody", {}, ...rows.map(({ node }) => node))),
+  };
 }
 
 // Which token is the likeliest. What comes before the end, padding and the start, is never written.
-export const likeliest = (chances) => STOP + chances.slice(STOP).reduce((top, x, i, all) => (x > all[top] ? i : top), 0);
+export const likeliest = (chances) =>
+  STOP + chances.slice(STOP).reduce((top, x, i, all) => (x > all[top] ? i : top), 0);

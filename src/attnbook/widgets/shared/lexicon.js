@@ -21,19 +21,30 @@ export function wordVectors(bytes) {
 export function nearest({ list, vector }, to, n, without = []) {
   const size = length(to);
   const cosines = list.map((_, i) => [i, dot(vector(i), to) / (length(vector(i)) * size || 1)]);
-  return cosines.filter(([i]) => !without.includes(i)).sort((a, b) => b[1] - a[1]).slice(0, n);
+  return cosines
+    .filter(([i]) => !without.includes(i))
+    .sort((a, b) => b[1] - a[1])
+    .slice(0, n);
 }
 
 // A field for one word of a lexicon, which offers words while one types. The trait takes the word as the lexicon has it.
 export function wordField(model, life, { trait, label, known, unknown, more = () => ({}) }) {
   const id = `words-${Math.random().toString(36).slice(2)}`;
   const offers = Array.from({ length: 8 }, () => element("option"));
-  const input = element("input", { type: "text", list: id, autocomplete: "off", autocapitalize: "none", spellcheck: "false" });
+  const input = element("input", {
+    type: "text",
+    list: id,
+    autocomplete: "off",
+    autocapitalize: "none",
+    spellcheck: "false",
+  });
   const hint = element("p", { class: "ab-hint", role: "status" });
   input.addEventListener("input", () => {
     const typed = input.value.trim().toLowerCase();
     const found = typed ? known.list.filter((word) => word.startsWith(typed)).slice(0, offers.length) : [];
-    offers.forEach((offer, i) => { offer.value = found[i] ?? ""; });
+    offers.forEach((offer, i) => {
+      offer.value = found[i] ?? "";
+    });
   });
   input.addEventListener("change", () => {
     const row = known.row(input.value);
@@ -41,6 +52,14 @@ export function wordField(model, life, { trait, label, known, unknown, more = ()
     if (row !== undefined) put(model, { [trait]: known.list[row], ...more(row) });
     else input.value = model.get(trait);
   });
-  life.follow([trait], () => { input.value = model.get(trait); });
-  return element("div", { class: "ab-control ab-word" }, element("label", {}, label, input), element("datalist", { id }, ...offers), hint);
+  life.follow([trait], () => {
+    input.value = model.get(trait);
+  });
+  return element(
+    "div",
+    { class: "ab-control ab-word" },
+    element("label", {}, label, input),
+    element("datalist", { id }, ...offers),
+    hint,
+  );
 }

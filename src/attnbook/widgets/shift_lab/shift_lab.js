@@ -7,67 +7,116 @@ const TEXT = {
     sliders: { position: "Position i:", apart: "Distance δ:" },
     picture: {
       moved: "Two circles, one for each hand: where position i stands on it, and where i + δ does.",
-      turned: "Two circles, one for each pair of numbers: the query, turned by its position, and the key, turned by its own.",
+      turned:
+        "Two circles, one for each pair of numbers: the query, turned by its position, and the key, turned by its own.",
     },
     heads: {
       moved: (i, j) => ["sin 1", "cos 1", "sin 2", "cos 2", `at ${i}`, "product", `at ${j}`],
       turned: (i, j) => ["query", `at ${i}`, "key", `at ${j}`],
     },
-    captions: { moved: (i, apart) => `The matrix that moves by ${apart}, and position ${i}`, turned: () => "A query and a key of four numbers" },
+    captions: {
+      moved: (i, apart) => `The matrix that moves by ${apart}, and position ${i}`,
+      turned: () => "A query and a key of four numbers",
+    },
     score: "Score of the two, turned",
     added: "Score if positions are added instead",
     signed: (x) => number(x, 0),
   },
 };
-const [QUERY, KEY, SPEEDS] = [[1, 0.3, -0.5, 0.8], [0.6, -0.7, 0.9, 0.4], [1, 0.1]];
+const [QUERY, KEY, SPEEDS] = [
+  [1, 0.3, -0.5, 0.8],
+  [0.6, -0.7, 0.9, 0.4],
+  [1, 0.1],
+];
 const range = (from, to) => Array.from({ length: to - from + 1 }, (_, n) => from + n);
 const STOPS = { position: range(10, 50), apart: range(-10, 10) };
 const REACH = 34;
 
 const place = (i) => SPEEDS.flatMap((speed) => [Math.sin(i * speed), Math.cos(i * speed)]);
 // Of each pair of numbers (x, y), the pair turned by the angle that belongs to a position.
-const turn = (pairs, i) => SPEEDS.flatMap((speed, j) => {
-  const [x, y, c, s] = [pairs[2 * j], pairs[2 * j + 1], Math.cos(i * speed), Math.sin(i * speed)];
-  return [x * c - y * s, x * s + y * c];
-});
-const mover = (apart) => SPEEDS.flatMap((speed, j) => {
-  const [c, s] = [Math.cos(apart * speed), Math.sin(apart * speed)];
-  const row = (a, b) => [0, 0, 0, 0].map((_, n) => (n === 2 * j ? a : n === 2 * j + 1 ? b : 0));
-  return [row(c, s), row(-s, c)];
-});
+const turn = (pairs, i) =>
+  SPEEDS.flatMap((speed, j) => {
+    const [x, y, c, s] = [pairs[2 * j], pairs[2 * j + 1], Math.cos(i * speed), Math.sin(i * speed)];
+    return [x * c - y * s, x * s + y * c];
+  });
+const mover = (apart) =>
+  SPEEDS.flatMap((speed, j) => {
+    const [c, s] = [Math.cos(apart * speed), Math.sin(apart * speed)];
+    const row = (a, b) => [0, 0, 0, 0].map((_, n) => (n === 2 * j ? a : n === 2 * j + 1 ? b : 0));
+    return [row(c, s), row(-s, c)];
+  });
 
 function render({ model, el }) {
   const say = words(TEXT, el);
   const life = follower(model);
   const circles = SPEEDS.map(() => {
     const hands = ["ab-query", "ab-key"].map((kind) => element("line", { class: kind }));
-    return { hands, node: element("svg", { viewBox: "-50 -50 100 100", "aria-hidden": "true" }, element("circle", { r: REACH, class: "ab-face" }), ...hands) };
+    return {
+      hands,
+      node: element(
+        "svg",
+        { viewBox: "-50 -50 100 100", "aria-hidden": "true" },
+        element("circle", { r: REACH, class: "ab-face" }),
+        ...hands,
+      ),
+    };
   });
   const picture = element("div", { class: "ab-circles", role: "img" }, ...circles.map(({ node }) => node));
-  const tables = Object.fromEntries(Object.entries({ moved: 7, turned: 4 }).map(([mode, wide]) => {
-    const cells = Array.from({ length: 4 }, () => Array.from({ length: wide }, () => element("td", { class: "ab-number" })));
-    const [caption, head] = [element("caption"), heading(range(1, wide).map(String))];
-    return [mode, { cells, caption, heads: [...head.querySelectorAll("th")], node: element("table", {}, caption, head, element("tbody", {}, ...cells.map((row) => element("tr", {}, ...row)))) }];
-  }));
+  const tables = Object.fromEntries(
+    Object.entries({ moved: 7, turned: 4 }).map(([mode, wide]) => {
+      const cells = Array.from({ length: 4 }, () =>
+        Array.from({ length: wide }, () => element("td", { class: "ab-number" })),
+      );
+      const [caption, head] = [element("caption"), heading(range(1, wide).map(String))];
+      return [
+        mode,
+        {
+          cells,
+          caption,
+          heads: [...head.querySelectorAll("th")],
+          node: element(
+            "table",
+            {},
+            caption,
+            head,
+            element("tbody", {}, ...cells.map((row) => element("tr", {}, ...row))),
+          ),
+        },
+      ];
+    }),
+  );
   const [turned, added] = [0, 0].map(() => element("dd", { class: "ab-number" }));
   const scores = element("dl", {}, element("dt", {}, say.score), turned, element("dt", {}, say.added), added);
-  const control = (trait) => slider(model, life, { trait, label: say.sliders[trait], values: STOPS[trait], show: say.signed });
-  body(el, "shift",
-    element("div", { class: "ab-controls" }, choice(model, life, { trait: "mode", label: say.mode, options: say.modes }), control("position"), control("apart")),
-    picture, element("div", { class: "ab-scroll" }, ...Object.values(tables).map(({ node }) => node)),
-    scores);
+  const control = (trait) =>
+    slider(model, life, { trait, label: say.sliders[trait], values: STOPS[trait], show: say.signed });
+  body(
+    el,
+    "shift",
+    element(
+      "div",
+      { class: "ab-controls" },
+      choice(model, life, { trait: "mode", label: say.mode, options: say.modes }),
+      control("position"),
+      control("apart"),
+    ),
+    picture,
+    element("div", { class: "ab-scroll" }, ...Object.values(tables).map(({ node }) => node)),
+    scores,
+  );
 
   life.follow(["mode", "position", "apart"], () => {
     const [mode, i, apart] = ["mode", "position", "apart"].map((trait) => model.get(trait));
     const j = i + apart;
     const [q, k] = [turn(QUERY, i), turn(KEY, j)];
     const shown = mode === "moved" ? [place(i), place(j)] : [q, k];
-    circles.forEach(({ hands }, pair) => hands.forEach((hand, n) => {
-      // A clock's hand begins at the top and goes round to the right; a turned pair is drawn as x and y.
-      const [x, y] = shown[n].slice(2 * pair, 2 * pair + 2);
-      hand.setAttribute("x2", REACH * x);
-      hand.setAttribute("y2", -REACH * y);
-    }));
+    circles.forEach(({ hands }, pair) =>
+      hands.forEach((hand, n) => {
+        // A clock's hand begins at the top and goes round to the right; a turned pair is drawn as x and y.
+        const [x, y] = shown[n].slice(2 * pair, 2 * pair + 2);
+        hand.setAttribute("x2", REACH * x);
+        hand.setAttribute("y2", -REACH * y);
+      }),
+    );
     picture.setAttribute("aria-label", say.picture[mode]);
     const product = times(mover(apart), place(i));
     const numbers = {
@@ -77,8 +126,14 @@ function render({ model, el }) {
     for (const [name, { cells, caption, heads, node }] of Object.entries(tables)) {
       node.hidden = name !== mode;
       caption.textContent = say.captions[name](i, number(apart, 0));
-      say.heads[name](i, j).forEach((text, n) => { heads[n].textContent = text; });
-      numbers[name].forEach((row, n) => row.forEach((x, m) => { cells[n][m].textContent = number(x); }));
+      say.heads[name](i, j).forEach((text, n) => {
+        heads[n].textContent = text;
+      });
+      numbers[name].forEach((row, n) =>
+        row.forEach((x, m) => {
+          cells[n][m].textContent = number(x);
+        }),
+      );
     }
     scores.hidden = mode === "moved";
     turned.textContent = number(dot(q, k), 4);

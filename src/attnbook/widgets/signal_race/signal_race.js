@@ -2,9 +2,19 @@ import { body, button, element, follower, heading, large, put, slider, words } f
 
 const TEXT = {
   en: {
-    sliders: { step: "Steps:", n: "Tokens:", kernel: "Kernel of the convolutions:", at_once: "Operations the machine can do at once:" },
+    sliders: {
+      step: "Steps:",
+      n: "Tokens:",
+      kernel: "Kernel of the convolutions:",
+      at_once: "Operations the machine can do at once:",
+    },
     forward: "One step on",
-    kinds: { recurrence: "recurrence", convolution: "convolution", dilated: "dilated convolution", attention: "self-attention" },
+    kinds: {
+      recurrence: "recurrence",
+      convolution: "convolution",
+      dilated: "dilated convolution",
+      attention: "self-attention",
+    },
     lane: (name, known, n) => `${name}: ${known} of ${n} tokens know`,
     inside: ["queries, keys, values", "scores", "blends", "output"],
     layer: (now, all) => `layer ${now} of ${all}`,
@@ -13,7 +23,11 @@ const TEXT = {
     total: "Until the last token knows",
     heads: ["", "steps so far", "operations so far"],
     totals: ["", "steps", "operations", "moments", ""],
-    sizes: [[1e9, "billion"], [1e6, "million"], [1e3, "thousand"]],
+    sizes: [
+      [1e9, "billion"],
+      [1e6, "million"],
+      [1e3, "thousand"],
+    ],
   },
 };
 const [WIDTH, MOST] = [64, 32];
@@ -31,7 +45,11 @@ const layersFor = (n, reach) => {
 // Of each net: the operations of every step, and how many tokens know after so many steps.
 function nets(n, k, d) {
   const [product, pairs] = [2 * n * d ** 2, 2 * n ** 2 * d];
-  const stack = (reach) => ({ layers: layersFor(n, reach), waits: repeat(k * product, layersFor(n, reach)), known: (t) => Math.min(1 + (t ? reach(t) : 0), n) });
+  const stack = (reach) => ({
+    layers: layersFor(n, reach),
+    waits: repeat(k * product, layersFor(n, reach)),
+    known: (t) => Math.min(1 + (t ? reach(t) : 0), n),
+  });
   return {
     recurrence: { layers: 1, waits: repeat((2 * product) / n, n), known: (t) => Math.max(t, 1) },
     convolution: stack((layers) => layers * (k - 1)),
@@ -45,29 +63,73 @@ const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 function render({ model, el }) {
   const say = words(TEXT, el);
   const life = follower(model);
-  const table = (caption, heads, rows) => element("table", {}, element("caption", {}, caption),
-    heading(heads),
-    element("tbody", {}, ...rows.map(({ name, cells }) => element("tr", {}, element("th", { scope: "row" }, name), ...cells))));
+  const table = (caption, heads, rows) =>
+    element(
+      "table",
+      {},
+      element("caption", {}, caption),
+      heading(heads),
+      element(
+        "tbody",
+        {},
+        ...rows.map(({ name, cells }) => element("tr", {}, element("th", { scope: "row" }, name), ...cells)),
+      ),
+    );
   const numbers = (many) => Array.from({ length: many }, () => element("td", { class: "ab-number" }));
   const lanes = Object.entries(say.kinds).map(([kind, name]) => {
-    const [tokens, label, note] = [Array.from({ length: MOST }, () => element("i")), element("span", {}, name), element("span", { class: "ab-hint" })];
+    const [tokens, label, note] = [
+      Array.from({ length: MOST }, () => element("i")),
+      element("span", {}, name),
+      element("span", { class: "ab-hint" }),
+    ];
     const strip = element("div", { class: "ab-strip", role: "img" }, ...tokens);
     const bar = element("td", { class: "ab-bar" }, element("i"));
-    return { kind, name, tokens, note, strip, bar, node: element("div", { class: "ab-lane" }, element("p", {}, label, note), strip), now: numbers(2), total: numbers(3) };
+    return {
+      kind,
+      name,
+      tokens,
+      note,
+      strip,
+      bar,
+      node: element("div", { class: "ab-lane" }, element("p", {}, label, note), strip),
+      now: numbers(2),
+      total: numbers(3),
+    };
   });
   const stops = {
-    step: () => Array.from({ length: longest() + 1 }, (_, i) => i), n: LENGTHS, kernel: KERNELS, at_once: MACHINES,
+    step: () => Array.from({ length: longest() + 1 }, (_, i) => i),
+    n: LENGTHS,
+    kernel: KERNELS,
+    at_once: MACHINES,
   };
   const all = () => nets(model.get("n"), model.get("kernel"), WIDTH);
   const longest = () => Math.max(...Object.values(all()).map(({ waits }) => waits.length));
-  const control = (trait, more) => slider(model, life, { trait, label: say.sliders[trait], values: stops[trait], ...more });
-  body(el, "race",
-    element("div", { class: "ab-controls" }, control("n"), control("kernel"), control("step", { with: ["n", "kernel"] }),
-      button(say.forward, () => put(model, { step: Math.min(model.get("step"), longest() - 1) + 1 }))),
+  const control = (trait, more) =>
+    slider(model, life, { trait, label: say.sliders[trait], values: stops[trait], ...more });
+  body(
+    el,
+    "race",
+    element(
+      "div",
+      { class: "ab-controls" },
+      control("n"),
+      control("kernel"),
+      control("step", { with: ["n", "kernel"] }),
+      button(say.forward, () => put(model, { step: Math.min(model.get("step"), longest() - 1) + 1 })),
+    ),
     element("div", { class: "ab-lanes" }, ...lanes.map(({ node }) => node)),
-    table(say.race, say.heads, lanes.map(({ name, now }) => ({ name, cells: now }))),
+    table(
+      say.race,
+      say.heads,
+      lanes.map(({ name, now }) => ({ name, cells: now })),
+    ),
     element("div", { class: "ab-controls ab-machine" }, control("at_once", { show: (x) => x.toLocaleString("en") })),
-    table(say.total, say.totals, lanes.map(({ name, total, bar }) => ({ name, cells: [...total, bar] }))));
+    table(
+      say.total,
+      say.totals,
+      lanes.map(({ name, total, bar }) => ({ name, cells: [...total, bar] })),
+    ),
+  );
 
   life.follow(["n", "kernel", "step", "at_once"], () => {
     const [n, step, atOnce] = ["n", "step", "at_once"].map((trait) => model.get(trait));
@@ -89,7 +151,9 @@ function render({ model, el }) {
       note.textContent = know === n ? say.arrived : kind === "attention" && done ? say.inside[done - 1] : layer;
       now[0].textContent = `${done}`;
       now[1].textContent = large(sum(waits.slice(0, done)), say.sizes);
-      [waits.length, sum(waits), time(found[kind])].forEach((x, i) => { total[i].textContent = large(x, say.sizes); });
+      [waits.length, sum(waits), time(found[kind])].forEach((x, i) => {
+        total[i].textContent = large(x, say.sizes);
+      });
       bar.style.setProperty("--w", time(found[kind]) / slowest);
       bar.parentElement.classList.toggle("ab-first", time(found[kind]) === fastest);
     }

@@ -1,8 +1,22 @@
-import { body, choice, dot, draggable, element, follower, heading, number, put, slider, softmax, words } from "../shared/core.js";
+import {
+  body,
+  choice,
+  dot,
+  draggable,
+  element,
+  follower,
+  heading,
+  number,
+  put,
+  slider,
+  softmax,
+  words,
+} from "../shared/core.js";
 
 const TEXT = {
   en: {
-    picture: "A map with weather stations, each with its degrees. A dot, the query, can be dragged among them; a line to each station is as strong as its weight.",
+    picture:
+      "A map with weather stations, each with its degrees. A dot, the query, can be dragged among them; a line to each station is as strong as its weight.",
     x: "East:",
     y: "North:",
     temperature: "Softmax temperature:",
@@ -24,34 +38,54 @@ function render({ model, el }) {
   const life = follower(model);
   const at = ([x, y]) => [x * UNIT, (SIDE - y) * UNIT];
   const stations = model.get("names").map((name) => {
-    const cells = ["ab-number", "ab-number", "ab-bar", "ab-number attn-value"].map((kind) => element("td", { class: kind }));
+    const cells = ["ab-number", "ab-number", "ab-bar", "ab-number attn-value"].map((kind) =>
+      element("td", { class: kind }),
+    );
     cells[2].append(element("i"));
     return {
-      name, cells, line: element("line", { class: "ab-pull" }),
-      point: element("circle", { class: "ab-key", r: 5 }), text: element("text", { "text-anchor": "middle" }),
+      name,
+      cells,
+      line: element("line", { class: "ab-pull" }),
+      point: element("circle", { class: "ab-key", r: 5 }),
+      text: element("text", { "text-anchor": "middle" }),
       row: element("tr", {}, element("th", { scope: "row", class: "attn-key" }, name), ...cells),
     };
   });
   const query = element("circle", { class: "ab-query", r: 6 });
   const reach = element("circle", { class: "ab-tip", r: 16 });
   const size = SIDE * UNIT + 2 * EDGE;
-  const svg = element("svg", { viewBox: [-EDGE, -EDGE, size, size].join(" "), role: "img", "aria-label": say.picture },
+  const svg = element(
+    "svg",
+    { viewBox: [-EDGE, -EDGE, size, size].join(" "), role: "img", "aria-label": say.picture },
     element("rect", { width: SIDE * UNIT, height: SIDE * UNIT, class: "ab-map" }),
-    ...stations.map(({ line }) => line), ...stations.flatMap(({ point, text }) => [point, text]), query, reach);
+    ...stations.map(({ line }) => line),
+    ...stations.flatMap(({ point, text }) => [point, text]),
+    query,
+    reach,
+  );
   const quarter = (share) => Math.min(Math.max(Math.round(4 * ((share * size - EDGE) / UNIT)) / 4, 0), SIDE);
   draggable(reach, (across, down) => put(model, { x: quarter(across), y: SIDE - quarter(down) }));
 
   const [exact, soft] = [element("dd"), element("dd", { class: "ab-number attn-value" })];
-  body(el, "softdictionary", svg,
-    element("div", {},
-      element("div", { class: "ab-controls" },
+  body(
+    el,
+    "softdictionary",
+    svg,
+    element(
+      "div",
+      {},
+      element(
+        "div",
+        { class: "ab-controls" },
         slider(model, life, { trait: "x", label: say.x, values: STEPS, show: (x) => number(x) }),
         slider(model, life, { trait: "y", label: say.y, values: STEPS, show: (x) => number(x) }),
         slider(model, life, { trait: "temperature", label: say.temperature, values: TEMPERATURES }),
-        choice(model, life, { trait: "score", label: say.score, options: say.scores })),
-      element("table", {}, heading(say.heads),
-        element("tbody", {}, ...stations.map(({ row }) => row))),
-      element("dl", {}, element("dt", {}, say.exact), exact, element("dt", {}, say.soft), soft)));
+        choice(model, life, { trait: "score", label: say.score, options: say.scores }),
+      ),
+      element("table", {}, heading(say.heads), element("tbody", {}, ...stations.map(({ row }) => row))),
+      element("dl", {}, element("dt", {}, say.exact), exact, element("dt", {}, say.soft), soft),
+    ),
+  );
 
   life.follow(["keys_MK", "values_M", "x", "y", "temperature", "score"], () => {
     const place = [model.get("x"), model.get("y")];
@@ -67,7 +101,11 @@ function render({ model, el }) {
     }
     stations.forEach(({ name, cells: [score, weight, bar, value], line, point, text }, j) => {
       const [left, top] = at(keys[j]);
-      for (const [part, traits] of [[line, { x2: left, y2: top }], [point, { cx: left, cy: top }], [text, { x: left, y: top - 9 }]]) {
+      for (const [part, traits] of [
+        [line, { x2: left, y2: top }],
+        [point, { cx: left, cy: top }],
+        [text, { x: left, y: top - 9 }],
+      ]) {
         for (const [trait, x] of Object.entries(traits)) part.setAttribute(trait, x);
       }
       text.textContent = `${name} ${number(values[j], 0)}°`;

@@ -2,7 +2,8 @@ import { body, draggable, element, follower, heading, number, put, slider, words
 
 const TEXT = {
   en: {
-    picture: "Scores over every key from −6 to 6: two tanh curves, their sum, and the dot product, a straight line. A vertical line marks the key; it can be dragged.",
+    picture:
+      "Scores over every key from −6 to 6: two tanh curves, their sum, and the dot product, a straight line. A vertical line marks the key; it can be dragged.",
     sliders: { q: "Query q:", w1: "Weight w₁:", w2: "Weight w₂:", k: "Key k:" },
     rows: { first: "w₁ tanh(k + q)", second: "w₂ tanh(k − q)", sum: "sum: the score", dot: "dot product" },
     heads: ["curve", "tanh", "times w"],
@@ -21,32 +22,76 @@ function render({ model, el }) {
   const life = follower(model);
   const at = (k, score) => [k * UNIT, -score * UNIT];
   const names = Object.keys(say.rows);
-  const sample = (name) => element("svg", { viewBox: "0 0 30 8", class: "ab-sample", "aria-hidden": "true" }, element("path", { class: `ab-${name}`, d: "M0 4H30" }));
+  const sample = (name) =>
+    element(
+      "svg",
+      { viewBox: "0 0 30 8", class: "ab-sample", "aria-hidden": "true" },
+      element("path", { class: `ab-${name}`, d: "M0 4H30" }),
+    );
   const curves = Object.fromEntries(names.map((name) => [name, element("path", { class: `ab-${name}` })]));
   const line = element("line", { class: "ab-here", y1: -HIGH * UNIT, y2: HIGH * UNIT });
-  const dots = Object.fromEntries(["sum", "dot"].map((name) => [name, element("circle", { class: `ab-at-${name}`, r: 5 })]));
+  const dots = Object.fromEntries(
+    ["sum", "dot"].map((name) => [name, element("circle", { class: `ab-at-${name}`, r: 5 })]),
+  );
   const reach = element("rect", { class: "ab-tip", y: -HIGH * UNIT, width: 2 * REACH, height: 2 * HIGH * UNIT });
-  draggable(reach, (across) => put(model, { k: Math.min(Math.max(Math.round(4 * WIDE * (across - 0.5)) / 2, -WIDE), WIDE) }));
-  const svg = element("svg", { viewBox: [-WIDE, -HIGH, 2 * WIDE, 2 * HIGH].map((x) => x * UNIT).join(" "), role: "img", "aria-label": say.picture, class: "ab-plot" },
+  draggable(reach, (across) =>
+    put(model, { k: Math.min(Math.max(Math.round(4 * WIDE * (across - 0.5)) / 2, -WIDE), WIDE) }),
+  );
+  const svg = element(
+    "svg",
+    {
+      viewBox: [-WIDE, -HIGH, 2 * WIDE, 2 * HIGH].map((x) => x * UNIT).join(" "),
+      role: "img",
+      "aria-label": say.picture,
+      class: "ab-plot",
+    },
     element("path", { class: "ab-axes", d: `M${-WIDE * UNIT} 0H${WIDE * UNIT}M0 ${-HIGH * UNIT}V${HIGH * UNIT}` }),
     ...[-6, -3, 3, 6].map((k) => element("text", { x: 0.97 * k * UNIT, y: 14, "text-anchor": "middle" }, number(k, 0))),
-    ...[-4, -2, 2, 4].map((score) => element("text", { x: -6, y: 4 - score * UNIT, "text-anchor": "end" }, number(score, 0))),
+    ...[-4, -2, 2, 4].map((score) =>
+      element("text", { x: -6, y: 4 - score * UNIT, "text-anchor": "end" }, number(score, 0)),
+    ),
     element("text", { x: 5.9 * UNIT, y: -6, "text-anchor": "end" }, say.axes.key),
     element("text", { x: 6, y: 12 - HIGH * UNIT }, say.axes.score),
-    line, curves.dot, curves.first, curves.second, curves.sum, dots.dot, dots.sum, reach);
+    line,
+    curves.dot,
+    curves.first,
+    curves.second,
+    curves.sum,
+    dots.dot,
+    dots.sum,
+    reach,
+  );
 
   const caption = element("caption");
   const rows = names.map((name) => {
     const cells = [0, 1].map(() => element("td", { class: "ab-number" }));
-    return { name, cells, node: element("tr", {}, element("th", { scope: "row" }, sample(name), say.rows[name]), ...cells) };
+    return {
+      name,
+      cells,
+      node: element("tr", {}, element("th", { scope: "row" }, sample(name), say.rows[name]), ...cells),
+    };
   });
-  body(el, "tanh",
-    element("div", { class: "ab-controls" }, ...Object.entries(say.sliders).map(([trait, label]) =>
-      slider(model, life, { trait, label, values: STOPS[trait], show: (x) => number(x, 1) }))),
-    element("div", { class: "ab-views" }, svg,
-      element("div", {}, element("table", {}, caption,
-        heading(say.heads),
-        element("tbody", {}, ...rows.map(({ node }) => node))))));
+  body(
+    el,
+    "tanh",
+    element(
+      "div",
+      { class: "ab-controls" },
+      ...Object.entries(say.sliders).map(([trait, label]) =>
+        slider(model, life, { trait, label, values: STOPS[trait], show: (x) => number(x, 1) }),
+      ),
+    ),
+    element(
+      "div",
+      { class: "ab-views" },
+      svg,
+      element(
+        "div",
+        {},
+        element("table", {}, caption, heading(say.heads), element("tbody", {}, ...rows.map(({ node }) => node))),
+      ),
+    ),
+  );
 
   life.follow(["q", "k", "w1", "w2"], () => {
     const [q, here, w1, w2] = ["q", "k", "w1", "w2"].map((name) => model.get(name));
@@ -54,11 +99,18 @@ function render({ model, el }) {
       const [first, second] = [w1 * Math.tanh(k + q), w2 * Math.tanh(k - q)];
       return { first, second, sum: first + second, dot: q * k };
     };
-    const path = Array.from({ length: CURVE }, (_, i) => (2 * WIDE * i) / (CURVE - 1) - WIDE).map((k) => [k, scores(k)]);
-    for (const name of names) curves[name].setAttribute("d", `M${path.map(([k, score]) => at(k, score[name]).join(" ")).join("L")}`);
+    const path = Array.from({ length: CURVE }, (_, i) => (2 * WIDE * i) / (CURVE - 1) - WIDE).map((k) => [
+      k,
+      scores(k),
+    ]);
+    for (const name of names)
+      curves[name].setAttribute("d", `M${path.map(([k, score]) => at(k, score[name]).join(" ")).join("L")}`);
     const found = scores(here);
     const units = { first: number(Math.tanh(here + q)), second: number(Math.tanh(here - q)), sum: "", dot: "" };
-    for (const { name, cells: [unit, score] } of rows) {
+    for (const {
+      name,
+      cells: [unit, score],
+    } of rows) {
       unit.textContent = units[name];
       score.textContent = number(found[name]);
     }

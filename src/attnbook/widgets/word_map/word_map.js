@@ -34,8 +34,13 @@ async function render({ model, el }) {
 
   const lines = path("ab-lines");
   const marks = path("ab-marks");
-  const svg = element("svg", { tabindex: 0, role: "application", "aria-label": say.map, preserveAspectRatio: "none" },
-    path("ab-dots", map.list.map((_, i) => `M${place(i).join(" ")}h0`).join("")), lines, marks);
+  const svg = element(
+    "svg",
+    { tabindex: 0, role: "application", "aria-label": say.map, preserveAspectRatio: "none" },
+    path("ab-dots", map.list.map((_, i) => `M${place(i).join(" ")}h0`).join("")),
+    lines,
+    marks,
+  );
   const labels = Array.from({ length: LABELS }, () => element("span"));
   const view = element("div", { class: "ab-view" }, svg, element("div", { "aria-hidden": "true" }, ...labels));
 
@@ -51,11 +56,18 @@ async function render({ model, el }) {
   const kept = element("span", { class: "ab-kept ab-number" });
   const note = element("p", { class: "ab-hint" }, ...say.kept(kept));
   const status = element("p", { class: "ab-hint", role: "status" });
-  const root = body(el, "wordmap",
-    element("div", { class: "ab-controls" },
+  const root = body(
+    el,
+    "wordmap",
+    element(
+      "div",
+      { class: "ab-controls" },
       wordField(model, life, { trait: "word", label: say.search, known: map, unknown: say.unknown, more: goTo }),
-      slider(model, life, { trait: "zoom", label: say.zoom, values: ZOOMS, show: (x) => `×${x}` })),
-    view, element("div", { class: "ab-near" }, title, list, note, status));
+      slider(model, life, { trait: "zoom", label: say.zoom, values: ZOOMS, show: (x) => `×${x}` }),
+    ),
+    view,
+    element("div", { class: "ab-near" }, title, list, note, status),
+  );
 
   // ---- moving about ----
 
@@ -77,13 +89,20 @@ async function render({ model, el }) {
     if (held?.way < 6) choose(event);
     held = null;
   });
-  svg.addEventListener("pointercancel", () => { held = null; });
+  svg.addEventListener("pointercancel", () => {
+    held = null;
+  });
   svg.addEventListener("keydown", (event) => {
     const step = 0.25 / model.get("zoom");
-    const steps = { ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, -step], ArrowDown: [0, step] }[event.key];
+    const steps = { ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, -step], ArrowDown: [0, step] }[
+      event.key
+    ];
     const zooms = { "+": 1, "=": 1, "-": -1 }[event.key];
     if (steps) move(...steps);
-    else if (zooms) put(model, { zoom: ZOOMS[Math.min(Math.max(ZOOMS.findIndex((z) => z >= model.get("zoom")) + zooms, 0), ZOOMS.length - 1)] });
+    else if (zooms)
+      put(model, {
+        zoom: ZOOMS[Math.min(Math.max(ZOOMS.findIndex((z) => z >= model.get("zoom")) + zooms, 0), ZOOMS.length - 1)],
+      });
     else return;
     event.preventDefault();
   });
@@ -91,13 +110,19 @@ async function render({ model, el }) {
   function choose(event) {
     const box = view.getBoundingClientRect();
     const zoom = model.get("zoom");
-    const [x, y] = [model.get("x") + (2 * (event.clientX - box.left) / box.width - 1) / zoom, model.get("y") + (2 * (event.clientY - box.top) / box.height - 1) * TALL / zoom];
+    const [x, y] = [
+      model.get("x") + ((2 * (event.clientX - box.left)) / box.width - 1) / zoom,
+      model.get("y") + (((2 * (event.clientY - box.top)) / box.height - 1) * TALL) / zoom,
+    ];
     put(model, { word: map.list[closest(x, y, 1)[0]] });
   }
 
   function closest(x, y, n) {
     const far = map.list.map((_, i) => [(map.places[2 * i] - x) ** 2 + (map.places[2 * i + 1] - y) ** 2, i]);
-    return far.sort((a, b) => a[0] - b[0]).slice(0, n).map(([, i]) => i);
+    return far
+      .sort((a, b) => a[0] - b[0])
+      .slice(0, n)
+      .map(([, i]) => i);
   }
 
   // ---- what is shown ----
@@ -106,13 +131,14 @@ async function render({ model, el }) {
 
   function drawMap() {
     const [x, y, zoom] = ["x", "y", "zoom"].map((name) => model.get(name));
-    svg.setAttribute("viewBox", [x - 1 / zoom, y - TALL / zoom, 2 / zoom, 2 * TALL / zoom].join(" "));
+    svg.setAttribute("viewBox", [x - 1 / zoom, y - TALL / zoom, 2 / zoom, (2 * TALL) / zoom].join(" "));
     svg.style.touchAction = zoom > 1 ? "none" : "pan-y";
     svg.style.setProperty("--dot", `${1.5 + Math.sqrt(zoom)}px`);
     const [wide, tall] = [size(), size() * TALL];
     const taken = [];
-    const write = (i, label) => { // where it covers no other name
-      const [px, py] = [((place(i)[0] - x) * zoom + 1) * wide / 2, ((place(i)[1] - y) * zoom + TALL) * wide / 2];
+    const write = (i, label) => {
+      // where it covers no other name
+      const [px, py] = [(((place(i)[0] - x) * zoom + 1) * wide) / 2, (((place(i)[1] - y) * zoom + TALL) * wide) / 2];
       const half = map.list[i].length * 3.7 + 4;
       if (px < half || px > wide - half || py < 14 || py > tall - 14) return false;
       if (taken.some(([a, b, h]) => Math.abs(a - px) < h + half && Math.abs(b - py) < 17)) return false;
@@ -128,7 +154,9 @@ async function render({ model, el }) {
       if (used === LABELS) break;
       if (write(i, labels[used])) used++;
     }
-    labels.forEach((label, i) => { label.hidden = i >= used; });
+    labels.forEach((label, i) => {
+      label.hidden = i >= used;
+    });
   }
 
   const fetched = whenNeeded(model, "vectors", wordVectors);
@@ -147,7 +175,8 @@ async function render({ model, el }) {
       answers[n].go.setAttribute("aria-label", say.go(map.list[i]));
       answers[n].cosine.textContent = number(cosine, 3);
     });
-    if (row !== undefined) kept.textContent = closest(...place(row), NEAR + 1).filter((i) => i !== row && near.includes(i)).length;
+    if (row !== undefined)
+      kept.textContent = closest(...place(row), NEAR + 1).filter((i) => i !== row && near.includes(i)).length;
     lines.setAttribute("d", found.map(([i]) => `M${place(row).join(" ")}L${place(i).join(" ")}`).join(""));
     marks.setAttribute("d", near.map((i) => `M${place(i).join(" ")}h0`).join(""));
     drawMap();
