@@ -18,7 +18,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from attnbook.widgets.shared.base import page_files
 from booktools.core.address import address
-from booktools.core.assignment import Assignment, sources
+from booktools.core.assignment import Assignment, assignment_paths
 from booktools.core.contents import last_green
 
 MATHJAX = Path(importlib.import_module("sphinx-mathjax-offline").__file__).parent / "static/mathjax"
@@ -67,7 +67,7 @@ class GradedWork(SphinxDirective):
     optional_arguments = 1
 
     def run(self):
-        paths, links = sources(Path(self.env.srcdir)), ""
+        paths, links = assignment_paths(Path(self.env.srcdir)), ""
         if not self.arguments:
             stem = Path(self.env.docname).name
             paths = [path for path in paths if path.stem == stem]

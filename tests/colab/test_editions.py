@@ -16,7 +16,7 @@ from pybtex.database import parse_string
 from booktools import cli
 from booktools.core import BookError
 from booktools.core.address import BEGIN, END, Address, address, carry
-from booktools.core.assignment import Assignment, sources
+from booktools.core.assignment import Assignment, assignment_paths
 from booktools.core.contents import settings
 from booktools.editions.colab import Book, edition
 from booktools.editions.formulas import Formulas, as_light_as_can_be, luminance
@@ -28,7 +28,7 @@ from tests import ROOT
 from tests.grading.three_things import three_things
 
 CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
-ASSIGNMENTS = sources(ROOT)
+ASSIGNMENTS = assignment_paths(ROOT)
 HERE = Address("https://github.com/ada/book")
 PAGE = "chapters/05_dots.ipynb"
 SITE = "https://ada.github.io/book/"

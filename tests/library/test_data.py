@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from attnbook.data import FOLDER, english_vectors
 from attnbook.data.benchmarks import measured
-from attnbook.data.stored import packed
+from attnbook.data.stored import to_bytes
 from attnbook.learning.translation import Translation
 from attnbook.tasks.analogies import ENGLISH, questions
 from attnbook.tasks.dates import (
@@ -297,14 +297,14 @@ def test_the_files_of_the_widgets_are_as_their_script_makes_them():
     header, _, places = (FOLDER / "word_map.bin").read_bytes().partition(b"\n")
     assert json.loads(header)["words"].split() == words.tolist()
     assert len(places) == 4 * len(words)
-    assert word_map.packed(words, np.frombuffer(places, "<i2").reshape(-1, 2)) == header + b"\n" + places
+    assert word_map.places_bytes(words, np.frombuffer(places, "<i2").reshape(-1, 2)) == header + b"\n" + places
 
 
 def test_the_committed_date_reader_reads_dates_it_was_not_taught():
     model, letters = date_reader()
     held_out = Translation(date_pairs(1000, held_out=True), vocabulary=letters)
     assert held_out.exact(model) >= 0.99
-    assert packed({"reader": model}, letters="".join(letters.tokens[3:])) == (FOLDER / "date_reader.bin").read_bytes()
+    assert to_bytes({"reader": model}, letters="".join(letters.tokens[3:])) == (FOLDER / "date_reader.bin").read_bytes()
     assert (FOLDER / "date_reader.bin").stat().st_size <= 150_000
 
 
@@ -313,7 +313,7 @@ def test_the_committed_transformer_too():
     held_out = Translation(date_pairs(1000, held_out=True), vocabulary=letters)
     assert held_out.exact(model) >= 0.99
     stored = (FOLDER / "date_transformer.bin").read_bytes()
-    assert packed({"writer": model}, letters="".join(letters.tokens[3:]), heads=4) == stored
+    assert to_bytes({"writer": model}, letters="".join(letters.tokens[3:]), heads=4) == stored
     assert len(stored) <= 200_000
 
 
@@ -324,7 +324,7 @@ def test_one_head_answers_one_question_and_more_heads_answer_both():
     assert right[1].max() == 1
     assert 0.1 < right[1].min() < 0.15, "the other answer is one letter of eight"
     assert min(right[2].min(), right[4].min()) >= 0.99
-    assert packed({f"{h}": model for h, model in finders().items()}) == (FOLDER / "finders.bin").read_bytes()
+    assert to_bytes({f"{h}": model for h, model in finders().items()}) == (FOLDER / "finders.bin").read_bytes()
     assert (marks.sort(-1).values == torch.tensor([0] * 6 + [1, 2])).all()
     for mark, answer in zip((1, 2), answers.T, strict=True):
         assert (letters[marks == mark] == answer).all()
@@ -341,7 +341,7 @@ def test_the_committed_layer_understands_both_words_of_a_text_it_was_not_taught(
     by_hand = (became_B2D @ units.T).argmax(-1)
     assert (by_hand == meanings_B2).double().mean() == understood(y_BLD, new)[1]
     stored = (FOLDER / "three_matrices.bin").read_bytes()
-    assert packed({"reader": three_matrices()}) == stored
+    assert to_bytes({"reader": three_matrices()}) == stored
     assert len(stored) <= 50_000
 
 

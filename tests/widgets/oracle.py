@@ -1133,8 +1133,8 @@ def signal_race(widget) -> dict[str, Tensor]:
     """Who knows is asked of layers with real numbers; what they cost, of the formulas that are tested by counting."""
     n, knows, said, layers, now, total, times = widget.n, [], [], [], [], [], []
     for name, kind in widget.kinds().items():
-        waits = kind.waits(n, 64) * kind.layers(n)
-        done, per_layer = min(widget.step, len(waits)), len(kind.waits(n, 64))
+        waits = kind.operations_per_step(n, 64) * kind.layers(n)
+        done, per_layer = min(widget.step, len(waits)), len(kind.operations_per_step(n, 64))
         know = who_knows(kind, n, done if name == "recurrence" else done // per_layer)
         knows.append(know)
         said += [know.sum(), n]

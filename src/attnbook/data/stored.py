@@ -10,7 +10,7 @@ from torch import nn
 UNIT = 1 / 4096
 
 
-def packed(models: Mapping[str, nn.Module], **more) -> bytes:
+def to_bytes(models: Mapping[str, nn.Module], **more) -> bytes:
     """The networks under their names; what else is given goes into the first line."""
     shapes = {name: {part: list(x.shape) for part, x in model.named_parameters()} for name, model in models.items()}
     header = json.dumps({"unit": UNIT, "shapes": shapes} | more) + "\n"

@@ -37,7 +37,7 @@ class Cost(NamedTuple):
 class Kind:
     """A kind of layer: its cost by formula, and all it takes to count."""
 
-    def waits(self, n: int, d: int) -> list[int]:
+    def operations_per_step(self, n: int, d: int) -> list[int]:
         """The operations of each step, of which none can begin before the one before it is done."""
         raise NotImplementedError
 
@@ -48,8 +48,8 @@ class Kind:
         raise NotImplementedError
 
     def cost(self, n: int, d: int) -> Cost:
-        waits = self.waits(n, d)
-        return Cost(sum(waits), self.memory(n, d), len(waits), self.path(n))
+        operations_per_step = self.operations_per_step(n, d)
+        return Cost(sum(operations_per_step), self.memory(n, d), len(operations_per_step), self.path(n))
 
     def layers(self, n: int) -> int:
         """How many of them on top of one another it takes until the last token knows what the first one says."""
@@ -57,7 +57,7 @@ class Kind:
 
     def time(self, n: int, d: int, at_once: int) -> int:
         """Moments until then, on a machine that does so many operations in each."""
-        return self.layers(n) * sum(-(-operations // at_once) for operations in self.waits(n, d))
+        return self.layers(n) * sum(-(-operations // at_once) for operations in self.operations_per_step(n, d))
 
     def layer(self, d: int, number: int = 0) -> nn.Module:
         """The layers of a stack are numbered from 0."""
@@ -83,7 +83,7 @@ class Convolution(Kind):
         if self.kernel < 2:
             raise ValueError(f"kernel must be at least 2, or no token sees another; got {self.kernel}.")
 
-    def waits(self, n: int, d: int) -> list[int]:
+    def operations_per_step(self, n: int, d: int) -> list[int]:
         return [2 * self.kernel * n * d**2]
 
     def memory(self, n: int, d: int) -> int:
@@ -107,7 +107,7 @@ class Convolution(Kind):
 class Recurrence(Kind):
     """Each token looks at the one before, which must have looked itself."""
 
-    def waits(self, n: int, d: int) -> list[int]:
+    def operations_per_step(self, n: int, d: int) -> list[int]:
         return [4 * d**2] * n
 
     def memory(self, n: int, d: int) -> int:
@@ -137,7 +137,7 @@ class SelfAttention(Kind):
 
     heads: int = 1
 
-    def waits(self, n: int, d: int) -> list[int]:
+    def operations_per_step(self, n: int, d: int) -> list[int]:
         queries_keys_values, scores, blends, output = 6 * n * d**2, 2 * n**2 * d, 2 * n**2 * d, 2 * n * d**2
         return [queries_keys_values, scores, blends, output]
 

@@ -132,7 +132,7 @@ class Assignment:
         return notebook
 
 
-def sources(root: Path) -> list[Path]:
+def assignment_paths(root: Path) -> list[Path]:
     """The book's assignments; one has the name of the chapter it belongs to."""
     return sorted((root / "assignments/source").glob("*.ipynb"))
 

@@ -10,7 +10,7 @@ import nbformat
 from attnbook.widgets.shared.base import SHARED
 from booktools.core import BookError
 from booktools.core.address import Address, address
-from booktools.core.assignment import Assignment, sources
+from booktools.core.assignment import Assignment, assignment_paths
 from booktools.core.contents import read_notebook, settings
 from booktools.core.setup_cells import install, needs, set_up
 from booktools.editions.formulas import Formulas
@@ -49,7 +49,7 @@ class Book:
             collect(root, here),
             Formulas.read(config, SHARED / "base.css"),
             References.read([root / name for name in config.get("bibtex_bibfiles") or []], here.page("references.md")),
-            {path.stem: Assignment.read(path) for path in sources(root)},
+            {path.stem: Assignment.read(path) for path in assignment_paths(root)},
         )
 
 

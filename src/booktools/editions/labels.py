@@ -24,7 +24,7 @@ class Label:
     number: str = ""
 
 
-def sources(page: Path) -> list[str]:
+def markdown_of(page: Path) -> list[str]:
     """The Markdown of a page, cell by cell."""
     if page.suffix == ".md":
         return [page.read_text(encoding="utf-8")]
@@ -35,7 +35,7 @@ def collect(root: Path, here: Address) -> dict[str, Label]:
     """Every page (by its path), heading (path#slug) and label (#label) of the book."""
     found: dict[str, Label] = {}
     for page in pages(root):
-        for name, label in page_labels(page.relative_to(root).as_posix(), sources(page), here):
+        for name, label in page_labels(page.relative_to(root).as_posix(), markdown_of(page), here):
             if name.startswith("#") and name in found:
                 raise BookError(f"the label {name[1:]} stands twice: {found[name].url} and {label.url}. Rename one.")
             found.setdefault(name, label)

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from booktools.core import BookError
-from booktools.core.assignment import Assignment, sources
+from booktools.core.assignment import Assignment, assignment_paths
 from booktools.core.contents import LAST_GREEN, chapters, last_green
 from booktools.editions.colab import Book, write_edition
 from booktools.editions.student import write_copy
@@ -22,7 +22,7 @@ def complete(html: Path, root: Path) -> None:
     book = Book.read(root)
     for chapter in chapters(root):
         write_edition(chapter.path, html / "colab", book)
-    for path in sources(root):
+    for path in assignment_paths(root):
         write_copy(Assignment.read(path), html / "assignments", root)
     if last_green(root):
         shutil.copy(root / LAST_GREEN, html / LAST_GREEN)

@@ -6,7 +6,7 @@ The recipe is chapter 4's; `stored` says what the file is like.
 """
 
 from attnbook.data import FOLDER
-from attnbook.data.stored import packed
+from attnbook.data.stored import to_bytes
 from attnbook.device import seed_everything
 from attnbook.learning.training import fit
 from attnbook.learning.translation import Translation
@@ -21,7 +21,7 @@ def make() -> bytes:
     seed_everything(SEED)
     model = Seq2Seq(len(task.vocabulary), D=32)
     fit(model, task.loss, task.batch(64), 400, lr=3e-2, seed=SEED)
-    return packed({"reader": model}, letters="".join(task.vocabulary.tokens[3:]))
+    return to_bytes({"reader": model}, letters="".join(task.vocabulary.tokens[3:]))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ The recipe is chapter 6's; `stored` says what the file is like.
 """
 
 from attnbook.data import FOLDER
-from attnbook.data.stored import packed
+from attnbook.data.stored import to_bytes
 from attnbook.device import seed_everything
 from attnbook.learning.training import fit
 from attnbook.tasks.marks import Finder, marked_letters
@@ -20,4 +20,4 @@ def make(heads: int) -> Finder:
 
 
 if __name__ == "__main__":
-    (FOLDER / "finders.bin").write_bytes(packed({f"{heads}": make(heads) for heads in (1, 2, 4)}))
+    (FOLDER / "finders.bin").write_bytes(to_bytes({f"{heads}": make(heads) for heads in (1, 2, 4)}))

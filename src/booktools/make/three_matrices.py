@@ -6,7 +6,7 @@ The recipe is chapter 7's; `stored` says what the file is like.
 """
 
 from attnbook.data import FOLDER
-from attnbook.data.stored import packed
+from attnbook.data.stored import to_bytes
 from attnbook.device import seed_everything
 from attnbook.learning.training import fit
 from attnbook.tasks.senses import ThreeMatrices, texts_to_read
@@ -20,4 +20,4 @@ def make() -> ThreeMatrices:
 
 
 if __name__ == "__main__":
-    (FOLDER / "three_matrices.bin").write_bytes(packed({"reader": make()}))
+    (FOLDER / "three_matrices.bin").write_bytes(to_bytes({"reader": make()}))

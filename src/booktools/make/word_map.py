@@ -20,10 +20,10 @@ def make() -> bytes:
     with np.load(FOLDER / "vectors.npz") as source:
         words, vectors = source["words"], source["vectors"].astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    return packed(words, TSNE(perplexity=30, init="pca", max_iter=1000, random_state=0).fit_transform(vectors))
+    return places_bytes(words, TSNE(perplexity=30, init="pca", max_iter=1000, random_state=0).fit_transform(vectors))
 
 
-def packed(words: np.ndarray, places: np.ndarray) -> bytes:
+def places_bytes(words: np.ndarray, places: np.ndarray) -> bytes:
     places = places - (places.max(0) + places.min(0)) / 2
     steps = (places / np.abs(places).max() * 32767).round().astype("<i2")
     header = json.dumps({"words": " ".join(words)}) + "\n"

@@ -23,10 +23,10 @@ def make() -> dict[str, bytes]:
     few = steps[:WORDS, :WIDTH].astype(float)
     few *= WIDTH**0.5 / np.linalg.norm(few, axis=1, keepdims=True)
     few = (few / UNIT).round().clip(-127, 127).astype(np.int8)
-    return {"words.bin": packed(words[:WORDS], few, UNIT), "vectors.bin": packed(words, steps, scale)}
+    return {"words.bin": table_bytes(words[:WORDS], few, UNIT), "vectors.bin": table_bytes(words, steps, scale)}
 
 
-def packed(words: np.ndarray, steps: np.ndarray, unit: float) -> bytes:
+def table_bytes(words: np.ndarray, steps: np.ndarray, unit: float) -> bytes:
     header = json.dumps({"width": steps.shape[1], "unit": unit, "words": " ".join(words)})
     return header.encode() + b"\n" + steps.tobytes()
 

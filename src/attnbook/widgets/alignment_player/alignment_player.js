@@ -9,7 +9,7 @@ import {
   likeliest,
   ranking,
   shown,
-  stepper,
+  writingSteps,
   textField,
   writing,
 } from "../shared/letters.js";
@@ -86,22 +86,22 @@ export function dateReader(bytes) {
 
 async function render({ model, el }) {
   const say = words(TEXT, el);
-  const life = follower(model);
+  const subscriptions = follower(model);
   const reader = dateReader(await asset(model, "model"));
   let steps;
-  life.follow(["text"], () => {
+  subscriptions.follow(["text"], () => {
     steps = reader.read(model.get("text"));
   });
-  const { at, node: turn } = stepper(model, life, el, () => steps.length, ["text"]);
+  const { at, node: turn } = writingSteps(model, subscriptions, el, () => steps.length, ["text"]);
   const { node: line, output: written } = writing(el);
   const map = letterMap(el, say.map, { rows: LETTERS, columns: LONGEST + 1 });
   const [looked, could] = [say.heads.looked, say.heads.next].map((titles) => ranking(el, titles, SHOWN));
   const now = element("p", { class: "ab-now" });
   const details = element("div", { class: "ab-lists" }, looked.node, could.node);
-  const [field, tries, hint] = textField(model, life, el, { ...reader, changes: { step: 0 } });
+  const [field, tries, hint] = textField(model, subscriptions, el, { ...reader, changes: { step: 0 } });
   body(el, "letters ab-player", field, tries, turn, hint, line, map.node, now, details);
 
-  life.follow(["text", "step"], () => {
+  subscriptions.follow(["text", "step"], () => {
     const step = at();
     const letters = steps.map(({ token }, i) => (i < step ? reader.letter(token) : "?"));
     const read = [...model.get("text"), ""].map(shown);
@@ -119,7 +119,7 @@ async function render({ model, el }) {
     looked.draw(weights, (j) => say.place(read[j], j + 1));
     could.draw(chances.slice(STOP), (i) => reader.letter(i + STOP));
   });
-  return life.end;
+  return subscriptions.end;
 }
 
 export default { render };

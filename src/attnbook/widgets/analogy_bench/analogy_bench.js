@@ -9,12 +9,12 @@ import {
   heading,
   length,
   number,
-  packed,
-  put,
+  headed,
+  update,
   whenNeeded,
   words,
 } from "../shared/core.js";
-import { lexicon, nearest, wordField, wordVectors } from "../shared/lexicon.js";
+import { lexicon, nearestWords, wordField, wordVectors } from "../shared/lexicon.js";
 
 const TEXT = {
   en: {
@@ -70,18 +70,18 @@ function parallelogram(a, b, c, answer) {
 
 async function render({ model, el }) {
   const say = words(TEXT, el);
-  const life = follower(model);
-  const known = lexicon(packed(await asset(model, "words")).words);
+  const subscriptions = follower(model);
+  const known = lexicon(headed(await asset(model, "words")).words);
   const fields = Object.entries(say.fields).map(([trait, label]) =>
-    wordField(model, life, { trait, label, known, unknown: say.unknown }),
+    wordField(model, subscriptions, { trait, label, known, unknown: say.unknown }),
   );
   const tries = TRIES.map((text) =>
     button(text, () => {
       const [a, b, c] = text.split(" ");
-      put(model, { a, b, c, asked: true });
+      update(model, { a, b, c, asked: true });
     }),
   );
-  const solve = button(say.solve, () => put(model, { asked: true }));
+  const solve = button(say.solve, () => update(model, { asked: true }));
   const status = element("p", { class: "ab-hint", role: "status" });
 
   const rows = Array.from({ length: SHOWN }, () => {
@@ -123,7 +123,7 @@ async function render({ model, el }) {
   const results = element(
     "div",
     { class: "ab-results" },
-    choice(model, life, { trait: "queries", label: say.queries, options: say.options }),
+    choice(model, subscriptions, { trait: "queries", label: say.queries, options: say.options }),
     table,
     element("figure", {}, svg, element("figcaption", {}, say.picture), list),
   );
@@ -151,7 +151,7 @@ async function render({ model, el }) {
     const names = ["a", "b", "c"].map((trait) => model.get(trait));
     const asks = names.map((word) => vectors.row(word));
     const [a, b, c] = asks.map((row) => unit(vectors.vector(row)));
-    const found = nearest(vectors, plus(minus(b, a), c), SHOWN, model.get("queries") === "out" ? asks : []);
+    const found = nearestWords(vectors, plus(minus(b, a), c), SHOWN, model.get("queries") === "out" ? asks : []);
     caption.textContent = say.ranking(...names);
     rows.forEach((row, n) => {
       const [i, cosine] = found[n];
@@ -194,8 +194,8 @@ async function render({ model, el }) {
     });
   }
 
-  life.follow(["a", "b", "c", "queries", "asked"], draw);
-  return life.end;
+  subscriptions.follow(["a", "b", "c", "queries", "asked"], draw);
+  return subscriptions.end;
 }
 
 export default { render };

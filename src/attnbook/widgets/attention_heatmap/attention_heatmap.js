@@ -8,7 +8,7 @@ import {
   heading,
   largestOf,
   number,
-  put,
+  update,
   SCALES,
   slider,
   softmax,
@@ -90,7 +90,7 @@ function tint(cell, x, largest, isWeight) {
 
 async function render({ model, el }) {
   const say = words(TEXT, el);
-  const life = follower(model);
+  const subscriptions = follower(model);
   const ownVectors = model.get("q_LK").length > 0;
   const known = ownVectors ? null : vocabulary(await asset(model, "vocabulary"));
 
@@ -101,7 +101,7 @@ async function render({ model, el }) {
     const tokens = typed.slice(0, MOST);
     const asker = model.get("tokens")[model.get("query")];
     tooMany = typed.length > MOST;
-    put(model, {
+    update(model, {
       tokens,
       blocked: [],
       query: Math.max(tokens.indexOf(asker), 0),
@@ -111,7 +111,7 @@ async function render({ model, el }) {
   });
   const typing = element("div", { class: "ab-control ab-tokens" }, element("label", {}, say.tokens, field));
   typing.hidden = ownVectors;
-  const length = slider(model, life, {
+  const length = slider(model, subscriptions, {
     trait: "length",
     label: say.length,
     with: ["tokens"],
@@ -127,17 +127,17 @@ async function render({ model, el }) {
       "div",
       { class: "ab-picture" },
       typing,
-      choice(model, life, { trait: "stage", label: say.stage, options: say.stages }),
+      choice(model, subscriptions, { trait: "stage", label: say.stage, options: say.stages }),
       picture,
       hint,
     ),
     element(
       "div",
       { class: "ab-controls" },
-      choice(model, life, { trait: "mask", label: say.mask, options: say.masks }),
+      choice(model, subscriptions, { trait: "mask", label: say.mask, options: say.masks }),
       length,
-      choice(model, life, { trait: "scale", label: say.scale, options: say.scales }),
-      slider(model, life, { trait: "temperature", label: say.temperature, values: TEMPERATURES }),
+      choice(model, subscriptions, { trait: "scale", label: say.scale, options: say.scales }),
+      slider(model, subscriptions, { trait: "temperature", label: say.temperature, values: TEMPERATURES }),
     ),
     row,
   );
@@ -153,7 +153,7 @@ async function render({ model, el }) {
       rows: tokens,
       columns: tokens,
       at: [Math.min(model.get("query"), tokens.length - 1), 0],
-      move: (i) => put(model, { query: i }),
+      move: (i) => update(model, { query: i }),
       press: (i, j, first) => {
         if (model.get("mask") === "paint") paint(i, j, first);
       },
@@ -249,8 +249,8 @@ async function render({ model, el }) {
   }
 
   build();
-  life.follow(["tokens", "mask", "length", "blocked", "scale", "temperature", "query", "stage"], draw);
-  return life.end;
+  subscriptions.follow(["tokens", "mask", "length", "blocked", "scale", "temperature", "query", "stage"], draw);
+  return subscriptions.end;
 }
 
 export default { render };

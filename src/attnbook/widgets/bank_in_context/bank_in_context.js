@@ -9,14 +9,14 @@ import {
   heading,
   networks,
   number,
-  packed,
-  put,
+  headed,
+  update,
   softmax,
   times,
   whenNeeded,
   words,
 } from "../shared/core.js";
-import { lexicon, nearest, wordField, wordVectors } from "../shared/lexicon.js";
+import { lexicon, nearestWords, wordField, wordVectors } from "../shared/lexicon.js";
 
 const TEXT = {
   en: {
@@ -85,26 +85,26 @@ function carry(chip, { press, drop }) {
 
 async function render({ model, el }) {
   const say = words(TEXT, el);
-  const life = follower(model);
-  const known = lexicon(packed(await asset(model, "words")).words);
+  const subscriptions = follower(model);
+  const known = lexicon(headed(await asset(model, "words")).words);
   const sentence = () => [model.get("tokens"), Math.min(model.get("place"), model.get("tokens").length - 1)];
 
   // The word at `from`, or a new one, goes before the one at `to`; the word that asks asks on.
   const insert = (word, to) => {
     const [tokens, place] = sentence();
-    if (tokens.length < MOST) put(model, { tokens: tokens.toSpliced(to, 0, word), place: place + (to <= place) });
+    if (tokens.length < MOST) update(model, { tokens: tokens.toSpliced(to, 0, word), place: place + (to <= place) });
   };
   const remove = (from) => {
     const [tokens, place] = sentence();
     if (from < tokens.length && tokens.length > 1)
-      put(model, { tokens: tokens.toSpliced(from, 1), place: Math.min(place - (from < place), tokens.length - 2) });
+      update(model, { tokens: tokens.toSpliced(from, 1), place: Math.min(place - (from < place), tokens.length - 2) });
   };
   const move = (from, to) => {
     const [tokens, place] = sentence();
     if (from >= tokens.length || to < 0 || to >= tokens.length) return;
     const order = tokens.map((_, i) => i);
     order.splice(to, 0, ...order.splice(from, 1));
-    put(model, { tokens: order.map((i) => tokens[i]), place: order.indexOf(place) });
+    update(model, { tokens: order.map((i) => tokens[i]), place: order.indexOf(place) });
   };
 
   const chips = Array.from({ length: MOST }, () => element("button", { type: "button", class: "ab-button ab-chip" }));
@@ -123,7 +123,7 @@ async function render({ model, el }) {
   };
   chips.forEach((chip, i) =>
     carry(chip, {
-      press: () => put(model, { place: i }),
+      press: () => update(model, { place: i }),
       drop: (x, y) => {
         const to = before(x, y, chip);
         if (to === null) remove(i);
@@ -143,7 +143,7 @@ async function render({ model, el }) {
     return chip;
   });
   const extra = tray.at(-1);
-  const field = wordField(model, life, {
+  const field = wordField(model, subscriptions, {
     trait: "extra",
     label: say.field,
     known,
@@ -153,14 +153,14 @@ async function render({ model, el }) {
       return tokens.length < MOST ? { tokens: [...tokens, known.list[row]] } : {};
     },
   });
-  const tries = TRIES.map(([text, place]) => button(text, () => put(model, { tokens: text.split(" "), place })));
+  const tries = TRIES.map(([text, place]) => button(text, () => update(model, { tokens: text.split(" "), place })));
   const moves = [
     [say.left, () => move(sentence()[1], sentence()[1] - 1)],
     [say.right, () => move(sentence()[1], sentence()[1] + 1)],
     [say.out, () => remove(sentence()[1])],
   ];
   const ask = button("", () => {
-    put(model, { asked: true });
+    update(model, { asked: true });
     chips[sentence()[1]].focus(); // this button is gone now
   });
   const full = element("p", { class: "ab-hint", role: "status" });
@@ -216,7 +216,7 @@ async function render({ model, el }) {
     element(
       "div",
       { class: "ab-controls" },
-      choice(model, life, { trait: "matrices", label: say.matrices, options: say.options }),
+      choice(model, subscriptions, { trait: "matrices", label: say.matrices, options: say.options }),
       ask,
     ),
     status,
@@ -276,14 +276,14 @@ async function render({ model, el }) {
     });
     first.textContent = say.alone(tokens[place]);
     rankings.forEach(({ lines }, n) => {
-      nearest(vectors, [x[place], became][n], SHOWN).forEach(([row, cosine], i) => {
+      nearestWords(vectors, [x[place], became][n], SHOWN).forEach(([row, cosine], i) => {
         lines[i][0].textContent = vectors.list[row];
         lines[i][1].textContent = number(cosine);
       });
     });
   }
-  life.follow(["tokens", "place", "extra", "matrices", "asked"], draw);
-  return life.end;
+  subscriptions.follow(["tokens", "place", "extra", "matrices", "asked"], draw);
+  return subscriptions.end;
 }
 
 export default { render };

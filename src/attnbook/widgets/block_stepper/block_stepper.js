@@ -11,7 +11,7 @@ import {
   normals,
   number,
   plus,
-  put,
+  update,
   slider,
   softmax,
   times,
@@ -132,9 +132,9 @@ const alike = (xs) =>
 
 function render({ model, el }) {
   const say = words(TEXT, el);
-  const life = follower(model);
+  const subscriptions = follower(model);
   const buttons = Object.fromEntries(
-    Object.keys(say.parts).map((part) => [part, button(say.parts[part], () => put(model, { part }))]),
+    Object.keys(say.parts).map((part) => [part, button(say.parts[part], () => update(model, { part }))]),
   );
   const flow = element("div", { class: "ab-flow", role: "group", "aria-label": say.flow });
   const [says, shape] = [element("p", { class: "ab-says", role: "status" }), element("p", { class: "ab-hint" })];
@@ -187,10 +187,10 @@ function render({ model, el }) {
     element(
       "div",
       { class: "ab-controls" },
-      choice(model, life, { trait: "norm", label: say.norm, options: say.norms }),
-      choice(model, life, { trait: "shortcut", label: say.shortcut, options: say.shortcuts }),
+      choice(model, subscriptions, { trait: "norm", label: say.norm, options: say.norms }),
+      choice(model, subscriptions, { trait: "shortcut", label: say.shortcut, options: say.shortcuts }),
     ),
-    slider(model, life, { trait: "block", label: say.block, values: [1, 2, 3, 4, 5, 6], show: say.of }),
+    slider(model, subscriptions, { trait: "block", label: say.block, values: [1, 2, 3, 4, 5, 6], show: say.of }),
     element("p", { class: "ab-hint" }, say.flow),
     flow,
     says,
@@ -199,8 +199,8 @@ function render({ model, el }) {
     stream,
   );
 
-  life.follow(["norm"], () => flow.append(...PARTS[model.get("norm")].map((part) => buttons[part])));
-  life.follow(["norm", "shortcut", "block", "part"], () => {
+  subscriptions.follow(["norm"], () => flow.append(...PARTS[model.get("norm")].map((part) => buttons[part])));
+  subscriptions.follow(["norm", "shortcut", "block", "part"], () => {
     const [norm, shortcut, block, part] = ["norm", "shortcut", "block", "part"].map((name) => model.get(name));
     const runs = [];
     const xs = [START];
@@ -248,7 +248,7 @@ function render({ model, el }) {
       node.classList.toggle("ab-here", n === block);
     });
   });
-  return life.end;
+  return subscriptions.end;
 }
 
 export default { render };

@@ -1,5 +1,5 @@
 import { body, choice, element, follower, large, slider, words } from "../shared/core.js";
-import { stepper } from "../shared/steps.js";
+import { stepSlider } from "../shared/steps.js";
 
 const TEXT = {
   en: {
@@ -53,9 +53,9 @@ function endsOf(prompt, chunk) {
 
 function render({ model, el }) {
   const say = words(TEXT, el);
-  const life = follower(model);
+  const subscriptions = follower(model);
   const ends = () => endsOf(model.get("prompt"), model.get("chunk"));
-  const { at, node: steps } = stepper(model, life, {
+  const { at, node: steps } = stepSlider(model, subscriptions, {
     trait: "step",
     label: say.step,
     back: say.back,
@@ -83,14 +83,24 @@ function render({ model, el }) {
     element(
       "div",
       { class: "ab-controls" },
-      choice(model, life, { trait: "cache", label: say.cache, options: say.caches }),
-      choice(model, life, { trait: "align", label: say.align, options: say.aligns }),
+      choice(model, subscriptions, { trait: "cache", label: say.cache, options: say.caches }),
+      choice(model, subscriptions, { trait: "align", label: say.align, options: say.aligns }),
     ),
     element(
       "div",
       { class: "ab-controls" },
-      slider(model, life, { trait: "prompt", label: say.prompt, values: ALL.map((i) => i + 1), show: say.tokens }),
-      slider(model, life, { trait: "chunk", label: say.chunk, values: ALL.map((i) => i + 1), show: say.tokens }),
+      slider(model, subscriptions, {
+        trait: "prompt",
+        label: say.prompt,
+        values: ALL.map((i) => i + 1),
+        show: say.tokens,
+      }),
+      slider(model, subscriptions, {
+        trait: "chunk",
+        label: say.chunk,
+        values: ALL.map((i) => i + 1),
+        show: say.tokens,
+      }),
     ),
     steps,
     map,
@@ -100,13 +110,18 @@ function render({ model, el }) {
     element(
       "div",
       { class: "ab-controls" },
-      choice(model, life, { trait: "heads", label: say.heads, options: say.kinds }),
-      slider(model, life, { trait: "tokens", label: say.length, values: LENGTHS, show: (n) => n.toLocaleString("en") }),
+      choice(model, subscriptions, { trait: "heads", label: say.heads, options: say.kinds }),
+      slider(model, subscriptions, {
+        trait: "tokens",
+        label: say.length,
+        values: LENGTHS,
+        show: (n) => n.toLocaleString("en"),
+      }),
     ),
     weighs,
   );
 
-  life.follow(["cache", "align", "prompt", "chunk", "step"], () => {
+  subscriptions.follow(["cache", "align", "prompt", "chunk", "step"], () => {
     const [kept, last, stops, step] = [model.get("cache") === "with", model.get("align") === "last", ends(), at()];
     const end = stops[step];
     const start = kept ? (stops[step - 1] ?? 0) : 0;
@@ -131,12 +146,12 @@ function render({ model, el }) {
     sum.textContent = kept ? say.sum(with_, without, kept) : say.sum(without, with_, kept);
     wrong.textContent = say.wrong(off);
   });
-  life.follow(["heads", "tokens"], () => {
+  subscriptions.follow(["heads", "tokens"], () => {
     weighs.textContent = say.weighs(
       large(2 * model.get("tokens") * LAYERS * KV_HEADS[model.get("heads")] * WIDTH * BYTES, say.sizes),
     );
   });
-  return life.end;
+  return subscriptions.end;
 }
 
 export default { render };

@@ -25,7 +25,7 @@ const [WIDE, TALL] = [590, 120];
 
 function render({ model, el }) {
   const say = words(TEXT, el);
-  const life = follower(model);
+  const subscriptions = follower(model);
   const clocks = Array.from({ length: MOST }, (_, j) => {
     const hands = ["ab-other", "ab-query"].map((kind) => element("line", { class: kind }));
     const svg = element(
@@ -62,7 +62,7 @@ function render({ model, el }) {
       "div",
       { class: "ab-controls" },
       ...Object.entries(say.sliders).map(([trait, label]) =>
-        slider(model, life, { trait, label, values: STOPS[trait], show: (x) => x.toLocaleString("en") }),
+        slider(model, subscriptions, { trait, label, values: STOPS[trait], show: (x) => x.toLocaleString("en") }),
       ),
     ),
     face,
@@ -70,7 +70,7 @@ function render({ model, el }) {
     element("dl", {}, name, alike, element("dt", {}, say.apart), apart, element("dt", {}, say.period), period),
   );
 
-  life.follow(["position", "other", "width", "base"], () => {
+  subscriptions.follow(["position", "other", "width", "base"], () => {
     const [i, other, width, base] = ["position", "other", "width", "base"].map((trait) => model.get(trait));
     const speeds = Array.from({ length: width / 2 }, (_, j) => base ** ((-2 * j) / width));
     const cosine = (far) => speeds.reduce((sum, speed) => sum + Math.cos(far * speed), 0) / speeds.length;
@@ -95,7 +95,7 @@ function render({ model, el }) {
     apart.textContent = `${Math.abs(other - i)}`;
     period.textContent = say.positions((2 * Math.PI) / speeds.at(-1));
   });
-  return life.end;
+  return subscriptions.end;
 }
 
 export default { render };

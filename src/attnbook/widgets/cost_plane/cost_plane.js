@@ -8,7 +8,7 @@ import {
   heading,
   large,
   number,
-  put,
+  update,
   slider,
   words,
 } from "../shared/core.js";
@@ -74,7 +74,7 @@ const TICKS = {
 
 function render({ model, el }) {
   const say = words(TEXT, el);
-  const life = follower(model);
+  const subscriptions = follower(model);
   const [wide, tall] = [(RIGHT - LEFT) * UNIT, (HIGH - LOW) * UNIT];
   const at = (n, d) => [(Math.log2(n) - LEFT) * UNIT, (HIGH - Math.log2(d)) * UNIT];
   const rules = [
@@ -118,17 +118,17 @@ function render({ model, el }) {
     reach,
   );
   // The dot follows the pointer from one line to the next.
-  const nearest = (share, whole, margin, from, to) =>
+  const onScale = (share, whole, margin, from, to) =>
     2 ** Math.min(Math.max(from + Math.round((share * whole - margin) / UNIT), from), to);
   draggable(reach, (across, down) =>
-    put(model, {
-      n: nearest(across, size[0], MARGIN, LEFT, RIGHT),
-      d: 2 ** (HIGH + LOW) / nearest(down, size[1], TOP, LOW, HIGH),
+    update(model, {
+      n: onScale(across, size[0], MARGIN, LEFT, RIGHT),
+      d: 2 ** (HIGH + LOW) / onScale(down, size[1], TOP, LOW, HIGH),
     }),
   );
 
   const control = (trait) =>
-    slider(model, life, {
+    slider(model, subscriptions, {
       trait,
       label: say.sliders[trait],
       values: STOPS[trait],
@@ -146,7 +146,9 @@ function render({ model, el }) {
   const [shareOf, ratio, weights] = [0, 0, 0].map(() => element("dd", { class: "ab-number" }));
   const ratioName = element("dt");
   const never = element("p", { class: "ab-hint" }, say.never);
-  const tries = Object.entries(MODELS).map(([name, [n, d, heads]]) => button(name, () => put(model, { n, d, heads })));
+  const tries = Object.entries(MODELS).map(([name, [n, d, heads]]) =>
+    button(name, () => update(model, { n, d, heads })),
+  );
   body(
     el,
     "plane",
@@ -159,8 +161,8 @@ function render({ model, el }) {
         "div",
         { class: "ab-controls" },
         ...["n", "d", "heads", "kernel"].map(control),
-        choice(model, life, { trait: "against", label: say.against, options: say.others }),
-        choice(model, life, { trait: "projections", label: say.projections, options: say.counted }),
+        choice(model, subscriptions, { trait: "against", label: say.against, options: say.others }),
+        choice(model, subscriptions, { trait: "projections", label: say.projections, options: say.counted }),
       ),
     ),
     element("table", {}, heading(say.heads), element("tbody", {}, ...Object.values(rows).map(({ node }) => node))),
@@ -176,7 +178,7 @@ function render({ model, el }) {
     ),
   );
 
-  life.follow(["n", "d", "heads", "kernel", "against", "projections"], () => {
+  subscriptions.follow(["n", "d", "heads", "kernel", "against", "projections"], () => {
     const [n, d, heads, k, against, projections] = ["n", "d", "heads", "kernel", "against", "projections"].map(
       (trait) => model.get(trait),
     );
@@ -215,7 +217,7 @@ function render({ model, el }) {
     ratio.textContent = say.times(costs.attention[0] / costs[against][0]);
     weights.textContent = large(4 * heads * n ** 2, BYTES);
   });
-  return life.end;
+  return subscriptions.end;
 }
 
 export default { render };

@@ -51,7 +51,7 @@ const THINGS = {
 
 function render({ model, el }) {
   const say = words(TEXT, el);
-  const life = follower(model);
+  const subscriptions = follower(model);
   const scene = model.get("scene");
   const names = model.get("names");
   const places = names.map((_, j) => STEP * (j + 0.5));
@@ -80,8 +80,18 @@ function render({ model, el }) {
     element(
       "div",
       { class: "ab-controls" },
-      slider(model, life, { trait: "salience", label: say.salience, values: LEVELS, show: (x) => number(x, 1) }),
-      slider(model, life, { trait: "wish", label: say.wishes[scene], values: LEVELS, show: (x) => number(x, 1) }),
+      slider(model, subscriptions, {
+        trait: "salience",
+        label: say.salience,
+        values: LEVELS,
+        show: (x) => number(x, 1),
+      }),
+      slider(model, subscriptions, {
+        trait: "wish",
+        label: say.wishes[scene],
+        values: LEVELS,
+        show: (x) => number(x, 1),
+      }),
     ),
     element(
       "table",
@@ -104,7 +114,7 @@ function render({ model, el }) {
     ),
   );
 
-  life.follow(["keys_MK", "salience", "wish"], () => {
+  subscriptions.follow(["keys_MK", "salience", "wish"], () => {
     const query = [model.get("salience"), model.get("wish")];
     const keys = model.get("keys_MK");
     const scores = keys.map((key) => dot(key, query));
@@ -122,7 +132,7 @@ function render({ model, el }) {
       things[j].style.setProperty("opacity", 0.35 + (0.65 * weights[j]) / Math.max(...weights));
     });
   });
-  return life.end;
+  return subscriptions.end;
 }
 
 export default { render };

@@ -76,7 +76,7 @@ function written(x) {
 
 function render({ model, el }) {
   const say = words(TEXT, el);
-  const life = follower(model);
+  const subscriptions = follower(model);
   const panels = Object.keys(FORMATS).map((name) => {
     const cells = SCORES.map(() => Array.from({ length: 3 }, () => element("td", { class: "ab-number" })));
     const leak = element("td", { class: "ab-number" });
@@ -108,15 +108,15 @@ function render({ model, el }) {
     element(
       "div",
       { class: "ab-controls" },
-      choice(model, life, { trait: "fill", label: say.fill, options: say.fills }),
-      choice(model, life, { trait: "how", label: say.how, options: say.hows }),
-      choice(model, life, { trait: "hidden", label: say.hidden, options: say.which }),
-      slider(model, life, { trait: "shift", label: say.shift, values: SHIFTS, show: written }),
+      choice(model, subscriptions, { trait: "fill", label: say.fill, options: say.fills }),
+      choice(model, subscriptions, { trait: "how", label: say.how, options: say.hows }),
+      choice(model, subscriptions, { trait: "hidden", label: say.hidden, options: say.which }),
+      slider(model, subscriptions, { trait: "shift", label: say.shift, values: SHIFTS, show: written }),
     ),
     element("div", { class: "ab-panels" }, ...panels.map(({ node }) => node)),
   );
 
-  life.follow(["fill", "shift", "hidden", "how"], () => {
+  subscriptions.follow(["fill", "shift", "hidden", "how"], () => {
     const inputs = Object.fromEntries(["fill", "shift", "hidden", "how"].map((name) => [name, model.get(name)]));
     for (const { name, cells, leak, said } of panels) {
       const found = attempt(name, inputs);
@@ -137,7 +137,7 @@ function render({ model, el }) {
       said.classList.toggle("ab-good", what === "fine");
     }
   });
-  return life.end;
+  return subscriptions.end;
 }
 
 export default { render };

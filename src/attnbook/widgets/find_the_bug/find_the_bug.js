@@ -8,7 +8,7 @@ import {
   heading,
   normals,
   number,
-  put,
+  update,
   softmax,
   words,
 } from "../shared/core.js";
@@ -66,9 +66,9 @@ const orderOf = (seed) => {
 
 function render({ model, el }) {
   const say = words(TEXT, el);
-  const life = follower(model);
+  const subscriptions = follower(model);
   const swaps = Object.entries(say.swap).map(([trait, label]) => {
-    const key = button(label, () => put(model, { [trait]: !model.get(trait) }));
+    const key = button(label, () => update(model, { [trait]: !model.get(trait) }));
     return { trait, key };
   });
   const encoders = Object.entries(say.names).map(([trait, name]) => {
@@ -99,7 +99,7 @@ function render({ model, el }) {
         { class: "ab-panel" },
         table,
         moved,
-        choice(model, life, { trait, label: say.is[trait], options: say.kinds, with: { revealed: false } }),
+        choice(model, subscriptions, { trait, label: say.is[trait], options: say.kinds, with: { revealed: false } }),
         was,
       ),
     };
@@ -114,9 +114,9 @@ function render({ model, el }) {
     element(
       "div",
       { class: "ab-controls ab-tries" },
-      button(say.check, () => put(model, { revealed: true })),
+      button(say.check, () => update(model, { revealed: true })),
       button(say.again, () =>
-        put(model, {
+        update(model, {
           seed: model.get("seed") + 1,
           words_swapped: false,
           texts_swapped: false,
@@ -130,7 +130,7 @@ function render({ model, el }) {
     ),
   );
 
-  life.follow(["seed", "words_swapped", "texts_swapped", "a", "b", "c", "revealed"], () => {
+  subscriptions.follow(["seed", "words_swapped", "texts_swapped", "a", "b", "c", "revealed"], () => {
     for (const { trait, key } of swaps) key.setAttribute("aria-pressed", model.get(trait));
     const batch = batchOf(model.get("words_swapped"), model.get("texts_swapped"));
     const seed = model.get("seed");
@@ -155,7 +155,7 @@ function render({ model, el }) {
     const right = encoders.filter(({ trait }, n) => model.get(trait) === order[n]).length;
     verdict.textContent = model.get("revealed") ? say.verdict(right) : "";
   });
-  return life.end;
+  return subscriptions.end;
 }
 
 export default { render };

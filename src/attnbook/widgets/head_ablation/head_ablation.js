@@ -11,7 +11,7 @@ import {
   normals,
   number,
   plus,
-  put,
+  update,
   softmax,
   times,
   words,
@@ -76,7 +76,7 @@ const best = (chances) => chances.indexOf(Math.max(...chances));
 
 async function render({ model, el }) {
   const say = words(TEXT, el);
-  const life = follower(model);
+  const subscriptions = follower(model);
   const { models } = networks(await asset(model, "models"));
   const networksOf = Object.fromEntries(
     Object.entries(models).map(([heads, found]) => [heads, finder(found, Number(heads))]),
@@ -87,7 +87,7 @@ async function render({ model, el }) {
   const switches = Array.from({ length: most }, (_, h) =>
     button(say.head(h), () => {
       const off = model.get("off");
-      put(model, { off: off.includes(h) ? off.filter((x) => x !== h) : [...off, h] });
+      update(model, { off: off.includes(h) ? off.filter((x) => x !== h) : [...off, h] });
     }),
   );
   const columns = Array.from({ length: LENGTH }, () => element("th", { scope: "col" }));
@@ -123,7 +123,7 @@ async function render({ model, el }) {
     element(
       "div",
       { class: "ab-controls" },
-      choice(model, life, {
+      choice(model, subscriptions, {
         trait: "heads",
         label: say.heads,
         options: Object.fromEntries(Object.keys(models).map((n) => [n, n])),
@@ -135,7 +135,7 @@ async function render({ model, el }) {
         element("span", { class: "ab-hint", "aria-hidden": "true" }, say.on),
         element("div", { class: "ab-switches" }, ...switches),
       ),
-      button(say.another, () => put(model, { seed: model.get("seed") + 1 })),
+      button(say.another, () => update(model, { seed: model.get("seed") + 1 })),
     ),
     map,
     element(
@@ -151,7 +151,7 @@ async function render({ model, el }) {
     ),
   );
 
-  life.follow(["heads", "off", "seed"], () => {
+  subscriptions.follow(["heads", "off", "seed"], () => {
     const [heads, off, seed] = ["heads", "off", "seed"].map((trait) => model.get(trait));
     const network = networksOf[heads];
     const [shown] = texts(seed, 1);
@@ -192,7 +192,7 @@ async function render({ model, el }) {
     };
     for (const [name, , value] of figures) value.textContent = name === "loss" ? found[name] : `${found[name]} %`;
   });
-  return life.end;
+  return subscriptions.end;
 }
 
 export default { render };

@@ -37,7 +37,7 @@ const figures = (D, H, L) => ({
 
 function render({ model, el }) {
   const say = words(TEXT, el);
-  const life = follower(model);
+  const subscriptions = follower(model);
   const pieces = Array.from({ length: MOST }, () => element("i"));
   const caption = element("figcaption");
   const rows = Object.entries(say.figures).map(([name, label]) => {
@@ -51,14 +51,14 @@ function render({ model, el }) {
       "div",
       { class: "ab-controls" },
       ...Object.entries(say.sliders).map(([trait, label]) =>
-        slider(model, life, { trait, label, values: STOPS[trait] }),
+        slider(model, subscriptions, { trait, label, values: STOPS[trait] }),
       ),
     ),
     element("figure", {}, caption, element("div", { class: "ab-strip", "aria-hidden": "true" }, ...pieces)),
     element("table", {}, heading(say.heads), element("tbody", {}, ...rows.map(({ node }) => node))),
   );
 
-  life.follow(["width", "heads", "length"], () => {
+  subscriptions.follow(["width", "heads", "length"], () => {
     const [D, H, L] = ["width", "heads", "length"].map((trait) => model.get(trait));
     pieces.forEach((piece, h) => {
       piece.hidden = h >= H;
@@ -72,7 +72,7 @@ function render({ model, el }) {
       node.classList.toggle("ab-same", now[name] === single[name]);
     }
   });
-  return life.end;
+  return subscriptions.end;
 }
 
 export default { render };

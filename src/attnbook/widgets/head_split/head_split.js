@@ -1,5 +1,5 @@
 import { body, choice, element, follower, words } from "../shared/core.js";
-import { stepper } from "../shared/steps.js";
+import { stepSlider } from "../shared/steps.js";
 
 const TEXT = {
   en: {
@@ -54,7 +54,7 @@ const name = (n) => `${NAMES[Math.floor(n / D)]}${n % D}`;
 
 function render({ model, el }) {
   const say = words(TEXT, el);
-  const life = follower(model);
+  const subscriptions = follower(model);
   const cells = Array.from({ length: B * L * D }, (_, n) =>
     element(
       "g",
@@ -84,10 +84,10 @@ function render({ model, el }) {
     element(
       "div",
       { class: "ab-controls" },
-      choice(model, life, { trait: "way", label: say.way, options: say.ways }),
-      choice(model, life, { trait: "heads", label: say.heads, options: { 2: "2", 3: "3", 6: "6" } }),
+      choice(model, subscriptions, { trait: "way", label: say.way, options: say.ways }),
+      choice(model, subscriptions, { trait: "heads", label: say.heads, options: { 2: "2", 3: "3", 6: "6" } }),
     ),
-    stepper(model, life, {
+    stepSlider(model, subscriptions, {
       trait: "step",
       label: say.step,
       back: say.back,
@@ -99,7 +99,7 @@ function render({ model, el }) {
     element("div", { class: "ab-views" }, svg, table),
   );
 
-  life.follow(["heads", "step", "way"], () => {
+  subscriptions.follow(["heads", "step", "way"], () => {
     const [H, step, way] = ["heads", "step", "way"].map((trait) => model.get(trait));
     const {
       shape: [, X, Y, Z],
@@ -141,7 +141,7 @@ function render({ model, el }) {
       });
     });
   });
-  return life.end;
+  return subscriptions.end;
 }
 
 export default { render };

@@ -1,4 +1,4 @@
-import { body, dot, draggable, element, follower, number, put, slider, softmax, words } from "../shared/core.js";
+import { body, dot, draggable, element, follower, number, update, slider, softmax, words } from "../shared/core.js";
 
 const TEXT = {
   en: {
@@ -27,7 +27,7 @@ const mean = (numbers) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
 
 function render({ model, el }) {
   const say = words(TEXT, el);
-  const life = follower(model);
+  const subscriptions = follower(model);
   const M = model.get("points").length;
   const at = (x, y) => [x * UNIT, (HIGH - y) * UNIT];
   const curve = element("path", { class: "ab-curve" });
@@ -39,7 +39,7 @@ function render({ model, el }) {
     const reach = element("circle", { class: "ab-tip", r: 14 });
     draggable(reach, (across, down) => {
       const moved = [tenth((across * w - EDGE) / UNIT, WIDE), tenth(HIGH - (down * h - EDGE) / UNIT, HIGH)];
-      put(model, { chosen: j, points: model.get("points").map((point, k) => (k === j ? moved : point)) });
+      update(model, { chosen: j, points: model.get("points").map((point, k) => (k === j ? moved : point)) });
     });
     return { seen, reach };
   });
@@ -65,7 +65,7 @@ function render({ model, el }) {
   const says = element("span", { class: "ab-value", "aria-hidden": "true" });
   height.addEventListener("input", () => {
     const j = Math.min(model.get("chosen"), M - 1);
-    put(model, { points: model.get("points").map(([x, y], k) => [x, k === j ? HEIGHTS[height.value] : y]) });
+    update(model, { points: model.get("points").map(([x, y], k) => [x, k === j ? HEIGHTS[height.value] : y]) });
   });
   body(
     el,
@@ -74,9 +74,9 @@ function render({ model, el }) {
     element(
       "div",
       { class: "ab-controls" },
-      slider(model, life, { trait: "width", label: say.width, values: WIDTHS }),
-      slider(model, life, { trait: "query", label: say.query, values: QUERIES, show: (x) => number(x, 1) }),
-      slider(model, life, {
+      slider(model, subscriptions, { trait: "width", label: say.width, values: WIDTHS }),
+      slider(model, subscriptions, { trait: "query", label: say.query, values: QUERIES, show: (x) => number(x, 1) }),
+      slider(model, subscriptions, {
         trait: "chosen",
         label: say.chosen,
         values: [...Array(M).keys()],
@@ -87,7 +87,7 @@ function render({ model, el }) {
     element("dl", {}, ...values.flatMap(([name, value]) => [element("dt", {}, say[name]), value])),
   );
 
-  life.follow(["points", "width", "query", "chosen"], () => {
+  subscriptions.follow(["points", "width", "query", "chosen"], () => {
     const found = model.get("points");
     const [width, query] = [model.get("width"), model.get("query")];
     const y = found.map((point) => point[1]);
@@ -125,7 +125,7 @@ function render({ model, el }) {
     says.textContent = number(found[chosen][1], 1);
     height.setAttribute("aria-valuetext", number(found[chosen][1], 1));
   });
-  return life.end;
+  return subscriptions.end;
 }
 
 export default { render };

@@ -1,4 +1,4 @@
-import { body, draggable, element, follower, number, put, slider, words } from "../shared/core.js";
+import { body, draggable, element, follower, number, update, slider, words } from "../shared/core.js";
 
 const TEXT = {
   en: {
@@ -17,7 +17,7 @@ const [REACH, UNIT] = [4.3, 40]; // the picture shows lengths up to 4.3, each 40
 
 function render({ model, el }) {
   const say = words(TEXT, el);
-  const life = follower(model);
+  const subscriptions = follower(model);
 
   const head = (name) => element("path", { class: `ab-head ab-${name}`, d: "M0 0L-11 5L-11 -5Z" });
   const arrow = (name) => ({
@@ -49,7 +49,7 @@ function render({ model, el }) {
     draggable(tip, (across, down) => {
       const [x, y] = [2 * REACH * (across - 0.5), -2 * REACH * (down - 0.5)];
       const [angle, long] = [5 * Math.round((Math.atan2(y, x) * 36) / Math.PI), Math.round(10 * Math.hypot(x, y)) / 10];
-      put(model, { [`angle_${name}`]: angle, [`length_${name}`]: Math.min(Math.max(long, 0.1), 4) });
+      update(model, { [`angle_${name}`]: angle, [`length_${name}`]: Math.min(Math.max(long, 0.1), 4) });
     });
   }
 
@@ -83,13 +83,13 @@ function render({ model, el }) {
         "div",
         { class: "ab-controls" },
         ...ARROWS.flatMap((name) => [
-          slider(model, life, {
+          slider(model, subscriptions, {
             trait: `angle_${name}`,
             label: say.angle(name),
             values: ANGLES,
             show: (x) => `${number(x, 0)}°`,
           }),
-          slider(model, life, {
+          slider(model, subscriptions, {
             trait: `length_${name}`,
             label: say.length(name),
             values: LENGTHS,
@@ -106,7 +106,7 @@ function render({ model, el }) {
     ),
   );
 
-  life.follow(
+  subscriptions.follow(
     ARROWS.flatMap((name) => [`angle_${name}`, `length_${name}`]),
     () => {
       const found = { dot: {}, cosine: {} };
@@ -131,7 +131,7 @@ function render({ model, el }) {
       }
     },
   );
-  return life.end;
+  return subscriptions.end;
 }
 
 export default { render };

@@ -8,7 +8,7 @@ import {
   networks,
   number,
   plus,
-  put,
+  update,
   softmax,
   times,
   words,
@@ -24,7 +24,7 @@ import {
   likeliest,
   ranking,
   shown,
-  stepper,
+  writingSteps,
   textField,
   writing,
 } from "../shared/letters.js";
@@ -141,29 +141,29 @@ const mean = (heads) => heads[0].map((_, j) => heads.reduce((sum, head) => sum +
 
 async function render({ model, el }) {
   const say = words(TEXT, el);
-  const life = follower(model);
+  const subscriptions = follower(model);
   const writer = dateTransformer(await asset(model, "model"));
   let run;
-  life.follow(["text", "forced"], () => {
+  subscriptions.follow(["text", "forced"], () => {
     run = writer.read(model.get("text"), model.get("forced"));
   });
-  const { at, node: turn } = stepper(model, life, el, () => run.steps.length, ["text", "forced"]);
+  const { at, node: turn } = writingSteps(model, subscriptions, el, () => run.steps.length, ["text", "forced"]);
   const { node: line, output: written } = writing(el);
   const map = letterMap(el, "", { rows: LONGEST + 1, columns: LONGEST + 1 });
   const force = (token) => {
     const place = at() - 1;
     const kept = model.get("forced").filter(([where]) => where < place);
-    put(model, { forced: token === run.steps[place].own ? kept : [...kept, [place, token]] });
+    update(model, { forced: token === run.steps[place].own ? kept : [...kept, [place, token]] });
   };
   const could = ranking(el, say.next, SHOWN, (i) => force(i + STOP));
   const [now, yours] = [element("p", { class: "ab-now", role: "status" }), element("p", { class: "ab-hint ab-yours" })];
   const details = element("div", { class: "ab-lists" }, now, could.node, yours);
-  const [field, tries, hint] = textField(model, life, el, { ...writer, changes: { step: 0, forced: [] } });
+  const [field, tries, hint] = textField(model, subscriptions, el, { ...writer, changes: { step: 0, forced: [] } });
   const controls = element(
     "div",
     { class: "ab-controls" },
-    choice(model, life, { trait: "where", label: say.where, options: say.kinds }),
-    choice(model, life, { trait: "head", label: say.head, options: say.heads }),
+    choice(model, subscriptions, { trait: "where", label: say.where, options: say.kinds }),
+    choice(model, subscriptions, { trait: "head", label: say.head, options: say.heads }),
   );
   body(
     el,
@@ -178,7 +178,7 @@ async function render({ model, el }) {
   );
 
   const letters = () => run.steps.map(({ token }, i) => (i < at() ? writer.letter(token) : "?"));
-  life.follow(["text", "step", "forced"], () => {
+  subscriptions.follow(["text", "step", "forced"], () => {
     const step = at();
     written.textContent = letters().slice(0, step).join("");
     could.node.hidden = step === 0;
@@ -191,7 +191,7 @@ async function render({ model, el }) {
     could.draw(chances.slice(STOP), (i) => writer.letter(i + STOP));
     for (const row of could.rows) row.name.setAttribute("aria-pressed", row.index + STOP === token);
   });
-  life.follow(["text", "step", "forced", "where", "head"], () => {
+  subscriptions.follow(["text", "step", "forced", "where", "head"], () => {
     const [step, where, head] = [at(), model.get("where"), model.get("head")];
     const of = (heads) => (head ? heads[head - 1] : mean(heads));
     const read = [...model.get("text"), ""].map(shown);
@@ -207,7 +207,7 @@ async function render({ model, el }) {
       });
     }
   });
-  return life.end;
+  return subscriptions.end;
 }
 
 export default { render };

@@ -1,4 +1,4 @@
-import { body, button, choice, element, follower, put, slider, words } from "../shared/core.js";
+import { body, button, choice, element, follower, update, slider, words } from "../shared/core.js";
 import { grid, painter } from "../shared/cells.js";
 
 const TEXT = {
@@ -100,13 +100,13 @@ function findings(names, mask, reach) {
 
 function render({ model, el }) {
   const say = words(TEXT, el);
-  const life = follower(model);
+  const subscriptions = follower(model);
   const { node, cells, heads } = grid({
     label: say.map,
     rows: ALL.map(String),
     columns: ALL.map(String),
     at: [model.get("row"), 0],
-    move: (i) => put(model, { row: i }),
+    move: (i) => update(model, { row: i }),
     press: painter(model, "flipped", (i, j) => (isCell(i, j) ? maskNow(model)[i][j] : undefined)),
   });
   node.classList.add("ab-paints");
@@ -124,27 +124,32 @@ function render({ model, el }) {
     element(
       "div",
       { class: "ab-controls" },
-      choice(model, life, { trait: "mistake", label: say.mistake, options: say.mistakes, with: { flipped: [] } }),
+      choice(model, subscriptions, {
+        trait: "mistake",
+        label: say.mistake,
+        options: say.mistakes,
+        with: { flipped: [] },
+      }),
     ),
     element(
       "div",
       { class: "ab-controls" },
-      slider(model, life, { trait: "source", label: say.source, values: count(2) }),
-      slider(model, life, { trait: "target", label: say.target, values: count(1) }),
-      slider(model, life, { trait: "layers", label: say.layers, values: [1, 2, 3] }),
+      slider(model, subscriptions, { trait: "source", label: say.source, values: count(2) }),
+      slider(model, subscriptions, { trait: "target", label: say.target, values: count(1) }),
+      slider(model, subscriptions, { trait: "layers", label: say.layers, values: [1, 2, 3] }),
     ),
     node,
     element(
       "div",
       { class: "ab-controls" },
       element("p", { class: "ab-hint" }, say.note),
-      button(say.back, () => put(model, { flipped: [], mistake: "none" })),
+      button(say.back, () => update(model, { flipped: [], mistake: "none" })),
     ),
     knows,
     found,
   );
 
-  life.follow(["source", "target", "layers", "mistake", "flipped", "row"], () => {
+  subscriptions.follow(["source", "target", "layers", "mistake", "flipped", "row"], () => {
     const [source, target, layers, row] = ["source", "target", "layers", "row"].map((name) => model.get(name));
     const names = tokensOf(source, target);
     const right = maskOf({ source, mistake: "none" });
@@ -174,7 +179,7 @@ function render({ model, el }) {
       line.textContent = say.found[what](results[what].map((i) => names[i]).join(", "));
     }
   });
-  return life.end;
+  return subscriptions.end;
 }
 
 export default { render };

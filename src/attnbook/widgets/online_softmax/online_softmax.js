@@ -1,5 +1,5 @@
 import { body, choice, dot, element, follower, heading, number, softmax, words } from "../shared/core.js";
-import { stepper } from "../shared/steps.js";
+import { stepSlider } from "../shared/steps.js";
 
 const TEXT = {
   en: {
@@ -50,10 +50,10 @@ function read(scores, block, way) {
 
 function render({ model, el }) {
   const say = words(TEXT, el);
-  const life = follower(model);
+  const subscriptions = follower(model);
   const all = () => KEYS / model.get("block");
   const stops = () => Array.from({ length: all() + 1 }, (_, n) => n * model.get("block"));
-  const { at, node: steps } = stepper(model, life, {
+  const { at, node: steps } = stepSlider(model, subscriptions, {
     trait: "read",
     label: say.step,
     back: say.back,
@@ -95,17 +95,17 @@ function render({ model, el }) {
     element(
       "div",
       { class: "ab-controls" },
-      choice(model, life, { trait: "scores", label: say.scores, options: say.orders }),
-      choice(model, life, { trait: "way", label: say.way, options: say.ways }),
+      choice(model, subscriptions, { trait: "scores", label: say.scores, options: say.orders }),
+      choice(model, subscriptions, { trait: "way", label: say.way, options: say.ways }),
     ),
-    choice(model, life, { trait: "block", label: say.block, options: { 1: "1", 2: "2", 4: "4", 8: "8" } }),
+    choice(model, subscriptions, { trait: "block", label: say.block, options: { 1: "1", 2: "2", 4: "4", 8: "8" } }),
     steps,
     tape,
     log,
     verdict,
   );
 
-  life.follow(["scores", "block", "way", "read"], () => {
+  subscriptions.follow(["scores", "block", "way", "read"], () => {
     const [order, block, way, step] = [SCORES[model.get("scores")], model.get("block"), model.get("way"), at()];
     const [states, weights] = [read(order, block, way), softmax(order)];
     const { parts, sum, output } = states[step];
@@ -138,7 +138,7 @@ function render({ model, el }) {
     verdict.textContent =
       say.exact(number(exact, 3)) + (step < all() ? say.half : say.so(Math.abs(output / sum - exact) < 1e-9));
   });
-  return life.end;
+  return subscriptions.end;
 }
 
 const written = (x, digits) => (Number.isNaN(x) ? "NaN" : x === Infinity ? "∞" : number(x, digits));

@@ -6,7 +6,7 @@ import {
   follower,
   largestOf,
   number,
-  put,
+  update,
   scientific,
   slider,
   softmax,
@@ -85,14 +85,14 @@ const short = (x) => (x >= 1000 || (x > 0 && x < 0.005) ? scientific(x) : number
 
 function render({ model, el }) {
   const say = words(TEXT, el);
-  const life = follower(model);
+  const subscriptions = follower(model);
   const cellsOf = (name) => {
     const [L, pads] = [model.get("tokens").length, model.get("pads")];
     return cellsWhere(L, (i, j) => PRESETS[name](i, j, pads, L));
   };
   const presets = Object.keys(PRESETS).map((name) => [
     name,
-    button(say[name], () => put(model, { blocked: cellsOf(name) })),
+    button(say[name], () => update(model, { blocked: cellsOf(name) })),
   ]);
   const steps = element("div", { class: "ab-steps" });
   const note = element("p", { class: "ab-hint", role: "status" });
@@ -109,8 +109,8 @@ function render({ model, el }) {
         element("span", { class: "ab-label", "aria-hidden": "true" }, say.presets),
         element("div", { class: "ab-presets" }, ...presets.map(([, node]) => node)),
       ),
-      choice(model, life, { trait: "hide", label: say.hide, options: say.ways }),
-      slider(model, life, { trait: "temperature", label: say.temperature, values: TEMPERATURES }),
+      choice(model, subscriptions, { trait: "hide", label: say.hide, options: say.ways }),
+      slider(model, subscriptions, { trait: "temperature", label: say.temperature, values: TEMPERATURES }),
     ),
     steps,
     element("p", { class: "ab-hint" }, say.paint),
@@ -187,7 +187,7 @@ function render({ model, el }) {
     );
   }
 
-  life.follow(["tokens", "scores_LM", "pads", "blocked", "hide", "temperature"], () => {
+  subscriptions.follow(["tokens", "scores_LM", "pads", "blocked", "hide", "temperature"], () => {
     const tokens = model.get("tokens");
     if (model.get("scores_LM").length !== tokens.length) return; // one is set, and the other will be
     if (String(scores?.heads.map((cell) => cell.textContent)) !== String(tokens)) build(tokens);
@@ -216,7 +216,7 @@ function render({ model, el }) {
     note.textContent = empty.length ? say.empty(empty.map((i) => tokens[i])) : "";
     answers.hidden = !empty.length;
   });
-  return life.end;
+  return subscriptions.end;
 }
 
 export default { render };

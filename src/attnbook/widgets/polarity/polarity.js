@@ -1,4 +1,4 @@
-import { body, button, element, follower, normals, put, words } from "../shared/core.js";
+import { body, button, element, follower, normals, update, words } from "../shared/core.js";
 import { grid, painter } from "../shared/cells.js";
 
 const TEXT = {
@@ -70,7 +70,7 @@ function code({ name, marks }) {
 
 function render({ model, el }) {
   const say = words(TEXT, el);
-  const life = follower(model);
+  const subscriptions = follower(model);
   const paint = painter(model, "seen");
   const title = element("p", { class: "ab-title" });
   const listing = element("pre", { tabindex: 0, role: "group", "aria-label": say.listing });
@@ -88,11 +88,11 @@ function render({ model, el }) {
   const said = element("p", { class: "ab-said", role: "status" });
   const score = element("p", { class: "ab-score" });
   const next = button(say.reveal, () => {
-    if (model.get("revealed")) put(model, { revealed: false, seen: [] });
-    else put(model, { given: [...model.get("given"), model.get("seen")], revealed: true });
+    if (model.get("revealed")) update(model, { revealed: false, seen: [] });
+    else update(model, { given: [...model.get("given"), model.get("seen")], revealed: true });
   });
   const again = button(say.again, () =>
-    put(model, { revealed: false, seen: [], given: [], seed: model.get("seed") + 1 }),
+    update(model, { revealed: false, seen: [], given: [], seed: model.get("seed") + 1 }),
   );
   again.className = "ab-link";
   again.addEventListener("click", () => next.focus()); // it hides itself
@@ -107,7 +107,7 @@ function render({ model, el }) {
     said,
   );
 
-  life.follow(["seed", "seen", "given", "revealed"], () => {
+  subscriptions.follow(["seed", "seen", "given", "revealed"], () => {
     const [seed, given, revealed] = ["seed", "given", "revealed"].map((name) => model.get(name));
     const n = Math.max(given.length - (revealed ? 1 : 0), 0);
     const asked = question(seed, n);
@@ -137,7 +137,7 @@ function render({ model, el }) {
     score.textContent = given.length ? say.score(right, given.length) : "";
     again.hidden = !given.length;
   });
-  return life.end;
+  return subscriptions.end;
 }
 
 export default { render };

@@ -5,7 +5,7 @@ import {
   follower,
   normals,
   number,
-  put,
+  update,
   SCALES,
   slider,
   softmax,
@@ -119,7 +119,7 @@ function panel(title, say) {
 
 function render({ model, el }) {
   const say = words(TEXT, el);
-  const life = follower(model);
+  const subscriptions = follower(model);
   const panels = Object.keys(SCALES).map((scale) => [scale, panel(say.panels[scale], say)]);
   body(
     el,
@@ -127,18 +127,18 @@ function render({ model, el }) {
     element(
       "div",
       { class: "ab-controls" },
-      slider(model, life, { trait: "width", label: say.width, values: WIDTHS }),
-      slider(model, life, { trait: "size", label: say.size, values: SIZES }),
-      button(say.again, () => put(model, { seed: model.get("seed") + 1 })),
+      slider(model, subscriptions, { trait: "width", label: say.width, values: WIDTHS }),
+      slider(model, subscriptions, { trait: "size", label: say.size, values: SIZES }),
+      button(say.again, () => update(model, { seed: model.get("seed") + 1 })),
     ),
     element("div", { class: "ab-panels" }, ...panels.map(([, { node }]) => node)),
   );
 
   let draws;
-  life.follow(["seed"], () => {
+  subscriptions.follow(["seed"], () => {
     draws = normals(model.get("seed"), (QUERIES + KEYS) * WIDEST);
   });
-  life.follow(["seed", "width", "size"], () => {
+  subscriptions.follow(["seed", "width", "size"], () => {
     const width = model.get("width");
     const scores = dots(draws, width, model.get("size"));
     for (const [scale, { show }] of panels) {
@@ -146,7 +146,7 @@ function render({ model, el }) {
       show(summary(scores.map((row) => row.map((x) => x / divisor))));
     }
   });
-  return life.end;
+  return subscriptions.end;
 }
 
 export default { render };

@@ -1,6 +1,6 @@
 // A table of cells that is one tab stop: arrows move, Enter and space press, a finger or mouse may sweep over it.
 
-import { element, put } from "./core.js";
+import { element, update } from "./core.js";
 
 export function grid({ label, rows, columns, at, move, press }) {
   const cells = rows.map(() => columns.map(() => element("td", { role: "gridcell", tabindex: -1 })));
@@ -82,6 +82,6 @@ export function painter(model, trait, isOn = (i, j) => model.get(trait).some(([a
     if (is === on) return;
     const cells = model.get(trait);
     const others = cells.filter(([a, b]) => a !== i || b !== j);
-    put(model, { [trait]: others.length < cells.length ? others : [...cells, [i, j]] });
+    update(model, { [trait]: others.length < cells.length ? others : [...cells, [i, j]] });
   };
 }

@@ -27,7 +27,7 @@ export function words(TEXT, el) {
 
 // ---- the model ----
 
-export function put(model, changes) {
+export function update(model, changes) {
   for (const [name, value] of Object.entries(changes)) model.set(name, value);
   model.save_changes();
 }
@@ -89,38 +89,38 @@ export function heading(texts) {
 // ---- controls ----
 
 // `values` may be a function of the model, which then also follows the traits named in `with`.
-export function slider(model, life, { trait, label, values, with: others = [], show = String }) {
+export function slider(model, subscriptions, { trait, label, values, with: others = [], show = String }) {
   const choices = () => (typeof values === "function" ? values() : values);
   const input = element("input", { type: "range", min: 0, step: 1 });
   // Not an <output>: a label names the first control inside it. The value is hidden from the name, aria-valuetext says it.
   const output = element("span", { class: "ab-value", "aria-hidden": "true" });
   const node = element("div", { class: "ab-control" }, element("label", {}, `${label} `, output, input));
-  input.addEventListener("input", () => put(model, { [trait]: choices()[input.value] }));
-  life.follow([trait, ...others], () => {
+  input.addEventListener("input", () => update(model, { [trait]: choices()[input.value] }));
+  subscriptions.follow([trait, ...others], () => {
     const value = model.get(trait); // which need not be one of the stops: the thumb goes to the nearest
     input.max = choices().length - 1;
-    input.value = nearest(choices(), value);
+    input.value = nearestStop(choices(), value);
     output.textContent = show(value);
     input.setAttribute("aria-valuetext", show(value));
   });
   return node;
 }
 
-export function nearest(stops, value) {
+export function nearestStop(stops, value) {
   const away = stops.map((x) => Math.abs(x - value));
   return away.indexOf(Math.min(...away));
 }
 
 // `with` holds what else a choice sets.
-export function choice(model, life, { trait, label, options, with: more = {} }) {
+export function choice(model, subscriptions, { trait, label, options, with: more = {} }) {
   const group = `${trait}-${Math.random().toString(36).slice(2)}`;
   const inputs = Object.entries(options).map(([value, text]) => {
     const input = element("input", { type: "radio", name: group, value });
     const given = () => (typeof model.get(trait) === "number" ? Number(value) : value); // keys of an object are texts
-    input.addEventListener("change", () => put(model, { [trait]: given(), ...more }));
+    input.addEventListener("change", () => update(model, { [trait]: given(), ...more }));
     return [input, text];
   });
-  life.follow([trait], () => {
+  subscriptions.follow([trait], () => {
     for (const [input] of inputs) input.checked = input.value === String(model.get(trait));
   });
   return element(
@@ -167,14 +167,14 @@ export const plus = (a, b) => a.map((x, i) => x + b[i]);
 export const times = (matrix, x) => matrix.map((row) => dot(row, x));
 
 // A line of JSON, and where the numbers after it begin.
-export function packed(bytes) {
+export function headed(bytes) {
   const end = new Uint8Array(bytes).indexOf(10);
   return { ...JSON.parse(new TextDecoder().decode(bytes.slice(0, end))), start: end + 1 };
 }
 
 // From a file made by data/stored.py: of each network every parameter by its name, a matrix as a list of rows.
 export function networks(bytes) {
-  const { unit, shapes, start, ...more } = packed(bytes);
+  const { unit, shapes, start, ...more } = headed(bytes);
   const numbers = new Int16Array(bytes, start);
   let next = 0;
   const take = (n) => Array.from(numbers.subarray(next, (next += n)), (step) => step * unit);

@@ -1,6 +1,6 @@
 // For widgets in which a network reads a text letter by letter and writes another: what they share.
 
-import { button, element, heading, number, put, slider, words } from "./core.js";
+import { button, element, heading, number, update, slider, words } from "./core.js";
 
 const TEXT = {
   en: {
@@ -56,13 +56,13 @@ export function namer(el) {
 }
 
 // A field for the text, and buttons with more to try. A new text sets also what is in `changes`.
-export function textField(model, life, el, { knows, changes }) {
+export function textField(model, subscriptions, el, { knows, changes }) {
   const say = words(TEXT, el);
   const field = element("input", { type: "text", autocomplete: "off", autocapitalize: "none", spellcheck: "false" });
   const hint = element("p", { class: "ab-hint", role: "status" });
   const take = (text) => {
     hint.textContent = "";
-    put(model, { text, ...changes });
+    update(model, { text, ...changes });
     field.value = text;
   };
   field.addEventListener("change", () => {
@@ -72,7 +72,7 @@ export function textField(model, life, el, { knows, changes }) {
     if (!text) field.value = model.get("text");
     else if (!hint.textContent) take(text);
   });
-  life.follow(["text"], () => {
+  subscriptions.follow(["text"], () => {
     field.value = model.get("text");
     hint.textContent = "";
   });
@@ -93,11 +93,11 @@ export function textField(model, life, el, { knows, changes }) {
 }
 
 // Back, forward and a slider: how many letters are written, of so many as there are to write, which depends on some traits.
-export function stepper(model, life, el, written, traits) {
+export function writingSteps(model, subscriptions, el, written, traits) {
   const say = words(TEXT, el);
   const [at, turn] = [
     () => Math.min(model.get("step"), written()),
-    (by) => () => put(model, { step: Math.min(Math.max(at() + by, 0), written()) }),
+    (by) => () => update(model, { step: Math.min(Math.max(at() + by, 0), written()) }),
   ];
   const values = () => Array.from({ length: written() + 1 }, (_, i) => i);
   return {
@@ -107,7 +107,7 @@ export function stepper(model, life, el, written, traits) {
       { class: "ab-controls" },
       button(say.back, turn(-1)),
       button(say.forward, turn(1)),
-      slider(model, life, {
+      slider(model, subscriptions, {
         trait: "step",
         label: say.step,
         values,

@@ -1,6 +1,6 @@
 // Words and their vectors, from files made by data/make_words.py, and a field to choose a word.
 
-import { dot, element, length, packed, put } from "./core.js";
+import { dot, element, length, headed, update } from "./core.js";
 
 // The words in their order, and where to find one, whatever the size of its letters.
 export function lexicon(text) {
@@ -10,7 +10,7 @@ export function lexicon(text) {
 }
 
 export function wordVectors(bytes) {
-  const { words: text, width, unit, start } = packed(bytes);
+  const { words: text, width, unit, start } = headed(bytes);
   const { list, row } = lexicon(text);
   const numbers = Float64Array.from(new Int8Array(bytes, start), (step) => step * unit);
   const vector = (i) => numbers.subarray(i * width, (i + 1) * width);
@@ -18,7 +18,7 @@ export function wordVectors(bytes) {
 }
 
 // The n rows nearest to a vector by cosine, as [row, cosine], without those left out.
-export function nearest({ list, vector }, to, n, without = []) {
+export function nearestWords({ list, vector }, to, n, without = []) {
   const size = length(to);
   const cosines = list.map((_, i) => [i, dot(vector(i), to) / (length(vector(i)) * size || 1)]);
   return cosines
@@ -28,7 +28,7 @@ export function nearest({ list, vector }, to, n, without = []) {
 }
 
 // A field for one word of a lexicon, which offers words while one types. The trait takes the word as the lexicon has it.
-export function wordField(model, life, { trait, label, known, unknown, more = () => ({}) }) {
+export function wordField(model, subscriptions, { trait, label, known, unknown, more = () => ({}) }) {
   const id = `words-${Math.random().toString(36).slice(2)}`;
   const offers = Array.from({ length: 8 }, () => element("option"));
   const input = element("input", {
@@ -49,10 +49,10 @@ export function wordField(model, life, { trait, label, known, unknown, more = ()
   input.addEventListener("change", () => {
     const row = known.row(input.value);
     hint.textContent = row === undefined && input.value.trim() ? unknown(input.value.trim()) : "";
-    if (row !== undefined) put(model, { [trait]: known.list[row], ...more(row) });
+    if (row !== undefined) update(model, { [trait]: known.list[row], ...more(row) });
     else input.value = model.get(trait);
   });
-  life.follow([trait], () => {
+  subscriptions.follow([trait], () => {
     input.value = model.get(trait);
   });
   return element(

@@ -1,12 +1,12 @@
 // Going through something step by step, and back.
 
-import { button, element, nearest, put, slider } from "./core.js";
+import { button, element, nearestStop, update, slider } from "./core.js";
 
 // A slider, and two buttons that go to the stop before and after; `at` is the number of the stop it is at, from 0.
-export function stepper(model, life, { back, forward, values, show, ...options }) {
-  const at = () => nearest(values(), model.get(options.trait));
+export function stepSlider(model, subscriptions, { back, forward, values, show, ...options }) {
+  const at = () => nearestStop(values(), model.get(options.trait));
   const turn = (by) => () =>
-    put(model, { [options.trait]: values()[Math.min(Math.max(at() + by, 0), values().length - 1)] });
+    update(model, { [options.trait]: values()[Math.min(Math.max(at() + by, 0), values().length - 1)] });
   return {
     at,
     node: element(
@@ -14,7 +14,7 @@ export function stepper(model, life, { back, forward, values, show, ...options }
       { class: "ab-controls" },
       button(back, turn(-1)),
       button(forward, turn(1)),
-      slider(model, life, { ...options, values, show: () => show(at()) }),
+      slider(model, subscriptions, { ...options, values, show: () => show(at()) }),
     ),
   };
 }

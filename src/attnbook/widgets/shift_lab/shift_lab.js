@@ -48,7 +48,7 @@ const mover = (apart) =>
 
 function render({ model, el }) {
   const say = words(TEXT, el);
-  const life = follower(model);
+  const subscriptions = follower(model);
   const circles = SPEEDS.map(() => {
     const hands = ["ab-query", "ab-key"].map((kind) => element("line", { class: kind }));
     return {
@@ -88,14 +88,14 @@ function render({ model, el }) {
   const [turned, added] = [0, 0].map(() => element("dd", { class: "ab-number" }));
   const scores = element("dl", {}, element("dt", {}, say.score), turned, element("dt", {}, say.added), added);
   const control = (trait) =>
-    slider(model, life, { trait, label: say.sliders[trait], values: STOPS[trait], show: say.signed });
+    slider(model, subscriptions, { trait, label: say.sliders[trait], values: STOPS[trait], show: say.signed });
   body(
     el,
     "shift",
     element(
       "div",
       { class: "ab-controls" },
-      choice(model, life, { trait: "mode", label: say.mode, options: say.modes }),
+      choice(model, subscriptions, { trait: "mode", label: say.mode, options: say.modes }),
       control("position"),
       control("apart"),
     ),
@@ -104,7 +104,7 @@ function render({ model, el }) {
     scores,
   );
 
-  life.follow(["mode", "position", "apart"], () => {
+  subscriptions.follow(["mode", "position", "apart"], () => {
     const [mode, i, apart] = ["mode", "position", "apart"].map((trait) => model.get(trait));
     const j = i + apart;
     const [q, k] = [turn(QUERY, i), turn(KEY, j)];
@@ -139,7 +139,7 @@ function render({ model, el }) {
     turned.textContent = number(dot(q, k), 4);
     added.textContent = number(dot(plus(QUERY, place(i)), plus(KEY, place(j))), 4);
   });
-  return life.end;
+  return subscriptions.end;
 }
 
 export default { render };

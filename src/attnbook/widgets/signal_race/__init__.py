@@ -13,7 +13,7 @@ class SignalRace(BookWidget):
     """A race of n tokens, width 64, after so many steps; and how long it takes on a machine.
 
     >>> widget = SignalRace(n=16)
-    >>> {name: kind.layers(16) * len(kind.waits(16, 64)) for name, kind in widget.kinds().items()}
+    >>> {name: kind.layers(16) * len(kind.operations_per_step(16, 64)) for name, kind in widget.kinds().items()}
     {'recurrence': 16, 'convolution': 8, 'dilated convolution': 3, 'self-attention': 4}
     """
 

@@ -1,4 +1,4 @@
-import { body, button, element, follower, heading, large, put, slider, words } from "../shared/core.js";
+import { body, button, element, follower, heading, large, update, slider, words } from "../shared/core.js";
 
 const TEXT = {
   en: {
@@ -47,14 +47,14 @@ function nets(n, k, d) {
   const [product, pairs] = [2 * n * d ** 2, 2 * n ** 2 * d];
   const stack = (reach) => ({
     layers: layersFor(n, reach),
-    waits: repeat(k * product, layersFor(n, reach)),
+    operations_per_step: repeat(k * product, layersFor(n, reach)),
     known: (t) => Math.min(1 + (t ? reach(t) : 0), n),
   });
   return {
-    recurrence: { layers: 1, waits: repeat((2 * product) / n, n), known: (t) => Math.max(t, 1) },
+    recurrence: { layers: 1, operations_per_step: repeat((2 * product) / n, n), known: (t) => Math.max(t, 1) },
     convolution: stack((layers) => layers * (k - 1)),
     dilated: stack((layers) => k ** layers - 1),
-    attention: { layers: 1, waits: [3 * product, pairs, pairs, product], known: (t) => (t < 4 ? 1 : n) },
+    attention: { layers: 1, operations_per_step: [3 * product, pairs, pairs, product], known: (t) => (t < 4 ? 1 : n) },
   };
 }
 
@@ -62,7 +62,7 @@ const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 
 function render({ model, el }) {
   const say = words(TEXT, el);
-  const life = follower(model);
+  const subscriptions = follower(model);
   const table = (caption, heads, rows) =>
     element(
       "table",
@@ -103,9 +103,9 @@ function render({ model, el }) {
     at_once: MACHINES,
   };
   const all = () => nets(model.get("n"), model.get("kernel"), WIDTH);
-  const longest = () => Math.max(...Object.values(all()).map(({ waits }) => waits.length));
+  const longest = () => Math.max(...Object.values(all()).map(({ operations_per_step }) => operations_per_step.length));
   const control = (trait, more) =>
-    slider(model, life, { trait, label: say.sliders[trait], values: stops[trait], ...more });
+    slider(model, subscriptions, { trait, label: say.sliders[trait], values: stops[trait], ...more });
   body(
     el,
     "race",
@@ -115,7 +115,7 @@ function render({ model, el }) {
       control("n"),
       control("kernel"),
       control("step", { with: ["n", "kernel"] }),
-      button(say.forward, () => put(model, { step: Math.min(model.get("step"), longest() - 1) + 1 })),
+      button(say.forward, () => update(model, { step: Math.min(model.get("step"), longest() - 1) + 1 })),
     ),
     element("div", { class: "ab-lanes" }, ...lanes.map(({ node }) => node)),
     table(
@@ -131,34 +131,35 @@ function render({ model, el }) {
     ),
   );
 
-  life.follow(["n", "kernel", "step", "at_once"], () => {
+  subscriptions.follow(["n", "kernel", "step", "at_once"], () => {
     const [n, step, atOnce] = ["n", "step", "at_once"].map((trait) => model.get(trait));
     const found = all();
-    const time = ({ waits }) => sum(waits.map((operations) => Math.ceil(operations / atOnce)));
+    const time = ({ operations_per_step }) =>
+      sum(operations_per_step.map((operations) => Math.ceil(operations / atOnce)));
     const slowest = Math.max(...Object.values(found).map(time));
     const fastest = Math.min(...Object.values(found).map(time));
     for (const { kind, name, tokens, note, strip, now, total, bar } of lanes) {
-      const { layers, waits, known } = found[kind];
-      const done = Math.min(step, waits.length);
+      const { layers, operations_per_step, known } = found[kind];
+      const done = Math.min(step, operations_per_step.length);
       const know = known(done);
       tokens.forEach((token, i) => {
         token.hidden = i >= n;
         token.classList.toggle("ab-knows", i < know);
       });
       strip.setAttribute("aria-label", say.lane(name, know, n));
-      const under = waits.length / layers; // steps of one layer
+      const under = operations_per_step.length / layers; // steps of one layer
       const layer = done ? say.layer(Math.ceil(done / under), layers) : "";
       note.textContent = know === n ? say.arrived : kind === "attention" && done ? say.inside[done - 1] : layer;
       now[0].textContent = `${done}`;
-      now[1].textContent = large(sum(waits.slice(0, done)), say.sizes);
-      [waits.length, sum(waits), time(found[kind])].forEach((x, i) => {
+      now[1].textContent = large(sum(operations_per_step.slice(0, done)), say.sizes);
+      [operations_per_step.length, sum(operations_per_step), time(found[kind])].forEach((x, i) => {
         total[i].textContent = large(x, say.sizes);
       });
       bar.style.setProperty("--w", time(found[kind]) / slowest);
       bar.parentElement.classList.toggle("ab-first", time(found[kind]) === fastest);
     }
   });
-  return life.end;
+  return subscriptions.end;
 }
 
 export default { render };

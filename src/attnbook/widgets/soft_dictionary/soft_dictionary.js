@@ -7,7 +7,7 @@ import {
   follower,
   heading,
   number,
-  put,
+  update,
   slider,
   softmax,
   words,
@@ -35,7 +35,7 @@ const [SIDE, UNIT, EDGE] = [10, 20, 20]; // the map is 10 by 10, each 20 wide
 
 function render({ model, el }) {
   const say = words(TEXT, el);
-  const life = follower(model);
+  const subscriptions = follower(model);
   const at = ([x, y]) => [x * UNIT, (SIDE - y) * UNIT];
   const stations = model.get("names").map((name) => {
     const cells = ["ab-number", "ab-number", "ab-bar", "ab-number attn-value"].map((kind) =>
@@ -64,7 +64,7 @@ function render({ model, el }) {
     reach,
   );
   const quarter = (share) => Math.min(Math.max(Math.round(4 * ((share * size - EDGE) / UNIT)) / 4, 0), SIDE);
-  draggable(reach, (across, down) => put(model, { x: quarter(across), y: SIDE - quarter(down) }));
+  draggable(reach, (across, down) => update(model, { x: quarter(across), y: SIDE - quarter(down) }));
 
   const [exact, soft] = [element("dd"), element("dd", { class: "ab-number attn-value" })];
   body(
@@ -77,17 +77,17 @@ function render({ model, el }) {
       element(
         "div",
         { class: "ab-controls" },
-        slider(model, life, { trait: "x", label: say.x, values: STEPS, show: (x) => number(x) }),
-        slider(model, life, { trait: "y", label: say.y, values: STEPS, show: (x) => number(x) }),
-        slider(model, life, { trait: "temperature", label: say.temperature, values: TEMPERATURES }),
-        choice(model, life, { trait: "score", label: say.score, options: say.scores }),
+        slider(model, subscriptions, { trait: "x", label: say.x, values: STEPS, show: (x) => number(x) }),
+        slider(model, subscriptions, { trait: "y", label: say.y, values: STEPS, show: (x) => number(x) }),
+        slider(model, subscriptions, { trait: "temperature", label: say.temperature, values: TEMPERATURES }),
+        choice(model, subscriptions, { trait: "score", label: say.score, options: say.scores }),
       ),
       element("table", {}, heading(say.heads), element("tbody", {}, ...stations.map(({ row }) => row))),
       element("dl", {}, element("dt", {}, say.exact), exact, element("dt", {}, say.soft), soft),
     ),
   );
 
-  life.follow(["keys_MK", "values_M", "x", "y", "temperature", "score"], () => {
+  subscriptions.follow(["keys_MK", "values_M", "x", "y", "temperature", "score"], () => {
     const place = [model.get("x"), model.get("y")];
     const keys = model.get("keys_MK");
     const values = model.get("values_M");
@@ -121,7 +121,7 @@ function render({ model, el }) {
     exact.textContent = here < 0 ? say.none : say.degrees(values[here]);
     soft.textContent = say.degrees(dot(weights, values));
   });
-  return life.end;
+  return subscriptions.end;
 }
 
 export default { render };

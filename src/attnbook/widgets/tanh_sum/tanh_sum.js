@@ -1,4 +1,4 @@
-import { body, draggable, element, follower, heading, number, put, slider, words } from "../shared/core.js";
+import { body, draggable, element, follower, heading, number, update, slider, words } from "../shared/core.js";
 
 const TEXT = {
   en: {
@@ -19,7 +19,7 @@ const REACH = 18; // how near to the line a finger may be
 
 function render({ model, el }) {
   const say = words(TEXT, el);
-  const life = follower(model);
+  const subscriptions = follower(model);
   const at = (k, score) => [k * UNIT, -score * UNIT];
   const names = Object.keys(say.rows);
   const sample = (name) =>
@@ -35,7 +35,7 @@ function render({ model, el }) {
   );
   const reach = element("rect", { class: "ab-tip", y: -HIGH * UNIT, width: 2 * REACH, height: 2 * HIGH * UNIT });
   draggable(reach, (across) =>
-    put(model, { k: Math.min(Math.max(Math.round(4 * WIDE * (across - 0.5)) / 2, -WIDE), WIDE) }),
+    update(model, { k: Math.min(Math.max(Math.round(4 * WIDE * (across - 0.5)) / 2, -WIDE), WIDE) }),
   );
   const svg = element(
     "svg",
@@ -78,7 +78,7 @@ function render({ model, el }) {
       "div",
       { class: "ab-controls" },
       ...Object.entries(say.sliders).map(([trait, label]) =>
-        slider(model, life, { trait, label, values: STOPS[trait], show: (x) => number(x, 1) }),
+        slider(model, subscriptions, { trait, label, values: STOPS[trait], show: (x) => number(x, 1) }),
       ),
     ),
     element(
@@ -93,7 +93,7 @@ function render({ model, el }) {
     ),
   );
 
-  life.follow(["q", "k", "w1", "w2"], () => {
+  subscriptions.follow(["q", "k", "w1", "w2"], () => {
     const [q, here, w1, w2] = ["q", "k", "w1", "w2"].map((name) => model.get(name));
     const scores = (k) => {
       const [first, second] = [w1 * Math.tanh(k + q), w2 * Math.tanh(k - q)];
@@ -124,7 +124,7 @@ function render({ model, el }) {
     }
     caption.textContent = say.caption(number(here, 1));
   });
-  return life.end;
+  return subscriptions.end;
 }
 
 export default { render };

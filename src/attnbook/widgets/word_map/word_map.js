@@ -1,5 +1,5 @@
-import { asset, body, element, follower, number, packed, put, slider, whenNeeded, words } from "../shared/core.js";
-import { lexicon, nearest, wordField, wordVectors } from "../shared/lexicon.js";
+import { asset, body, element, follower, number, headed, update, slider, whenNeeded, words } from "../shared/core.js";
+import { lexicon, nearestWords, wordField, wordVectors } from "../shared/lexicon.js";
 
 const TEXT = {
   en: {
@@ -19,7 +19,7 @@ const ZOOMS = [1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24];
 
 // word_map.bin: a line of JSON, then two 16-bit numbers for each word
 function readMap(bytes) {
-  const { words: text, start } = packed(bytes);
+  const { words: text, start } = headed(bytes);
   return { ...lexicon(text), places: Float64Array.from(new Int16Array(bytes, start), (step) => step / 32767) };
 }
 
@@ -27,7 +27,7 @@ const clamp = (value, most) => Math.min(Math.max(value, -most), most);
 
 async function render({ model, el }) {
   const say = words(TEXT, el);
-  const life = follower(model);
+  const subscriptions = follower(model);
   const map = readMap(await asset(model, "map"));
   const place = (i) => [map.places[2 * i], map.places[2 * i + 1]];
   const path = (name, d = "") => element("path", { class: name, d, "vector-effect": "non-scaling-stroke" });
@@ -48,7 +48,7 @@ async function render({ model, el }) {
   const title = element("p", { class: "ab-title" });
   const answers = Array.from({ length: NEAR }, () => {
     const go = element("button", { type: "button", class: "ab-link" });
-    go.addEventListener("click", () => put(model, { word: go.textContent, ...goTo(map.row(go.textContent)) }));
+    go.addEventListener("click", () => update(model, { word: go.textContent, ...goTo(map.row(go.textContent)) }));
     const cosine = element("span", { class: "ab-number" });
     return { node: element("li", {}, go, " ", cosine), go, cosine };
   });
@@ -62,8 +62,14 @@ async function render({ model, el }) {
     element(
       "div",
       { class: "ab-controls" },
-      wordField(model, life, { trait: "word", label: say.search, known: map, unknown: say.unknown, more: goTo }),
-      slider(model, life, { trait: "zoom", label: say.zoom, values: ZOOMS, show: (x) => `×${x}` }),
+      wordField(model, subscriptions, {
+        trait: "word",
+        label: say.search,
+        known: map,
+        unknown: say.unknown,
+        more: goTo,
+      }),
+      slider(model, subscriptions, { trait: "zoom", label: say.zoom, values: ZOOMS, show: (x) => `×${x}` }),
     ),
     view,
     element("div", { class: "ab-near" }, title, list, note, status),
@@ -72,7 +78,7 @@ async function render({ model, el }) {
   // ---- moving about ----
 
   const size = () => view.clientWidth || 600;
-  const move = (dx, dy) => put(model, { x: clamp(model.get("x") + dx, 1), y: clamp(model.get("y") + dy, 1) });
+  const move = (dx, dy) => update(model, { x: clamp(model.get("x") + dx, 1), y: clamp(model.get("y") + dy, 1) });
   let held = null; // where the pointer was, and how far it has come
   svg.addEventListener("pointerdown", (event) => {
     if (!event.isPrimary || event.button !== 0) return;
@@ -100,7 +106,7 @@ async function render({ model, el }) {
     const zooms = { "+": 1, "=": 1, "-": -1 }[event.key];
     if (steps) move(...steps);
     else if (zooms)
-      put(model, {
+      update(model, {
         zoom: ZOOMS[Math.min(Math.max(ZOOMS.findIndex((z) => z >= model.get("zoom")) + zooms, 0), ZOOMS.length - 1)],
       });
     else return;
@@ -114,7 +120,7 @@ async function render({ model, el }) {
       model.get("x") + ((2 * (event.clientX - box.left)) / box.width - 1) / zoom,
       model.get("y") + (((2 * (event.clientY - box.top)) / box.height - 1) * TALL) / zoom,
     ];
-    put(model, { word: map.list[closest(x, y, 1)[0]] });
+    update(model, { word: map.list[closest(x, y, 1)[0]] });
   }
 
   function closest(x, y, n) {
@@ -167,7 +173,7 @@ async function render({ model, el }) {
     if (word !== model.get("word")) return; // another was chosen meanwhile, and is drawn
     status.textContent = row === undefined ? say.ask : "";
     for (const part of [title, list, note]) part.hidden = row === undefined;
-    const found = row === undefined ? [] : nearest(vectors, vectors.vector(row), NEAR, [row]);
+    const found = row === undefined ? [] : nearestWords(vectors, vectors.vector(row), NEAR, [row]);
     near = row === undefined ? [] : [row, ...found.map(([i]) => i)];
     title.textContent = say.nearest(word);
     found.forEach(([i, cosine], n) => {
@@ -182,9 +188,9 @@ async function render({ model, el }) {
     drawMap();
   }
 
-  life.follow(["word"], drawWord);
-  life.follow(["x", "y", "zoom"], drawMap);
-  return life.end;
+  subscriptions.follow(["word"], drawWord);
+  subscriptions.follow(["x", "y", "zoom"], drawMap);
+  return subscriptions.end;
 }
 
 export default { render };
