@@ -646,7 +646,6 @@ def test_one_module_holds_each_import_once(tmp_path):
         'export { x } from "./core.js";',
         'export * from "./core.js";',
         "export let x = 1;",
-        'import {\n  x,\n} from "./core.js";',
     ],
 )
 def test_one_module_rejects_what_it_cannot_inline(tmp_path, line):

@@ -23,7 +23,7 @@ from attnbook.widgets import all_widgets, room
 
 ROOMS = Path(__file__).parents[1]
 SHARED = ROOMS / "shared"
-_IMPORT = re.compile(r'^import \{ (.+?) \} from "(\.{1,2}/(?:\w+/)*)(\w+)\.js";$', re.M)
+_IMPORT = re.compile(r'^import \{\s*([^{}]+?),?\s*\} from "(\.{1,2}/(?:\w+/)*)(\w+)\.js";$', re.M)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class) (\w+))", re.M)
 _FOREIGN = re.compile(
     r"^\s*import\b.*|\bimport\(.*|^export (?!default|const |class |function |async function ).*", re.M

@@ -1,4 +1,4 @@
-// Words and their vectors, from files made by data/make_words.py, and a field to choose a word.
+// Words and their vectors, from files made by booktools/make/words.py, and a field to choose a word.
 
 import { dot, element, length, headed, update } from "./core.js";
 
