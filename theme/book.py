@@ -16,7 +16,8 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from attnbook.widgets.shared.base import page_files
+from attnbook.widgets import all_widgets
+from attnbook.widgets.shared.base import page_files, page_words
 from booktools.core.address import address
 from booktools.core.assignment import Assignment, assignment_paths
 from booktools.core.contents import last_green
@@ -252,7 +253,7 @@ def page(app, pagename, templatename, context, doctree):
     body = tidy(body)
     if pagename.startswith("chapters/"):
         body = body.replace("</h1>", "</h1>" + buttons(app.srcdir, Path(pagename).name, root), 1)
-    context["body"] = body
+    context["body"] = body + page_words(kind for kind in all_widgets() if kind.name in names)
 
     metadata = context.get("meta") or {}
     if doctree and not metadata.get("description"):

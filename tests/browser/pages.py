@@ -9,7 +9,7 @@ from bs4 import BeautifulSoup
 from playwright.sync_api import Page, expect
 
 from attnbook.widgets import all_widgets
-from attnbook.widgets.shared.base import Asset, BookWidget
+from attnbook.widgets.shared.base import Asset, BookWidget, page_words
 from tests import ROOT
 
 SITE = ROOT / "_build/html"
@@ -45,11 +45,12 @@ def settle(page: Page) -> Page:
 def bare(*widgets: BookWidget, body: str = "") -> str:
     """A page of nothing but widgets, with the scripts and styles of the built site."""
     styles = ["shared/base", *sorted({f"{widget.name}/{widget.name}" for widget in widgets})]
+    html = "".join(widget.page_html() for widget in widgets)
     links = "".join(f'<link rel="stylesheet" href="_static/widgets/{name}.css">' for name in styles)
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Widgets</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">{links}</head>'
-        f"<body>{''.join(widget.page_html() for widget in widgets)}{body}"
+        f"<body>{html}{body}{page_words(sorted({*map(type, widgets)}, key=str))}"
         '<script type="module" src="_static/widgets/shared/host.js"></script></body></html>'
     )
 

@@ -160,6 +160,7 @@ def test_runs_follows_its_model_and_lets_go(visit, kind, form):
     twin = kind()
     state = {n: t.page_name if isinstance(t, Asset) else getattr(twin, n) for n, t in kind.inputs().items()}
     assets = {n: t.default() for n, t in kind.inputs().items() if isinstance(t, Asset) and form == "notebook"}
+    state["_words"] = kind.edition_words()
     here = f'<div id="here" data-afm="{kind.name}" data-mounted></div>'
     page = visit("bare.html", served={"bare.html": bare(body=here)})
     page.evaluate(

@@ -6,8 +6,9 @@ import torch
 import traitlets
 from torch import Tensor
 
+from attnbook.language import number
 from attnbook.layers.softmax import masked_softmax
-from attnbook.widgets.shared.base import BookWidget, html_table, painted
+from attnbook.widgets.shared.base import BookWidget, Verbatim, html_table, painted
 
 MOST_TOKENS = 4
 WORDS = ["the", "cat", "sat", "pad"]
@@ -51,5 +52,6 @@ class PaintMask(BookWidget):
         return scores.softmax(-1) * mask if self.hide == "after" else masked_softmax(scores, mask)
 
     def table(self) -> str:
-        rows = ((t, [f"{w:.2f}" for w in row]) for t, row in zip(self.tokens, self.weights().tolist(), strict=True))
-        return html_table("Weights: each row asks, each column is asked", self.tokens, rows)
+        tokens = list(map(Verbatim, self.tokens))
+        rows = ((token, map(number, row)) for token, row in zip(tokens, self.weights().tolist(), strict=True))
+        return html_table(self.edition_words()["table"], tokens, rows)

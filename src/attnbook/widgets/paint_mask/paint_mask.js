@@ -3,8 +3,10 @@ import {
   button,
   choice,
   element,
+  fill,
   follower,
   largestOf,
+  listed,
   number,
   update,
   scientific,
@@ -15,36 +17,6 @@ import {
 } from "../shared/core.js";
 import { grid, painter } from "../shared/cells.js";
 
-const TEXT = {
-  en: {
-    presets: "Hide",
-    nothing: "nothing",
-    causal: "what comes later",
-    padding: "padding",
-    both: "both",
-    row: "a whole row",
-    hide: "How",
-    ways: { before: "−∞ before softmax", zero: "0 before softmax", after: "0 after softmax" },
-    temperature: "Temperature T",
-    scores: "1. scores s",
-    exps: "2. e^(s/T)",
-    weights: "3. weights: ÷ sum",
-    sum: "sum",
-    paint: "Press a score, or sweep over several, to hide it or bring it back. Rows ask, columns are asked.",
-    empty: (names) =>
-      `Nothing left to attend to: ${names.join(", ")}. 0/0 has no answer; the weights above are this book's. What each code says:`,
-    code: "code",
-    codes: {
-      book: "this book",
-      softmax: "softmax of −∞",
-      sdpa: "F.sdpa",
-      mha: "nn.MHA, need_weights=True",
-      mhaOutput: "nn.MHA, need_weights=False",
-      d2l: "d2l, float32",
-      d2lHalf: "d2l, float16",
-    },
-  },
-};
 // What PyTorch 2.13 and d2l 1.0.3 answer for a query with nothing to attend to, among M keys. (Tests ask them.)
 const EMPTY = {
   book: () => 0,
@@ -84,7 +56,7 @@ function compute(model) {
 const short = (x) => (x >= 1000 || (x > 0 && x < 0.005) ? scientific(x) : number(x, x < 10 ? 2 : 1));
 
 function render({ model, el }) {
-  const say = words(TEXT, el);
+  const say = words(model);
   const subscriptions = follower(model);
   const cellsOf = (name) => {
     const [L, pads] = [model.get("tokens").length, model.get("pads")];
@@ -92,7 +64,7 @@ function render({ model, el }) {
   };
   const presets = Object.keys(PRESETS).map((name) => [
     name,
-    button(say[name], () => update(model, { blocked: cellsOf(name) })),
+    button(say.preset[name], () => update(model, { blocked: cellsOf(name) })),
   ]);
   const steps = element("div", { class: "ab-steps" });
   const note = element("p", { class: "ab-hint", role: "status" });
@@ -120,6 +92,7 @@ function render({ model, el }) {
 
   let scores, exps, weights;
   const head = (text, scope, name) => element("th", { scope, class: name }, text);
+  const tokenHead = (token, scope, name) => element("th", { scope, class: name, translate: "no" }, token);
 
   function table(tokens, caption, name) {
     const cells = tokens.map(() => tokens.map(() => element("td", { class: name })));
@@ -135,14 +108,14 @@ function render({ model, el }) {
           "tr",
           {},
           element("td"),
-          ...tokens.map((token) => head(token, "col", "attn-key")),
+          ...tokens.map((token) => tokenHead(token, "col", "attn-key")),
           head(say.sum, "col", "ab-sum"),
         ),
       ),
       element(
         "tbody",
         {},
-        ...cells.map((row, i) => element("tr", {}, head(tokens[i], "row", "attn-query"), ...row, sums[i])),
+        ...cells.map((row, i) => element("tr", {}, tokenHead(tokens[i], "row", "attn-query"), ...row, sums[i])),
       ),
     );
     return { node, cells, sums };
@@ -170,7 +143,7 @@ function render({ model, el }) {
       element(
         "thead",
         {},
-        element("tr", {}, head(say.code, "col", ""), ...tokens.map((token) => head(token, "col", "attn-key"))),
+        element("tr", {}, head(say.code, "col", ""), ...tokens.map((token) => tokenHead(token, "col", "attn-key"))),
       ),
       element(
         "tbody",
@@ -213,7 +186,7 @@ function render({ model, el }) {
     const hidden = String([...model.get("blocked")].sort());
     for (const [name, node] of presets) node.setAttribute("aria-pressed", String(cellsOf(name).sort()) === hidden);
     const empty = places.filter((i) => places.every((j) => found.isHidden(i, j)));
-    note.textContent = empty.length ? say.empty(empty.map((i) => tokens[i])) : "";
+    note.textContent = empty.length ? fill(say.empty, { tokens: listed(empty.map((i) => tokens[i])) }) : "";
     answers.hidden = !empty.length;
   });
   return subscriptions.end;

@@ -18,6 +18,7 @@ import torch
 import traitlets
 from torch import Tensor
 
+from attnbook import language
 from attnbook.data import FOLDER as DATA
 from attnbook.widgets import all_widgets, room
 
@@ -61,6 +62,12 @@ class BookWidget(anywidget.AnyWidget):
             cls._css = "".join(path.read_text("utf-8") for path in (SHARED / "base.css", own.with_suffix(".css")))
         super().__init_subclass__(**kwargs)
 
+    _words = traitlets.Dict().tag(sync=True)
+
+    @traitlets.default("_words")
+    def _words_of_its_edition(self) -> dict:
+        return self.edition_words()
+
     def __init__(self, **traits):
         if unknown := traits.keys() - self.trait_names():
             raise TypeError(f"{type(self).__name__} has no {', '.join(unknown)}; it takes {', '.join(self.inputs())}")
@@ -72,6 +79,11 @@ class BookWidget(anywidget.AnyWidget):
         inherited = anywidget.AnyWidget.class_traits()
         return {n: t for n, t in cls.class_traits(sync=True).items() if n not in inherited and not n.startswith("_")}
 
+    @classmethod
+    def edition_words(cls) -> dict:
+        """The widget's texts by their ids, in the language spoken now."""
+        return language.words(language.HERE) | language.words(SHARED) | language.words(ROOMS / cls.name)
+
     def table(self) -> str:
         """What the widget shows, as an HTML table: for a page without JavaScript, a printout, a screen reader."""
         raise NotImplementedError(f"{type(self).__name__} needs a table()")
@@ -79,10 +91,9 @@ class BookWidget(anywidget.AnyWidget):
     def page_html(self) -> str:
         """The widget as a part of a page: host.js makes it live, the table stands in where it can't."""
         state = {n: t.page_name if isinstance(t, Asset) else getattr(self, n) for n, t in self.inputs().items()}
-        script = json.dumps(state, sort_keys=True, ensure_ascii=False).replace("<", "\\u003c")
         return (
             f'<div class="ab-widget" data-afm="{self.name}"><div class="ab-fallback">{self.table()}</div>'
-            f'<script type="application/json">{script}</script></div>'
+            f'<script type="application/json">{_json(state)}</script></div>'
         )
 
     def _repr_mimebundle_(self, **kwargs):
@@ -94,6 +105,18 @@ class BookWidget(anywidget.AnyWidget):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
+
+
+def page_words(kinds: Iterable[type[BookWidget]]) -> str:
+    """The words of the widgets of a page, each kind's once, for host.js."""
+    return "".join(
+        f'<script type="application/json" data-words="{kind.name}">{_json(kind.edition_words())}</script>' for kind in kinds
+    )
+
+
+def _json(content: dict) -> str:
+    """JSON that can stand in a page."""
+    return json.dumps(content, sort_keys=True, ensure_ascii=False).replace("<", "\\u003c")
 
 
 def page_files() -> dict[str, Path]:
@@ -143,6 +166,10 @@ def painted(cells: Iterable[Sequence[int]], L: int, M: int) -> Tensor:
     return mask
 
 
+class Verbatim(str):
+    """Data in a table, such as a token: the same in every language."""
+
+
 def html_table(caption: str, columns: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]]) -> str:
     """An HTML table with a heading for every column and row.
 
@@ -150,9 +177,12 @@ def html_table(caption: str, columns: Sequence[str], rows: Iterable[tuple[str, S
     '<table><caption>Weights</caption><tr><td></td><th scope="col">cat</th></tr>\
 <tr><th scope="row">the</th><td>0.50</td></tr></table>'
     """
-    head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in columns)
-    body = "".join(
-        f'<tr><th scope="row">{html.escape(name)}</th>{"".join(f"<td>{html.escape(x)}</td>" for x in cells)}</tr>'
-        for name, cells in rows
-    )
+
+    def cell(text: str, tag: str = "td", attributes: str = "") -> str:
+        kept = ' translate="no"' if isinstance(text, Verbatim) else ""
+        return f"<{tag}{attributes}{kept}>{html.escape(text)}</{tag}>"
+
+    head = "".join(cell(name, "th", ' scope="col"') for name in columns)
+    lines = (cell(name, "th", ' scope="row"') + "".join(map(cell, cells)) for name, cells in rows)
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
     return f"<table><caption>{html.escape(caption)}</caption><tr><td></td>{head}</tr>{body}</table>"

@@ -2,9 +2,11 @@
 
 import { element, update } from "./core.js";
 
-export function grid({ label, rows, columns, at, move, press }) {
+// Rows and columns are named by data, such as tokens, unless `named` says that they have names in words.
+export function grid({ label, rows, columns, at, move, press, named = false }) {
+  const data = named ? {} : { translate: "no" };
   const cells = rows.map(() => columns.map(() => element("td", { role: "gridcell", tabindex: -1 })));
-  const heads = rows.map((row) => element("th", { scope: "row" }, row));
+  const heads = rows.map((row) => element("th", { scope: "row", ...data }, row));
   const node = element(
     "table",
     { role: "grid", "aria-label": label, "aria-multiselectable": "true" },
@@ -15,7 +17,7 @@ export function grid({ label, rows, columns, at, move, press }) {
         "tr",
         {},
         element("td", {}),
-        ...columns.map((name) => element("th", { scope: "col" }, element("span", {}, name))),
+        ...columns.map((name) => element("th", { scope: "col", ...data }, element("span", {}, name))),
       ),
     ),
     element("tbody", {}, ...cells.map((line, i) => element("tr", {}, heads[i], ...line))),

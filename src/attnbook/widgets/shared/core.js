@@ -13,17 +13,40 @@ export function element(tag, attributes = {}, ...children) {
 
 // The widget's outermost element. JupyterLab listens for keys on the whole page; inside a widget they are ours.
 export function body(el, name, ...children) {
-  const root = element("div", { class: `ab-body ab-${name}`, "data-lm-suppress-shortcuts": "true" }, ...children);
+  const attributes = { class: `ab-body ab-${name}`, lang: written.language, "data-lm-suppress-shortcuts": "true" };
+  const root = element("div", attributes, ...children);
   root.addEventListener("keydown", (event) => event.stopPropagation());
   el.classList.add("ab-widget");
   el.append(root);
   return root;
 }
 
-export function words(TEXT, el) {
-  const language = el.closest("[lang]")?.lang || document.documentElement.lang;
-  return TEXT[language.slice(0, 2)] ?? TEXT.en;
+// ---- words ----
+
+// How the edition writes numbers and lists: one way for a whole page, and for the module of a widget in a notebook.
+let written = { language: "en", number: { decimal: ".", group: ",", minus: "−" }, list: ", " };
+
+// The widget's texts by their ids, in the language of its edition (en.json in its room, and in shared).
+export function words(model, el) {
+  if (el) return model.en;
+  written = model.get("_words");
+  return written;
 }
+
+// A text with what belongs in its gaps: fill("{n} of {all}", { n: 1, all: 3 }).
+export const fill = (text, gaps) => text.replace(/\{(\w+)\}/g, (_, name) => gaps[name]);
+
+// The same where elements fill the gaps: a list of texts and elements.
+export const fillNodes = (text, gaps) => text.split(/\{(\w+)\}/).map((part, i) => (i % 2 ? gaps[part] : part));
+
+// The text for so many, from one for each plural form.
+export const count = (forms, n, gaps = {}) =>
+  fill(forms[new Intl.PluralRules(written.language).select(n)] ?? forms.other, { n: whole(n), ...gaps });
+
+export const listed = (texts) => texts.join(written.list);
+
+// What is data, a word that is asked about or a piece of code: the same in every language.
+export const verbatim = (text, attributes = {}) => element("span", { translate: "no", ...attributes }, text);
 
 // ---- the model ----
 
@@ -201,11 +224,17 @@ export const largestOf = (numbers) => Math.max(...numbers.map(Math.abs).filter(N
 export const SCALES = { none: () => 1, sqrt: Math.sqrt, d: (width) => width };
 
 export function number(x, digits = 2) {
-  if (x === -Infinity) return "−∞";
-  return x
-    .toFixed(digits)
-    .replace(/^-0\.?0*$/, (0).toFixed(digits))
-    .replace("-", "−");
+  if (x === -Infinity) return `${written.number.minus}∞`;
+  return marked(x.toFixed(digits).replace(/^-(?=[0.]*$)/, ""));
+}
+
+// A whole number, its digits in groups of three.
+export const whole = (n) => marked(String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, ","));
+
+// Digits as JavaScript writes them, with the marks of the language.
+function marked(digits) {
+  const { decimal, group, minus } = written.number;
+  return digits.replace(/[.,-]/g, (mark) => ({ ".": decimal, ",": group, "-": minus })[mark]);
 }
 
 // A large whole number, rounded, and the words for its size: 335.5 million.
@@ -215,7 +244,7 @@ export function large(x, sizes) {
 }
 
 // As a power of ten: 4.2e−5.
-export const scientific = (x) => x.toExponential(1).replace("e+", "e").replaceAll("-", "−");
+export const scientific = (x) => marked(x.toExponential(1).replace("e+", "e"));
 
 // n draws from the standard normal distribution, the same for a seed in every browser and in widgets/random.py.
 export function normals(seed, n) {

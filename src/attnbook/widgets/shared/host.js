@@ -26,7 +26,9 @@ class Model {
 }
 
 export async function mount(node, { default: widget }) {
-  const model = new Model(JSON.parse(node.querySelector('script[type="application/json"]').textContent));
+  const told = (script) => JSON.parse(script.textContent);
+  const state = told(node.querySelector('script[type="application/json"]'));
+  const model = new Model({ ...state, _words: told(document.querySelector(`[data-words="${node.dataset.afm}"]`)) });
   const el = document.createElement("div");
   node.append(el); // first, so that the widget sees the language it stands in
   try {
