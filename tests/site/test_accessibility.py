@@ -4,15 +4,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from attnbook.widgets import AttentionHeatmap
-from tests.browser.pages import PAGES, PHONE, bare, settle, soup
-from tests.widgets.test_in_use import STATES
+from tests.browser.pages import AXE, PAGES, PHONE, bare, settle, soup
 
 each_page = pytest.mark.parametrize("path", PAGES)
 each_theme = pytest.mark.parametrize("theme", ["light", "dark"])
-# Beside all that axe-core does by itself, three of its rules that are too new to be on.
-MORE_RULES = ["target-size", "label-content-name-mismatch", "td-has-header"]
-AXE = {"resultTypes": ["violations"], "rules": {rule: {"enabled": True} for rule in MORE_RULES}}
-OF_WHOLE_PAGES = {"region", "landmark-one-main", "page-has-heading-one"}  # which a bare page of widgets is not
 # Of code, one word of each colour speaks for all: half of a chapter's elements are words of code.
 THIN_OUT_CODE = """() => {
     const seen = new Set();
@@ -54,15 +49,6 @@ def test_a_page_fits_a_phone(visit, path):
     width, culprits = page.evaluate(WIDTH)
     assert width <= PHONE["width"], f"{width} px wide on a phone of {PHONE['width']}: look at {culprits}"
     assert page.evaluate(COVERED) == []
-
-
-def test_every_state_of_a_widget_is_accessible(visit):
-    """Also those that no page shows at first, on a phone, where some could scroll."""
-    html = bare(*STATES.values()).replace("<body>", "<body><main>")
-    page = settle(visit("bare.html", viewport=PHONE, served={"bare.html": html}))
-    results = Axe().run(page, options=AXE)
-    faults = [fault for fault in results.response["violations"] if fault["id"] not in OF_WHOLE_PAGES]
-    assert not faults, results.generate_report()
 
 
 @each_page

@@ -1,4 +1,5 @@
-import { asset, body, dot, element, follower, networks, plus, softmax, times, words } from "../shared/core.js";
+import { asset, body, dot, element, follower, plus, softmax, times, words } from "../shared/core.js";
+import { networks } from "../shared/stored.js";
 import {
   LETTERS,
   LONGEST,

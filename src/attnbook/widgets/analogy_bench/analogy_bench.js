@@ -9,11 +9,10 @@ import {
   heading,
   length,
   number,
-  headed,
   update,
-  whenNeeded,
   words,
 } from "../shared/core.js";
+import { headed, whenNeeded } from "../shared/stored.js";
 import { lexicon, nearestWords, wordField, wordVectors } from "../shared/lexicon.js";
 
 const TEXT = {

@@ -7,15 +7,13 @@ import {
   element,
   follower,
   heading,
-  networks,
   number,
-  headed,
   update,
   softmax,
   times,
-  whenNeeded,
   words,
 } from "../shared/core.js";
+import { networks, headed, whenNeeded } from "../shared/stored.js";
 import { lexicon, nearestWords, wordField, wordVectors } from "../shared/lexicon.js";
 
 const TEXT = {

@@ -8,7 +8,6 @@ import {
   heading,
   largestOf,
   length,
-  normals,
   number,
   plus,
   update,
@@ -17,6 +16,7 @@ import {
   times,
   words,
 } from "../shared/core.js";
+import { normals } from "../shared/random.js";
 import { layerNorm, sinusoid, split } from "../shared/layers.js";
 
 const TEXT = {

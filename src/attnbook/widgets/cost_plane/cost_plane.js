@@ -2,7 +2,6 @@ import {
   body,
   button,
   choice,
-  draggable,
   element,
   follower,
   heading,
@@ -12,6 +11,7 @@ import {
   slider,
   words,
 } from "../shared/core.js";
+import { draggable } from "../shared/dragging.js";
 
 const TEXT = {
   en: {

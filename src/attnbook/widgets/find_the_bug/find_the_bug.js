@@ -6,12 +6,12 @@ import {
   element,
   follower,
   heading,
-  normals,
   number,
   update,
   softmax,
   words,
 } from "../shared/core.js";
+import { normals } from "../shared/random.js";
 
 const TEXT = {
   en: {

@@ -7,8 +7,6 @@ import {
   element,
   follower,
   heading,
-  networks,
-  normals,
   number,
   plus,
   update,
@@ -16,6 +14,8 @@ import {
   times,
   words,
 } from "../shared/core.js";
+import { normals } from "../shared/random.js";
+import { networks } from "../shared/stored.js";
 
 const TEXT = {
   en: {

@@ -1,4 +1,5 @@
-import { body, dot, draggable, element, follower, number, update, slider, softmax, words } from "../shared/core.js";
+import { body, dot, element, follower, number, update, slider, softmax, words } from "../shared/core.js";
+import { draggable } from "../shared/dragging.js";
 
 const TEXT = {
   en: {

@@ -1,4 +1,5 @@
-import { body, draggable, element, follower, number, update, slider, words } from "../shared/core.js";
+import { body, element, follower, number, update, slider, words } from "../shared/core.js";
+import { draggable } from "../shared/dragging.js";
 
 const TEXT = {
   en: {

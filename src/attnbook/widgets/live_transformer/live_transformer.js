@@ -5,7 +5,6 @@ import {
   dot,
   element,
   follower,
-  networks,
   number,
   plus,
   update,
@@ -13,6 +12,7 @@ import {
   times,
   words,
 } from "../shared/core.js";
+import { networks } from "../shared/stored.js";
 import { layerNorm, sinusoid, split } from "../shared/layers.js";
 import {
   LETTERS,

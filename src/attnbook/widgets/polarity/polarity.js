@@ -1,4 +1,5 @@
-import { body, button, element, follower, normals, update, words } from "../shared/core.js";
+import { body, button, element, follower, update, words } from "../shared/core.js";
+import { normals } from "../shared/random.js";
 import { grid, painter } from "../shared/cells.js";
 
 const TEXT = {

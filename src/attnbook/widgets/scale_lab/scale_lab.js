@@ -1,16 +1,5 @@
-import {
-  body,
-  button,
-  element,
-  follower,
-  normals,
-  number,
-  update,
-  SCALES,
-  slider,
-  softmax,
-  words,
-} from "../shared/core.js";
+import { body, button, element, follower, number, update, SCALES, slider, softmax, words } from "../shared/core.js";
+import { normals } from "../shared/random.js";
 
 const TEXT = {
   en: {

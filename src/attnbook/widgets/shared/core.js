@@ -81,25 +81,6 @@ export async function asset(model, name) {
   return answer.arrayBuffer();
 }
 
-// An asset that is large, and fetched once, when it is first needed; until it is there the widget says so.
-export function whenNeeded(model, name, read) {
-  let found = null;
-  let fetching = null;
-  return async (root, status, text) => {
-    if (!found) {
-      root.setAttribute("aria-busy", "true");
-      status.textContent = text;
-      fetching ??= asset(model, name).then((bytes) => {
-        found = read(bytes);
-      });
-      await fetching;
-      status.textContent = "";
-      root.removeAttribute("aria-busy");
-    }
-    return found;
-  };
-}
-
 // The head of a table: a cell for each text, an empty one for no text.
 export function heading(texts) {
   return element(
@@ -112,7 +93,7 @@ export function heading(texts) {
 // ---- controls ----
 
 // `values` may be a function of the model, which then also follows the traits named in `with`.
-export function slider(model, subscriptions, { trait, label, values, with: others = [], show = String }) {
+export function slider(model, subscriptions, { trait, label, values, with: others = [], show = plain }) {
   const choices = () => (typeof values === "function" ? values() : values);
   const input = element("input", { type: "range", min: 0, step: 1 });
   // Not an <output>: a label names the first control inside it. The value is hidden from the name, aria-valuetext says it.
@@ -158,19 +139,6 @@ export function choice(model, subscriptions, { trait, label, options, with: more
   );
 }
 
-// A part of a picture that follows mouse or finger; `move` gets the place as shares of the picture's width and height.
-export function draggable(part, move) {
-  part.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false }); // the page stays where it is
-  part.addEventListener("pointerdown", (event) => {
-    if (event.isPrimary && event.button === 0) part.setPointerCapture(event.pointerId);
-  });
-  part.addEventListener("pointermove", (event) => {
-    if (!part.hasPointerCapture(event.pointerId)) return;
-    const box = part.ownerSVGElement.getBoundingClientRect();
-    move((event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height);
-  });
-}
-
 export function button(label, press) {
   const node = element("button", { type: "button", class: "ab-button" }, label);
   node.addEventListener("click", press);
@@ -188,24 +156,6 @@ export const dot = (a, b) => {
 export const length = (a) => Math.sqrt(dot(a, a));
 export const plus = (a, b) => a.map((x, i) => x + b[i]);
 export const times = (matrix, x) => matrix.map((row) => dot(row, x));
-
-// A line of JSON, and where the numbers after it begin.
-export function headed(bytes) {
-  const end = new Uint8Array(bytes).indexOf(10);
-  return { ...JSON.parse(new TextDecoder().decode(bytes.slice(0, end))), start: end + 1 };
-}
-
-// From a file made by data/stored.py: of each network every parameter by its name, a matrix as a list of rows.
-export function networks(bytes) {
-  const { unit, shapes, start, ...more } = headed(bytes);
-  const numbers = new Int16Array(bytes, start);
-  let next = 0;
-  const take = (n) => Array.from(numbers.subarray(next, (next += n)), (step) => step * unit);
-  const rows = (shape) =>
-    shape.length > 1 ? Array.from({ length: shape[0] }, () => rows(shape.slice(1))) : take(shape[0]);
-  const read = (parts) => Object.fromEntries(Object.entries(parts).map(([name, shape]) => [name, rows(shape)]));
-  return { ...more, models: Object.fromEntries(Object.entries(shapes).map(([name, parts]) => [name, read(parts)])) };
-}
 
 // Softmax of the scores that are not -Infinity; all zeros where none is left.
 export function softmax(scores) {
@@ -231,6 +181,9 @@ export function number(x, digits = 2) {
 // A whole number, its digits in groups of three.
 export const whole = (n) => marked(String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, ","));
 
+// A number as it is, with all its decimals.
+export const plain = (x) => marked(String(x));
+
 // Digits as JavaScript writes them, with the marks of the language.
 function marked(digits) {
   const { decimal, group, minus } = written.number;
@@ -245,17 +198,3 @@ export function large(x, sizes) {
 
 // As a power of ten: 4.2e−5.
 export const scientific = (x) => marked(x.toExponential(1).replace("e+", "e"));
-
-// n draws from the standard normal distribution, the same for a seed in every browser and in widgets/random.py.
-export function normals(seed, n) {
-  const draws = new Float64Array(n);
-  const uniform = (i) => {
-    let t = (seed + Math.imul(i + 1, 0x6d2b79f5)) | 0; // mulberry32
-    t = Math.imul(t ^ (t >>> 15), t | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return (((t ^ (t >>> 14)) >>> 0) + 0.5) / 4294967296;
-  };
-  for (let i = 0; i < n; i++)
-    draws[i] = Math.sqrt(-2 * Math.log(uniform(2 * i))) * Math.cos(2 * Math.PI * uniform(2 * i + 1));
-  return draws;
-}

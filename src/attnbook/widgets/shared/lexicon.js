@@ -1,6 +1,7 @@
 // Words and their vectors, from files made by booktools/make/words.py, and a field to choose a word.
 
-import { dot, element, length, headed, update } from "./core.js";
+import { dot, element, length, update } from "./core.js";
+import { headed } from "./stored.js";
 
 // The words in their order, and where to find one, whatever the size of its letters.
 export function lexicon(text) {

@@ -2,7 +2,6 @@ import {
   body,
   choice,
   dot,
-  draggable,
   element,
   follower,
   heading,
@@ -12,6 +11,7 @@ import {
   softmax,
   words,
 } from "../shared/core.js";
+import { draggable } from "../shared/dragging.js";
 
 const TEXT = {
   en: {

@@ -1,4 +1,5 @@
-import { asset, body, element, follower, number, headed, update, slider, whenNeeded, words } from "../shared/core.js";
+import { asset, body, element, follower, number, update, slider, words } from "../shared/core.js";
+import { headed, whenNeeded } from "../shared/stored.js";
 import { lexicon, nearestWords, wordField, wordVectors } from "../shared/lexicon.js";
 
 const TEXT = {

@@ -1,0 +1,40 @@
+// Files of numbers: their heads, the networks in them, and files that wait until they are needed.
+
+import { asset } from "./core.js";
+
+// A line of JSON, and where the numbers after it begin.
+export function headed(bytes) {
+  const end = new Uint8Array(bytes).indexOf(10);
+  return { ...JSON.parse(new TextDecoder().decode(bytes.slice(0, end))), start: end + 1 };
+}
+
+// From a file made by data/stored.py: of each network every parameter by its name, a matrix as a list of rows.
+export function networks(bytes) {
+  const { unit, shapes, start, ...more } = headed(bytes);
+  const numbers = new Int16Array(bytes, start);
+  let next = 0;
+  const take = (n) => Array.from(numbers.subarray(next, (next += n)), (step) => step * unit);
+  const rows = (shape) =>
+    shape.length > 1 ? Array.from({ length: shape[0] }, () => rows(shape.slice(1))) : take(shape[0]);
+  const read = (parts) => Object.fromEntries(Object.entries(parts).map(([name, shape]) => [name, rows(shape)]));
+  return { ...more, models: Object.fromEntries(Object.entries(shapes).map(([name, parts]) => [name, read(parts)])) };
+}
+
+// An asset that is large, and fetched once, when it is first needed; until it is there the widget says so.
+export function whenNeeded(model, name, read) {
+  let found = null;
+  let fetching = null;
+  return async (root, status, text) => {
+    if (!found) {
+      root.setAttribute("aria-busy", "true");
+      status.textContent = text;
+      fetching ??= asset(model, name).then((bytes) => {
+        found = read(bytes);
+      });
+      await fetching;
+      status.textContent = "";
+      root.removeAttribute("aria-busy");
+    }
+    return found;
+  };
+}

@@ -1,0 +1,351 @@
+"""What holds for every widget. The test file of a widget says what is its own, in a class that inherits these tests.
+
+    class TestScaleLab(Laws):
+        kind = ScaleLab
+        read = "(node) => ({ … })"     # JavaScript: what the widget shows, as texts by name
+        expected = staticmethod(…)     # of a widget's traits: the same as numbers, by PyTorch
+        steps = […]                    # what a reader does with every control (steps.py)
+        changes = […]                  # traits set from Python, one after the other
+        states = {…}                   # traits that are easily got wrong
+        drags = {…}                    # after which no element may be new
+        by_finger = (…)                # names of drags that a finger can do, too
+        errors = […]                   # what can't be made, and what is said of it
+
+One visit of a page serves several laws: browsers start quickly, pages don't.
+"""
+
+import base64
+import gzip
+import json
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Locator, expect
+from traitlets import TraitError
+
+from attnbook.language import PSEUDO, speaking
+from attnbook.widgets.shared.base import ROOMS, SHARED, Asset, BookWidget
+from tests.browser.hands import HANDS, Finger, Keyboard, Mouse
+from tests.browser.pages import AXE, OF_WHOLE_PAGES, PHONE, SITE, bare, built
+from tests.widgets.forgotten import forgotten, forgotten_in_table
+from tests.widgets.reading import agrees, flat, parsed
+
+# A model as a notebook has it, which counts its listeners.
+HARNESS = """async ({ here, address, text, state, assets }) => {
+    const bytes = (encoded) => Uint8Array.from(atob(encoded), (letter) => letter.charCodeAt(0));
+    for (const [name, encoded] of Object.entries(assets)) {
+        state[name] = new DataView(new Uint8Array([0, ...bytes(encoded)]).buffer, 1); // not from the buffer's start
+    }
+    const listeners = [];
+    const model = {
+        get: (name) => state[name],
+        set(name, value) {
+            state[name] = value;
+            for (const [event, follow] of [...listeners]) if (event === `change:${name}`) follow();
+        },
+        save_changes() {},
+        on: (event, follow) => listeners.push([event, follow]),
+        off: (...gone) => listeners.splice(listeners.findIndex((pair) => pair.every((x, i) => x === gone[i])), 1),
+    };
+    let outside = 0;
+    const watch = async (act) => { // for listeners on more than the widget
+        const targets = [window, document, document.documentElement, document.body];
+        for (const target of targets) {
+            target.addEventListener = () => outside++;
+            target.removeEventListener = () => outside--;
+        }
+        const result = await act();
+        for (const target of targets) { delete target.addEventListener; delete target.removeEventListener; }
+        return result;
+    };
+    const blob = new Blob([text], { type: "text/javascript" });
+    const { default: widget } = await import(text ? URL.createObjectURL(blob) : new URL(address, location));
+    const cleanup = await watch(() => widget.render({ model, el: document.getElementById(here) }));
+    window.run = { model, cleanup: () => watch(cleanup), listeners: () => listeners.length + outside };
+}"""
+COUNT_ELEMENTS = """(node) => {
+    window.created = 0;
+    // Elements only: a text that changes is a new text node, which moves nothing on the page.
+    const elements = (change) => [...change.addedNodes].filter((added) => added.nodeType === Node.ELEMENT_NODE).length;
+    const count = (changes) => { for (const change of changes) created += elements(change); };
+    new MutationObserver(count).observe(node, { childList: true, subtree: true });
+}"""
+STOP = """() => {
+    const node = document.activeElement;
+    const outlined = (element) => {
+        const style = getComputedStyle(element);
+        return style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2;
+    };
+    return {
+        inside: Boolean(node.closest("[data-afm]")),
+        what: (node.closest("fieldset, .ab-control, [role=grid], button") ?? node).innerText,
+        outlined: outlined(node) || (node.type === "radio" && outlined(node.nextElementSibling)),
+    };
+}"""
+CONTROLS = "input:not([type=radio]), button, fieldset, [role=grid], svg[tabindex], pre[tabindex]"
+MOVES = "(n) => getComputedStyle(n).transitionDuration !== '0s' || getComputedStyle(n).animationName !== 'none'"
+
+
+# ---- what is shown, beside what PyTorch says ----
+
+
+def laws_of(name: str) -> type["Laws"]:
+    """The class in a widget's test file that says what is its own, found by the widget's name."""
+    module = import_module(f"tests.widgets.test_{name}")
+    (laws,) = (x for x in vars(module).values() if isinstance(x, type) and issubclass(x, Laws) and x is not Laws)
+    return laws
+
+
+def shown(node: Locator) -> dict[str, list]:
+    """Every number that a widget shows, as text, after the frame that follows the last input and what it fetched."""
+    expect(node.locator("[aria-busy]")).to_have_count(0)
+    node.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    return node.evaluate(laws_of(node.get_attribute("data-afm")).read)
+
+
+def differences(texts: dict[str, list], widget: BookWidget) -> list[str]:
+    """Where what is shown is not what PyTorch says, to half a unit of the last decimal."""
+    want = laws_of(widget.name).expected(widget)
+    found = [f"shows {sorted(texts)}, expected {sorted(want)}"] if texts.keys() != want.keys() else []
+    for name, numbers in want.items():
+        got, exact = flat(texts[name]), numbers.double().flatten().tolist()
+        if len(got) != len(exact):
+            found.append(f"{name}: {len(got)} numbers, expected {len(exact)}")
+        for place, (text, x) in enumerate(zip(got, exact, strict=False)):
+            if not agrees(text, x):
+                found.append(f"{name}[{place}] shows {text!r}, torch says {x:.6g}")
+    return found
+
+
+def agree(node, twin, after="at first"):
+    """What the widget shows, once it is known to be what PyTorch makes of the twin's traits."""
+    texts = shown(node)
+    wrong = differences(texts, twin)
+    assert not wrong, f"{twin.name}, {after}: " + "; ".join(wrong[:6])
+    return texts
+
+
+def live(page, place=0):
+    """The widget at a place on the page, once it runs."""
+    node = page.locator("[data-afm]").nth(place)
+    expect(node, "the widget did not start").to_have_attribute("data-mounted", "")
+    return node
+
+
+def copy_of(twin):
+    (kind,) = (kind for kind in type(twin).__mro__ if BookWidget in kind.__bases__)
+    return kind(**{n: getattr(twin, n) for n, trait in kind.inputs().items() if not isinstance(trait, Asset)})
+
+
+def walk(page, hand, node, twin, steps):
+    """Take the steps; after each, what is shown has changed and is what PyTorch makes of the twin's traits."""
+    before = shown(node)
+    for what, act, changes in steps:
+        changes = {name: value(twin) if callable(value) else value for name, value in changes.items()}
+        if all(getattr(twin, name) == value for name, value in changes.items()):
+            continue  # the page happens to start there
+        act(hand(page), node)
+        for name, value in changes.items():
+            setattr(twin, name, value)
+        now = agree(node, twin, what)
+        assert now != before, f"{twin.name}: no number changed after {what}"
+        before = now
+
+
+# ---- the laws ----
+
+
+class Laws:
+    kind: type[BookWidget]
+    read: str
+    steps: list
+    changes: list
+    states: dict = {}  # noqa: RUF012 (read only)
+    drags: dict = {}  # noqa: RUF012
+    by_finger: tuple = ()
+    errors: list = []  # noqa: RUF012
+
+    @staticmethod
+    def expected(widget) -> dict:
+        raise NotImplementedError
+
+    # In Python
+
+    def test_errors_teach(self):
+        for make, words in self.errors:
+            with pytest.raises((TraitError, TypeError, ValueError), match=words):
+                make()
+
+    def test_traits_are_inputs_never_results(self):
+        """Whole numbers, short decimals, words and assets: nothing that differs between two processors."""
+        state = json.loads(parsed(self.kind()).script.string)
+        assert state.keys() == self.kind.inputs().keys()
+        assert len(json.dumps(state)) < 1000
+        assert not re.search(r"\d\.\d{4}", json.dumps(state))
+
+    def test_page_html_is_the_same_each_time_and_lives_in_a_notebook(self):
+        widget, again = self.kind(), self.kind()
+        assert widget.page_html() == again.page_html()
+        data, _ = widget._repr_mimebundle_()
+        assert data["text/html"] == widget.page_html()
+        assert data["text/plain"] == repr(widget) == f"{self.kind.__name__}()"
+
+    def test_what_a_notebook_loads_needs_nothing_else(self):
+        assert not re.search(r"^\s*(import|export (?!default))\b", self.kind._esm, re.M)
+        assert "ab-body" in self.kind._css
+        assert "@import" not in self.kind._css
+        assert "url(" not in self.kind._css
+
+    def test_every_text_is_in_a_file_of_words_and_every_word_is_used(self):
+        with speaking(PSEUDO):
+            for twin in (self.kind(), *map(copy_of, self.states.values())):
+                assert not forgotten_in_table(twin.table()), "in the table"
+        room = ROOMS / self.kind.name
+        code = "".join(
+            path.read_text("utf-8") for path in (*room.glob("*.py"), *room.glob("*.js"), *SHARED.glob("*.*"))
+        )
+        unused = [name for name in ids(json.loads((room / "en.json").read_text("utf-8"))) if name not in code]
+        assert not unused, f"nothing says {unused}"
+
+    def test_scripts_and_styles_are_small(self):
+        own = Path("_static/widgets", self.kind.name, self.kind.name)
+        files, left = {built(own.with_suffix(".css"))}, {built(own.with_suffix(".js"))}
+        while left:  # what its modules import, too
+            file = left.pop()
+            files.add(file)
+            imported = re.findall(r'from "(\S+\.js)"', file.read_text("utf-8"))
+            left |= {(file.parent / name).resolve() for name in imported} - files
+        assert "core.js" in {file.name for file in files}
+        sizes = {file.name: len(gzip.compress(file.read_bytes())) for file in files}
+        sizes["words"] = len(gzip.compress(json.dumps(self.kind.edition_words()).encode()))
+        assert sum(sizes.values()) <= 10_000, f"gzip, in bytes: {sizes}; a widget may weigh 10 kB"
+
+    # In a browser
+
+    def test_every_control_works_by_mouse_finger_and_keyboard(self, visit):
+        """Three on one page, each worked by another hand: they don't touch each other, and dragging creates nothing."""
+        from tests.browser.pages import widgets_on_the_site
+
+        here = [twin for _, _, twin in widgets_on_the_site() if isinstance(twin, self.kind)]
+        assert here, f"no page of the book shows {self.kind.__name__}"
+        first = next(twin for twin in here if not getattr(twin, "q_LK", None))
+        drags = [(Mouse, *drag) for drag in self.drags.values()]
+        drags += [(Finger, *self.drags[name]) for name in self.by_finger]
+        widgets = [*[copy_of(first) for _ in HANDS], *(twin for _, twin, _ in drags)]
+        page = visit("bare.html", touch=True, served={"bare.html": bare(*widgets)})
+        untouched = live(page, len(HANDS) - 1)
+        for place, hand in enumerate(HANDS.values()):
+            agree(live(page, place), first)
+            if hand is Keyboard:
+                self.reached_by_keyboard(page, untouched)
+            walk(page, hand, live(page, place), copy_of(first), self.steps)
+        for place, (hand, twin, steps) in enumerate(drags, start=len(HANDS)):
+            node = live(page, place)
+            node.evaluate(COUNT_ELEMENTS)
+            walk(page, hand, node, copy_of(twin), steps)
+            created = page.evaluate("created")
+            assert created == 0, "a drag must only change what is there: create elements in build(), not draw()"
+        for asset in [trait for trait in self.kind.inputs().values() if isinstance(trait, Asset)]:
+            address = f"{visit.home}_static/widgets/{asset.page_name}"
+            fetched = visit.requests.count(address)
+            assert 1 <= fetched <= len(widgets), f"{asset.page_name} was fetched {fetched} times by {len(widgets)}"
+            assert (SITE / "_static/widgets" / asset.page_name).read_bytes() == asset.default()
+
+    def reached_by_keyboard(self, page, node):
+        """Each slider, button, field, group of choices and grid is one stop of the Tab key, with an outline."""
+        node.evaluate("node => { node.tabIndex = -1; node.focus(); }")
+        stops = []
+        for _ in range(30):
+            page.keyboard.press("Tab")
+            stop = page.evaluate(STOP)
+            if not stop["inside"] or not node.evaluate("node => node.contains(document.activeElement)"):
+                break
+            stops.append(stop)
+        assert len(stops) == node.locator(CONTROLS).filter(visible=True).count(), [stop["what"] for stop in stops]
+        assert all(stop["outlined"] for stop in stops), f"no outline: {[s['what'] for s in stops if not s['outlined']]}"
+
+    def test_every_state_is_right_fits_a_phone_and_is_accessible(self, visit):
+        """On a phone that is asked for reduced motion, where nothing moves by itself."""
+        states = {"at first": self.kind()} | self.states
+        html = bare(*states.values()).replace("<body>", "<body><main>")
+        page = visit("bare.html", viewport=PHONE, motion="reduce", served={"bare.html": html})
+        for place, (name, twin) in enumerate(states.items()):
+            agree(live(page, place), twin, name)
+            wide = live(page, place).evaluate("node => node.scrollWidth > node.clientWidth")
+            assert not wide, f"too wide for a phone: {name}"
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        results = Axe().run(page, options=AXE)
+        faults = [fault for fault in results.response["violations"] if fault["id"] not in OF_WHOLE_PAGES]
+        assert not faults, results.generate_report()
+        walk(page, Mouse, live(page), self.kind(), self.steps[:1])
+        assert page.evaluate("document.getAnimations().length") == 0
+        moving = f"[...document.querySelectorAll('[data-afm] *')].filter({MOVES}).map((n) => n.className)"
+        assert not page.evaluate(moving)
+
+    def test_it_follows_its_model_and_lets_go(self, visit):
+        """As files of a page, and as the single text that a notebook loads."""
+        here = "".join(
+            f'<div id="{form}" data-afm="{self.kind.name}" data-mounted></div>' for form in ("page", "notebook")
+        )
+        page = visit("bare.html", served={"bare.html": bare(body=here)})
+        for form in ("page", "notebook"):
+            twin = self.kind()
+            asked = len(visit.requests)
+            self.start(page, form, twin)
+            node = page.locator(f"#{form}")
+            assert differences(shown(node), twin) == []
+            assert page.evaluate("run.listeners()") > 0
+            for changes in self.changes:  # as from Python, one trait after the other
+                for name, value in changes.items():
+                    page.evaluate("([name, value]) => run.model.set(name, value)", [name, value])
+                    setattr(twin, name, value)
+                wrong = differences(shown(node), twin)
+                assert wrong == [], f"{changes} was set in Python; the widget must follow"
+            page.evaluate("run.cleanup()")
+            assert page.evaluate("run.listeners()") == 0, "the function that render returns must end every listener"
+            if form == "notebook":
+                assert not [url for url in visit.requests[asked:] if url.endswith((".js", ".bin"))]
+
+    def start(self, page, form, twin):
+        state = {n: t.page_name if isinstance(t, Asset) else getattr(twin, n) for n, t in self.kind.inputs().items()}
+        state["_words"] = twin._words
+        assets = {n: t.default() for n, t in self.kind.inputs().items() if isinstance(t, Asset) and form == "notebook"}
+        page.evaluate(
+            HARNESS,
+            {
+                "here": form,
+                "address": f"_static/widgets/{self.kind.name}/{self.kind.name}.js",
+                "text": twin._esm if form == "notebook" else "",
+                "state": state,
+                "assets": {name: base64.b64encode(data).decode() for name, data in assets.items()},
+            },
+        )
+
+    def test_it_speaks_the_language_of_its_edition(self, visit):
+        """In the language of nobody, every text wears brackets: what stands without was forgotten. The page around it,
+        like Colab's in a browser of another language, says nothing in this."""
+        with speaking(PSEUDO):
+            twins = [self.kind(), *map(copy_of, self.states.values())]
+            here = f'<div id="notebook" data-afm="{self.kind.name}" data-mounted></div>'
+            page = visit("bare.html", served={"bare.html": bare(*twins, body=here).replace('lang="en"', 'lang="de"')})
+            for place, twin in enumerate(twins):
+                assert not forgotten(live(page, place)), f"forgotten: {twin.page_html()}"
+            self.start(page, "notebook", self.kind())
+        node = page.locator("#notebook")
+        expect(node.locator(".ab-body")).to_have_attribute("lang", PSEUDO)
+        for changes in self.changes:
+            for name, value in changes.items():
+                page.evaluate("([name, value]) => run.model.set(name, value)", [name, value])
+            shown(node)
+            assert not forgotten(node), f"after {changes}"
+        page.evaluate("run.cleanup()")
+
+
+def ids(words) -> list[str]:
+    """The names in a file of words, groups and plural forms aside."""
+    forms = {"one", "other", "few", "many", "two", "zero"}
+    own = [name for name, text in words.items() if isinstance(text, str) and name not in forms]
+    return own + [name for group in words.values() if isinstance(group, dict) for name in ids(group)]

@@ -1,0 +1,165 @@
+"""AlignmentPlayer: what it shows and what PyTorch says of it, how it is worked, what is known of it besides."""
+
+import copy
+
+import torch
+from playwright.sync_api import expect
+from torch import Tensor
+from torch.testing import assert_close
+
+from attnbook import greedy
+from attnbook.learning.text import START, STOP
+from attnbook.learning.text import STOP as END
+from attnbook.tasks.dates import date_pairs, date_reader
+from attnbook.widgets import (
+    AlignmentPlayer,
+)
+from tests.browser.hands import Mouse
+from tests.browser.pages import bare
+from tests.widgets.laws import Laws, agree, live
+from tests.widgets.steps import compose, press, slide
+
+READ = """(node) => {
+        const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
+        const codes = (texts) => texts.map((text) => String(text.codePointAt(0)));
+        const lists = seen(".ab-lists table");
+        return {
+            written: codes([...node.querySelector(".ab-written").textContent]),
+            read: codes(seen(".ab-map thead th").map((head) => head.textContent)),
+            rows: codes(seen(".ab-map tbody th").map((head) => head.textContent)),
+            weights: seen(".ab-map td.ab-weight").map((cell) => cell.textContent).filter(Boolean),
+            colours: seen(".ab-map td.ab-weight").map((cell) => cell.style.getPropertyValue("--w")),
+            here: seen(".ab-map tbody tr").map((row) => String(Number(row.matches(".ab-here")))),
+            best: lists.map((list) => [...list.querySelectorAll("tbody tr")].filter((row) => row.checkVisibility())
+                .map((row) => row.querySelector(".ab-number").textContent)),
+            bars: seen(".ab-lists .ab-bar i").map((bar) => bar.style.getPropertyValue("--w")),
+            now: node.querySelector(".ab-now").textContent.match(/\\d+(?=, the)/g) ?? [],
+            value: node.querySelector("input[type=range]").getAttribute("aria-valuetext").match(/\\d+/g),
+            places: seen(".ab-lists table:first-child tbody th").map((th) => th.textContent.match(/\\d+(?=\\)$)/)[0]),
+            letters: codes(lists.flatMap((list) => [...list.querySelectorAll("tbody th")]
+                .filter((head) => head.checkVisibility()).map((head) => head.textContent))),
+        };
+    }"""
+
+
+def expected(widget) -> dict[str, Tensor]:
+    model, known = date_reader()
+    model = copy.deepcopy(model).double()
+    source, prompt = known.encode([widget.text]), torch.tensor([[START]])
+    ids = greedy(model, prompt, source, stop=STOP, length=12)
+    weights, chances = model.alignment(source, ids[:, :-1])[0], model(source, ids[:, :-1])[0].softmax(-1)
+    signs = lambda numbers: [{" ": "·", "<stop>": "■"}.get(known.tokens[n], known.tokens[n]) for n in numbers]  # noqa: E731
+    codes = lambda letters: torch.tensor([ord(letter) for letter in letters])  # noqa: E731
+    read, written = signs(source[0].tolist()), signs(ids[0, 1:].tolist())
+    step = min(widget.step, len(written))
+    lists = (weights, chances[:, STOP:])  # padding and the start are never written
+    tops = [numbers[step - 1].topk(min(3, numbers.shape[-1])) for numbers in lists] if step else []
+    names = [read[j] for j in tops[0].indices] + signs((STOP + tops[1].indices).tolist()) if step else []
+    nothing = torch.tensor([])
+    return {
+        "written": codes(written[:step]),
+        "read": codes(read),
+        "rows": codes(written[:step] + ["?"] * (len(written) - step)),
+        "weights": weights[:step],
+        "colours": weights * (torch.arange(len(written)) < step)[:, None],
+        "here": torch.arange(len(written)) == step - 1,
+        "best": torch.cat([top.values for top in tops]) if step else nothing,
+        "bars": torch.cat([top.values for top in tops]) if step else nothing,
+        "now": torch.tensor([step] * bool(step)),
+        "value": torch.tensor([step, len(written)]),
+        "places": 1 + tops[0].indices if step else nothing,
+        "letters": codes(names),
+    }
+
+
+class TestAlignmentPlayer(Laws):
+    kind = AlignmentPlayer
+    read = READ
+    expected = staticmethod(expected)
+    steps = [
+        *press("Forward", {"step": lambda twin: twin.step + 1}),
+        *press("Back", {"step": lambda twin: twin.step - 1}),
+        *slide("Letters written", "step", last=11, first=0),
+        *press("Forward", {"step": 1}),
+        *press("Back", {"step": 0}),
+        *press("11/12/13", {"text": "11/12/13", "step": 0}),
+        *slide("Letters written", "step", last=11),
+        *press("Monday", {"text": "Monday", "step": 0}),
+        *slide("Letters written", "step", last=7),
+        *compose("5 may 1955"),
+    ]
+    changes = [{"step": 11}, {"text": "7/4/76"}, {"step": 0}, {"text": "Monday"}, {"step": 9}]
+    states = {
+        "as long as can be": AlignmentPlayer("1" * 29, step=11),
+        "where the start of a text might follow": AlignmentPlayer("Ti5", step=1),
+        "nothing written": AlignmentPlayer(step=0),
+        "all written": AlignmentPlayer("Wednesday, 30 September 2049", step=11),
+        "a date of one letter": AlignmentPlayer("7", step=3),
+        "spaces": AlignmentPlayer("  May ", step=5),
+        "no date": AlignmentPlayer("1962-10-23", step=11),
+        "written to an early end": AlignmentPlayer("Monday", step=11),
+    }
+    drags = {"letters": (AlignmentPlayer(), slide("Letters written", "step", last=11))}
+    errors = [
+        (lambda: AlignmentPlayer("7 März"), r"the network has never met z ä; it knows the letters of dates"),
+        (lambda: AlignmentPlayer(""), r"a date of 1 to 29 letters; got 0: ''"),
+        (lambda: AlignmentPlayer("1" * 30), r"a date of 1 to 29 letters; got 30"),
+        (lambda: AlignmentPlayer(step=12), r"'step' trait .* not be greater than 11"),
+    ]
+
+
+def test_the_network_on_the_page_is_torchs(visit):
+    """200 dates that neither was taught: the same letters, weights and chances to 1e-4."""
+    model, known = date_reader()
+    dates = [pair.source for pair in date_pairs(200, held_out=True)]
+    script = """async ([file, dates]) => {
+        const { dateReader } = await import(new URL("_static/widgets/alignment_player/alignment_player.js", location));
+        const answer = await fetch(new URL(`_static/widgets/${file}`, location));
+        const { read } = dateReader(await answer.arrayBuffer());
+        return dates.map(read);
+    }"""
+    page = visit("bare.html", served={"bare.html": bare()})
+    found = page.evaluate(script, [AlignmentPlayer.inputs()["model"].page_name, dates])
+    for text, steps in zip(dates, found, strict=True):
+        source, written = known.encode([text]), torch.tensor([[START, *(step["token"] for step in steps)]])
+        assert greedy(model, written[:, :1], source, stop=END, length=12).tolist() == written.tolist(), text
+        for name, want in {
+            "weights": model.alignment(source, written[:, :-1])[0],
+            "chances": model(source, written[:, :-1])[0].softmax(-1),
+        }.items():
+            assert_close(torch.tensor([step[name] for step in steps]), want, rtol=0, atol=1e-4, msg=f"{text}: {name}")
+
+
+def test_back_and_forward_end_where_the_writing_does(visit):
+    page = visit("bare.html", served={"bare.html": bare(AlignmentPlayer("Monday", step=11))})
+    node = live(page)
+    back, forward = (node.get_by_role("button", name=name, exact=True) for name in ("Back", "Forward"))
+    forward.click()
+    agree(node, AlignmentPlayer("Monday", step=11), "Forward at the end")
+    back.click()
+    agree(node, AlignmentPlayer("Monday", step=6), "Back from seven letters")
+    node.get_by_role("slider").press("Home")
+    back.click()
+    agree(node, AlignmentPlayer("Monday", step=0), "Back at the start")
+
+
+def test_letters_that_the_reader_never_met_are_refused(visit):
+    page = visit("bare.html", served={"bare.html": bare(AlignmentPlayer())})
+    field = live(page).get_by_role("textbox", name="A date")
+    for typed, unknown in {"7 März 1980": "ä z", "7 ßß": "ß"}.items():
+        Mouse(page).write(field, typed)
+        expect(page.get_by_text(f"It has never met {unknown}.")).to_be_visible()
+        expect(field).to_have_value(typed)  # to be mended, not typed again
+        agree(live(page), AlignmentPlayer(), "a refusal")
+    Mouse(page).write(field, "Wednesday, the 30th of September 2049")
+    expect(page.get_by_text("At most 29 letters.")).to_be_visible()
+    node = live(page)
+    node.get_by_role("button", name="Monday").click()
+    expect(page.locator(".ab-hint[role=status]")).to_be_empty()
+    field.fill("     Wednesday,\u00a030 September 2049")  # pasted
+    field.press("Enter")
+    agree(node, AlignmentPlayer("Wednesday, 30 September 2049", step=0), "blanks of all kinds")
+    Mouse(page).write(field, "7 May 1980   ")
+    expect(field).to_have_value("7 May 1980")
+    expect(page.locator(".ab-hint[role=status]")).to_be_empty()
+    agree(live(page), AlignmentPlayer("7 May 1980", step=0), "a date after a refusal")

@@ -1,0 +1,265 @@
+"""AttentionHeatmap: what it shows and what PyTorch says of it, how it is worked, what is known of it besides."""
+
+import hashlib
+import json
+
+import pytest
+import torch
+import torch.nn.functional as F
+from playwright.sync_api import expect
+from torch import Tensor
+from torch.testing import assert_close
+
+from attnbook import attention, causal
+from attnbook.data import word_vectors
+from attnbook.widgets import (
+    AttentionHeatmap,
+)
+from attnbook.widgets.shared.base import DATA
+from tests.browser.hands import Mouse
+from tests.browser.pages import bare
+from tests.widgets.laws import Laws, agree, live
+from tests.widgets.reading import agrees, numbers, parsed
+from tests.widgets.steps import ask, choose, paint, slide
+
+READ = """(node) => {
+        const all = (selector, read, root = node) => [...root.querySelectorAll(selector)].map(read);
+        const text = (cell) => cell.textContent;
+        return {
+            cells: all("[role=grid] tbody tr", (row) => all("td", text, row)),
+            row: all(".ab-row tbody tr", (row) => all("td:not(.ab-bar, .attn-value)", text, row)),
+            values: all(".ab-row td.attn-value", (cell) => cell.textContent.split(", ")),
+            output: all(".ab-output span", text),
+            colours: all("[role=grid] .ab-weight", (cell) => cell.style.getPropertyValue("--w")),
+            bars: all(".ab-bar", (bar) => bar.style.getPropertyValue("--w")),
+            hatched: all("[role=grid] tbody td", (cell) => String(Number(cell.classList.contains("ab-blocked")))),
+            nothing: all(".ab-row .ab-hint", (note) => String(Number(!note.hidden))),
+        };
+    }"""
+
+
+def words_of(place):
+    return place.get_by_role("textbox", name="Words")
+
+
+def write(text):
+    words = text.split()
+
+    def asker(twin):
+        """The word that asked asks on, if it is still there."""
+        word = twin.tokens[twin.query]
+        return words.index(word) if word in words else 0
+
+    changes = {"tokens": words, "query": asker, "blocked": []}
+    return [(f"{text!r} written", lambda hand, node: hand.write(words_of(node), text), changes)]
+
+
+ROW = [[2, j] for j in range(6)]
+
+
+NUMBERS = {
+    "q_LK": [[1, 0], [0, 2], [1, 1]],
+    "k_LK": [[1, 0], [0, 1], [1, 1]],
+    "v_LV": [[10, 0, 3], [0, 10, 3], [5, -5, 0]],
+}
+
+
+TYPED = {
+    "a " * 12: ["a"] * 10,
+    "  ": ["the", "river"],
+    "  BANK  x ": ["BANK", "x"],
+    "<b>the</b>, river's!": ["b", "the", "b", "river's"],
+}
+
+
+TWO_ROWS = {"q_LK": [[1, 0], [0, 2]], "k_LK": [[1, 0], [1, 1]], "v_LV": [[10, 0, 3], [0, 10, 3]]}
+
+
+def expected(widget) -> dict[str, Tensor]:
+    L = len(widget.tokens)
+    if widget.q_LK:
+        q, k, v = (torch.tensor(rows, dtype=torch.float64) for rows in (widget.q_LK, widget.k_LK, widget.v_LV))
+    else:
+        q = k = v = torch.stack([word_vectors().get(t.lower(), torch.zeros(16)) for t in widget.tokens]).double()
+    sees = torch.ones(L, L, dtype=torch.bool)
+    if widget.mask == "causal":
+        sees = sees.tril()
+    if widget.mask == "padding":
+        sees[:, widget.length :] = False
+    if widget.mask == "paint":
+        for i, j in widget.blocked:
+            sees[i : i + 1, j : j + 1] = False  # a slice: words may be gone that once were blocked
+    scores = q @ k.T
+    scaled = scores / {"none": 1, "sqrt": q.shape[-1] ** 0.5, "d": q.shape[-1]}[widget.scale] / widget.temperature
+    masked = scaled.masked_fill(~sees, -torch.inf)
+    weights = F.softmax(masked, -1).nan_to_num(0)
+    stages = {"scores": scores, "scaled": scaled, "masked": masked, "weights": weights}
+    shows_mask = widget.stage in ("masked", "weights")
+    asks = min(widget.query, L - 1)
+    return {
+        "cells": stages[widget.stage],
+        "row": torch.stack([scores[asks], masked[asks], weights[asks]], -1),
+        "values": v if widget.q_LK else torch.tensor([]),
+        "output": (weights @ v)[asks],
+        "colours": weights.flatten() if widget.stage == "weights" else torch.tensor([]),
+        "bars": weights[asks],
+        "hatched": (~sees & shows_mask).flatten(),
+        "nothing": ~sees[asks].any(-1, keepdim=True),
+    }
+
+
+class TestAttentionHeatmap(Laws):
+    kind = AttentionHeatmap
+    read = READ
+    expected = staticmethod(expected)
+    steps = [
+        *write("the Cat by that river bank"),
+        *ask(3),
+        *choose("mask", "causal"),
+        *choose("stage", "scores", "scaled", "masked", "weights"),
+        *choose("scale", "none", "d", "sqrt"),
+        *slide("Temperature", "temperature", last=10.0, first=0.1),
+        *choose("mask", "padding"),
+        *slide("Real words", "length", last=6, first=0),
+        *choose("mask", "paint"),
+        *paint(ROW, blocked=ROW),  # nothing left to attend to
+        *paint([[2, 4]], blocked=[cell for cell in ROW if cell != [2, 4]]),
+        *choose("mask", "none"),
+    ]
+    changes = [{"temperature": 0.2}, {"stage": "scaled"}]
+    states = {
+        "one word": AttentionHeatmap("river"),
+        "ten words": AttentionHeatmap("the river bank by the old stone bridge was closed", mask="causal", query=9),
+        "unknown words": AttentionHeatmap("the zyzzyva sat", query=1),
+        "only unknown words": AttentionHeatmap("qqq rrr"),
+        "words that look like HTML": AttentionHeatmap(["</script>", "<b>", "&amp;"]),
+        "a row with nothing to attend to": AttentionHeatmap(
+            "the river bank", mask="paint", blocked=[[1, 0], [1, 1], [1, 2]], query=1
+        ),
+        "everything is padding": AttentionHeatmap("the river bank", mask="padding", length=0),
+        "blocked cells of words that are gone": AttentionHeatmap("the river", mask="paint", blocked=[[0, 1], [5, 5]]),
+        "its own numbers": AttentionHeatmap("a b c", **NUMBERS, mask="causal", stage="masked", query=1),
+        "its own numbers, sharp": AttentionHeatmap("a b c", **NUMBERS, scale="none", temperature=0.01),
+        "a query beyond the words": AttentionHeatmap("the river", query=5),
+    }
+    drags = {
+        "temperature": (AttentionHeatmap("the river bank"), slide("Temperature", "temperature", first=0.1)),
+        "queries": (AttentionHeatmap("the river bank", mask="none"), paint([[0, 1], [1, 1], [2, 1]])),
+        "mask": (AttentionHeatmap("the river bank", mask="paint"), paint([[0, 1], [1, 1]], blocked=[[0, 1], [1, 1]])),
+    }
+    by_finger = ("mask",)
+    errors = [
+        (lambda: AttentionHeatmap(""), r"'tokens' trait .* length 1 <= L <= 10, but a value of \[\]"),
+        (lambda: AttentionHeatmap("a " * 11), r"'tokens' trait .* length 1 <= L <= 10"),
+        (
+            lambda: AttentionHeatmap("a", mask="future"),
+            r"'mask' trait .* any of \['none', 'padding', 'causal', 'paint'\]",
+        ),
+        (lambda: AttentionHeatmap("a", query=-1), r"'query' trait .* not be less than 0"),
+        (
+            lambda: AttentionHeatmap("a b", q_LK=[[1]]),
+            r"one row for each of the 2 tokens; got \[1, 0, 0\].*word vectors",
+        ),
+        (
+            lambda: AttentionHeatmap("a b", [[1, 2], [3]], [[1, 2], [3, 4]], [[1], [2]]),
+            r"rows of q_LK and k_LK share one width.* got widths \[\{1, 2\}, \{2\}, \{1\}\]",
+        ),
+        (lambda: AttentionHeatmap("a", temperature=0), r"'temperature' trait .* not be less than 0.01"),
+        (lambda: AttentionHeatmap("a", tokes="b"), r"AttentionHeatmap has no tokes; it takes .*tokens"),
+    ]
+
+
+@pytest.mark.parametrize(("typed", "kept"), TYPED.items())
+def test_words_as_people_type_them(visit, typed, kept):
+    """At most ten, and only words; without any, those there stay. The word that asked asks on."""
+    page = visit("bare.html", served={"bare.html": bare(AttentionHeatmap("the river"))})
+    Mouse(page).write(words_of(page), typed)
+    query = kept.index("the") if "the" in kept else 0
+    agree(live(page), AttentionHeatmap(kept, query=query), f"{typed!r} typed")
+    expect(words_of(page)).to_have_value(" ".join(kept))
+    expect(page.get_by_text("Only the first ten words")).to_have_count(int(len(typed.split()) > 10))
+
+
+def test_torchs_own_attention_agrees(visit):
+    """One path from the page to F.scaled_dot_product_attention, past everything that the other tests share."""
+    qkv = [torch.tensor(NUMBERS[name], dtype=torch.float64) for name in ("q_LK", "k_LK", "v_LV")]
+    want = F.scaled_dot_product_attention(*qkv, is_causal=True)
+    page = visit("bare.html", served={"bare.html": bare(AttentionHeatmap("a b c", **NUMBERS, mask="causal"))})
+    for i, row in enumerate(want.tolist()):
+        live(page).locator("[role=grid] tbody th").nth(i).click()
+        texts = page.locator(".ab-output span").all_inner_texts()
+        assert all(map(agrees, texts, row)), f"output of query {i}: the page shows {texts}, torch says {row}"
+
+
+def test_arrows_stay_inside_the_grid_and_move_its_tab_stop(visit):
+    page = visit("bare.html", served={"bare.html": bare(AttentionHeatmap("the river bank", mask="paint"))})
+    live(page)
+    page.locator("[role=grid] [tabindex='0']").focus()
+    for key, (row, column) in {
+        "ArrowUp": (1, 1),
+        "ArrowRight": (1, 2),
+        "ArrowDown": (2, 2),
+        "ArrowLeft": (2, 1),
+    }.items():
+        page.keyboard.press(key)
+        place = page.evaluate(
+            "(({ parentNode, cellIndex }) => [parentNode.rowIndex, cellIndex])(document.activeElement)"
+        )
+        assert place == [row, column], f"after {key} the focus is at {place}"
+        expect(page.locator("[role=grid] [tabindex='0']")).to_have_count(1)
+    for hatched in (1, 0):
+        page.keyboard.press("Enter")
+        expect(page.locator(".ab-blocked")).to_have_count(hatched)
+
+
+def test_numbers_of_its_own_need_no_vocabulary(visit):
+    visit("bare.html", served={"bare.html": bare(AttentionHeatmap("a b c", **NUMBERS))}).wait_for_load_state(
+        "networkidle"
+    )
+    assert not [address for address in visit.requests if address.endswith(".bin")]
+
+
+@pytest.mark.parametrize("mask", ["none", "padding", "causal", "paint"])
+@pytest.mark.parametrize("scale", ["none", "sqrt", "d"])
+def test_table_holds_the_weights(mask, scale):
+    tokens = ["the", "river", "bank", "zyzzyva"]
+    widget = AttentionHeatmap(tokens, mask=mask, scale=scale, temperature=2.0, length=2, blocked=[[1, 0], [9, 9]])
+    x = torch.stack([word_vectors().get(token, torch.zeros(16)) for token in tokens]).double()
+    sees = torch.ones(4, 4, dtype=torch.bool)
+    sees = {"none": sees, "padding": torch.arange(4) < 2, "causal": causal(4), "paint": sees.clone()}[mask]
+    if mask == "paint":
+        sees[1, 0] = False
+    divisor = {"none": 1, "sqrt": 4, "d": 16}[scale] * 2
+    weights = (x @ x.T / divisor).masked_fill(~sees, -torch.inf).softmax(-1)
+    assert_close(widget.attend()[1], weights)
+    assert_close(widget.attend()[0], weights @ x)
+    assert_close(numbers(widget), weights.float(), rtol=0, atol=0.00501)
+
+
+def test_table_of_given_numbers():
+    widget = AttentionHeatmap("a b", **TWO_ROWS)
+    output, weights = attention(*(torch.tensor(rows, dtype=torch.float64) for rows in TWO_ROWS.values()))
+    assert_close(widget.attend(), (output, weights))
+    assert_close(numbers(widget), weights.float(), rtol=0, atol=0.00501)
+
+
+def test_a_row_with_nothing_to_attend_to_is_zero():
+    output, weights = AttentionHeatmap("a b", mask="paint", blocked=[[0, 0], [0, 1]], **TWO_ROWS).attend()
+    assert (output[0] == 0).all()
+    assert (weights[0] == 0).all()
+
+
+def test_words_cannot_become_html():
+    tokens = ["</script>", "<img src=x onerror=alert(1)>", "&lt;", '"']
+    page = parsed(AttentionHeatmap(tokens))
+    assert len(page.select("script")) == 1
+    assert not page.select("img")
+    assert json.loads(page.script.string)["tokens"] == tokens
+    assert [head.text for head in page.select("th[scope=row]")] == tokens
+
+
+def test_asset_is_its_file_and_is_named_by_its_content():
+    asset, data = AttentionHeatmap.inputs()["vocabulary"], (DATA / "words.bin").read_bytes()
+    assert AttentionHeatmap("a").vocabulary == data
+    assert asset.page_name == f"words.{hashlib.sha256(data).hexdigest()[:8]}.bin"
+    assert json.loads(parsed(AttentionHeatmap("a")).script.string)["vocabulary"] == asset.page_name

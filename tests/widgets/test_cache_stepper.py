@@ -1,0 +1,116 @@
+"""CacheStepper: what it shows and what PyTorch says of it, how it is worked, what is known of it besides."""
+
+from itertools import pairwise
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.nn.attention.bias import causal_lower_right
+
+from attnbook import KVCache, MultiHeadAttention, causal
+from attnbook.widgets import CacheStepper
+from tests.widgets.laws import Laws
+from tests.widgets.steps import choose, press, slide
+
+READ = """(node) => {
+        const all = (selector) => [...node.querySelectorAll(selector)];
+        const is = (parts, name) => parts.map((part) => String(Number(part.matches(name))));
+        const [now, sum, wrong, weighs] = all("[role=status]").map((part) => part.textContent);
+        const kinds = ["computed", "computed earlier", "not seen"];
+        const cells = all(".ab-map tbody td");
+        return {
+            cells: cells.map((cell) => String(kinds.indexOf(cell.ariaLabel))),
+            colours: cells.map((cell) => String(["now", "kept", "never"].findIndex((is) => cell.matches(`.ab-${is}`)))),
+            framed: is(cells, ".ab-off"),
+            later: is(all(".ab-map tbody tr"), ".ab-later"),
+            now: now.match(/\\d+/g),
+            sum: sum.match(/\\d+/g),
+            other: String(Number(sum.includes("with a cache"))),
+            wrong: wrong.match(/\\d+/) ?? ["0"],
+            weighs: weighs.match(/[\\d.]+ .B/),
+            at: all("input[type=range]")[2].getAttribute("aria-valuetext").match(/\\d+/g),
+            tokens: all("input[type=range]")[3].getAttribute("aria-valuetext").replaceAll(",", ""),
+        };
+    }"""
+
+
+def expected(widget) -> dict[str, Tensor]:
+    """A layer that is watched while it reads and writes; what it may see is read off its weights."""
+    read = list(range(0, widget.prompt, widget.chunk))
+    stops = [*read[1:], *range(widget.prompt, 9)]
+    step = min(widget.step, len(stops))
+    layer, x = MultiHeadAttention(D=4, heads=1), torch.randn(1, 8, 4)
+    rows = {}
+    for kept in (True, False):
+        projected, cache = [], KVCache()
+        handle = layer.key.register_forward_hook(lambda _, inputs, __, seen=projected: seen.append(inputs[0].shape[1]))
+        for start, end in zip([0, *stops], stops[:step], strict=False):
+            if kept:
+                layer(x[:, start:end], mask=causal(end - start, end), cache=cache)
+            else:
+                layer(x[:, :end], mask=causal(end))
+        handle.remove()
+        rows[kept] = projected
+    mine = rows[widget.cache == "with"]
+    end, L = stops[step - 1], mine[-1]
+    cells, framed = torch.full((8, 8), 2), torch.zeros(8, 8, dtype=torch.bool)
+    begins = [0, *stops[:step]] if widget.cache == "with" else [0, end]
+    for start, stop in pairwise(begins):
+        ask, keys = torch.zeros(1, stop - start, 1), torch.zeros(1, stop, 1)
+        corner = {"attn_mask": causal_lower_right(stop - start, stop)._materialize("cpu")}
+        options = corner if widget.align == "last" else {"is_causal": True}
+        sees = F.scaled_dot_product_attention(ask, keys, torch.eye(stop)[None], **options)[0] > 0
+        cells[start:stop, :stop] = torch.where(sees, 0 if stop == end else 1, 2)
+        framed[start:stop, :stop] = sees != torch.ones(8, 8).tril()[start:stop, :stop].bool()
+    heads = {"MHA": 32, "GQA": 8, "MQA": 1}[widget.heads]
+    keys = torch.empty(32, heads, widget.tokens, 128, dtype=torch.bfloat16, device="meta")
+    return {
+        "cells": cells,
+        "colours": cells,
+        "framed": framed,
+        "later": torch.arange(8) >= end,
+        "now": torch.tensor([L, sees.sum()]),
+        "sum": torch.tensor([sum(mine), sum(rows[widget.cache != "with"])]),
+        "other": torch.tensor(widget.cache != "with"),
+        "wrong": framed.sum(),
+        "weighs": torch.tensor(2 * keys.nbytes),
+        "at": torch.tensor([step, len(stops)]),
+        "tokens": torch.tensor(widget.tokens),
+    }
+
+
+class TestCacheStepper(Laws):
+    kind = CacheStepper
+    read = READ
+    expected = staticmethod(expected)
+    steps = [
+        *press("Forward", {"step": 2}),
+        *choose("align", "first"),
+        *slide("Step", "step", last=5),
+        *choose("cache", "without"),
+        *press("Back", {"step": 4}),
+        *slide("Read at a time", "chunk", first=1, last=8),
+        *slide("Prompt", "prompt", first=1, last=8),
+        *choose("cache", "with"),
+        *choose("heads", "MHA", "MQA"),
+        *slide("Tokens in the cache", "tokens", first=64, last=131072),
+    ]
+    changes = [
+        {"step": 3},
+        {"align": "first"},
+        {"cache": "without"},
+        {"prompt": 8},
+        {"chunk": 1},
+        {"heads": "MQA"},
+        {"tokens": 64},
+    ]
+    states = {
+        "a prompt in chunks, the wrong corner": CacheStepper(align="first", chunk=2, step=2, heads="MHA"),
+        "one token and no cache": CacheStepper(cache="without", prompt=1, chunk=8, step=8, align="first"),
+        "the first chunk": CacheStepper(prompt=8, chunk=3, tokens=131072, heads="MQA"),
+    }
+    drags = {"decoding": (CacheStepper(), slide("Step", "step", last=5))}
+    errors = [
+        (lambda: CacheStepper(prompt=9), r"'prompt' trait .* not be greater than 8"),
+        (lambda: CacheStepper(heads="GTA"), r"'heads' trait .* any of \['MHA', 'GQA', 'MQA'\]"),
+    ]

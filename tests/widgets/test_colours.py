@@ -1,0 +1,82 @@
+"""The widgets' colours: kept apart by everybody, text that can be read, an even scale."""
+
+import re
+
+import pytest
+import torch
+
+from attnbook.widgets.shared.base import SHARED
+
+# ---- colours: query, key and value stay apart for everyone; weights run along an even scale ----
+
+BLOCKS = re.findall(r"^(?::root|html\[data-theme)[^{]*\{(.*?)\}", (SHARED / "base.css").read_text("utf-8"), re.M | re.S)
+VALUES = [dict(re.findall(r"--([\w-]+):\s*([^;]+);", block)) for block in BLOCKS]
+THEMES = {"light": VALUES[0], "dark": VALUES[0] | VALUES[1]}
+each_theme = pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)
+# Machado, Oliveira & Fernandes (2009), severity 1, for linear sRGB
+VISION = {
+    "normal": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+    "protan": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "deutan": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+    "tritan": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+}
+# Björn Ottosson's OKLab: linear sRGB to cone responses, their cube roots to L, a, b
+CONES = torch.tensor(
+    [
+        [0.4122214708, 0.5363325363, 0.0514459929],
+        [0.2119034982, 0.6806995451, 0.1073969566],
+        [0.0883024619, 0.2817188376, 0.6299787005],
+    ]
+)
+LAB = torch.tensor(
+    [
+        [0.2104542553, 0.7936177850, -0.0040720468],
+        [1.9779984951, -2.4285922050, 0.4505937099],
+        [0.0259040371, 0.7827717662, -0.8086757660],
+    ]
+)
+
+
+def linear(hexadecimal):
+    rgb = torch.tensor(list(bytes.fromhex(hexadecimal.removeprefix("#")))) / 255
+    return torch.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+
+
+def oklab(rgb):
+    return LAB @ (CONES @ rgb.clamp(0, 1)).pow(1 / 3)
+
+
+def luminance(rgb):
+    return (rgb @ torch.tensor([0.2126, 0.7152, 0.0722])).item()
+
+
+@each_theme
+@pytest.mark.parametrize("vision", VISION)
+def test_query_key_and_value_stay_apart(theme, vision):
+    eye = torch.tensor(VISION[vision], dtype=torch.float32)
+    seen = {role: oklab(eye @ linear(theme[f"attn-{role}"])) for role in ("query", "key", "value")}
+    for a, b in (("query", "key"), ("key", "value"), ("value", "query")):
+        apart = 100 * (seen[a] - seen[b]).norm().item()
+        assert apart >= 8, f"{a} and {b} are {apart:.1f} apart for {vision} vision; 8 is easy to tell"
+
+
+@each_theme
+@pytest.mark.parametrize("ground", ["ab-paper", "ab-panel"])
+@pytest.mark.parametrize("text", ["attn-query", "attn-key", "attn-value", "ab-ink", "ab-soft", "ab-accent"])
+def test_coloured_text_can_be_read(theme, text, ground):
+    low, high = sorted(luminance(linear(theme[name])) for name in (text, ground))
+    assert (high + 0.05) / (low + 0.05) >= 4.5
+
+
+@each_theme
+def test_weights_run_along_an_even_scale(theme):
+    """Equal steps of weight look equally large, after the screen has cut off what sRGB can't show."""
+    L, dL, C, dC, hue = (float(theme[f"weight-{name}"]) for name in ("L", "dL", "C", "dC", "hue"))
+    hue = torch.tensor(hue).deg2rad()
+    shown = []
+    for w in torch.linspace(0, 1, 11):
+        chroma = C + w * dC
+        lab = torch.stack([L + w * dL, chroma * hue.cos(), chroma * hue.sin()])
+        shown.append(oklab(CONES.inverse() @ (LAB.inverse() @ lab).pow(3)))
+    steps = torch.stack(shown).diff(dim=0).norm(dim=1)
+    assert steps.max() <= 1.05 * steps.min(), f"ΔE of the steps: {(100 * steps).round(decimals=1).tolist()}"

@@ -1,0 +1,115 @@
+"""CostPlane: what it shows and what PyTorch says of it, how it is worked, what is known of it besides."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from attnbook.learning.complexity import Convolution, Recurrence, SelfAttention
+from attnbook.widgets import (
+    CostPlane,
+)
+from tests.browser.hands import Finger, Mouse, bring, middle, stops
+from tests.browser.pages import bare
+from tests.widgets.laws import COUNT_ELEMENTS, Laws, agree, live
+from tests.widgets.steps import choose, press, slide
+
+READ = """(node) => {
+        const ends = (name) => (node.querySelector(name).getAttribute("d").match(/[-\\d.e]+ [-\\d.e]+/g) ?? []);
+        const shade = node.querySelector(".ab-shade");
+        const shaded = (x, y) => shade.isPointInFill(Object.assign(shade.ownerSVGElement.createSVGPoint(), { x, y }));
+        const dots = [...node.querySelectorAll(".ab-dot, .ab-tip")];
+        const label = [...node.querySelectorAll("svg svg text")].filter((text) => text.checkVisibility());
+        return {
+            costs: [...node.querySelectorAll("td.ab-number")].map((cell) => cell.textContent),
+            figures: [...node.querySelectorAll("dd")].map((figure) => figure.textContent.replace(/ (%|times.*)$/, "")),
+            border: ends(".ab-border").map((pair) => pair.split(" ")),
+            half: ends(".ab-half").map((pair) => pair.split(" ")),
+            shaded: [5, 7, 9, 11, 13, 15, 17, 19].map((n) => String(Number(shaded((n - 4.01) * 24, 120)))),
+            dots: dots.map((dot) => ["cx", "cy"].map((name) => dot.getAttribute(name))),
+            lines: label.map((text) => text.textContent.match(/n = ([\\d.]+) d/)?.[1]).filter(Boolean),
+            never: String(Number(node.querySelector(".ab-hint:last-child").checkVisibility())),
+            kernel: node.querySelector("tbody tr:last-child th").textContent.match(/\\d+/)[0],
+            chosen: [...node.querySelectorAll("tbody tr")].map((row) => String(Number(row.matches(".ab-chosen")))),
+        };
+    }"""
+
+
+def expected(widget) -> dict[str, Tensor]:
+    """By the formulas that are tested by counting; what is pairs of them, by what more than doubles with n."""
+    n, d, h, k = widget.n, widget.d, widget.heads, widget.kernel
+    other = Recurrence() if widget.against == "recurrence" else Convolution(k)
+    kinds = (SelfAttention(h), Recurrence(), Convolution(k))
+    operations = [kind.cost(n, d).operations for kind in kinds]
+    pairs = (SelfAttention().cost(2 * n, d).operations - 2 * SelfAttention().cost(n, d).operations) // 2
+    if widget.projections == "out":
+        operations[0] = pairs
+    compared = operations[0] / other.cost(n, d).operations
+    weights = 4 * (kinds[0].memory(n, d) - SelfAttention(0).memory(n, d))
+    slope = (other.cost(1, 1).operations - 8 * (widget.projections == "in")) / 4
+    line = lambda ratio: [[(p + math.log2(ratio) - 4) * 24, (14 - p) * 24] for p in (4, 14)]  # noqa: E731
+    shaded = [2 ** (p - 0.01) > slope * 2**9 for p in range(5, 20, 2)]
+    lines = [2.0] * (widget.projections == "in") + [slope] * (slope > 0)
+    dot = [(math.log2(n) - 4) * 24, (14 - math.log2(d)) * 24]
+    return {
+        "costs": torch.tensor([[x, kind.memory(n, d)] for x, kind in zip(operations, kinds, strict=True)]),
+        "figures": torch.tensor([100 * pairs / operations[0], compared, weights], dtype=torch.float64),
+        "border": torch.tensor(line(slope) if slope > 0 else [], dtype=torch.float64),
+        "half": torch.tensor(line(2), dtype=torch.float64),
+        "shaded": torch.tensor(shaded),
+        "dots": torch.tensor([dot, dot], dtype=torch.float64),
+        "lines": torch.tensor(lines),
+        "never": torch.tensor(slope <= 0),
+        "kernel": torch.tensor(k),
+        "chosen": torch.tensor([True, widget.against == "recurrence", widget.against == "convolution"]),
+    }
+
+
+class TestCostPlane(Laws):
+    kind = CostPlane
+    read = READ
+    expected = staticmethod(expected)
+    steps = [
+        *choose("against", "convolution"),
+        *choose("projections", "in"),
+        *slide("Kernel", "kernel", first=3, last=33),
+        *slide("Tokens", "n", last=2**20, first=16),
+        *slide("Width", "d", last=2**14, first=16),
+        *slide("Heads", "heads", last=128, first=1),
+        *choose("projections", "out"),
+        *choose("against", "recurrence"),
+        *press("Llama 3.1 8B", {"n": 131072, "d": 4096, "heads": 32}),
+    ]
+    changes = [
+        {"against": "convolution"},
+        {"projections": "in"},
+        {"n": 131072},
+        {"d": 4096},
+        {"kernel": 3},
+        {"heads": 96},
+        {"kernel": 33},
+    ]
+    states = {
+        "as long and as wide as can be": CostPlane(n=2**20, d=2**14, heads=128, projections="in"),
+        "between the lines": CostPlane(against="convolution", kernel=5, projections="in", n=1000, d=3000, heads=96),
+    }
+    drags = {"length": (CostPlane(), slide("Tokens", "n", last=2**20))}
+    errors = [
+        (lambda: CostPlane(n=8), r"'n' trait .* not be less than 16"),
+        (lambda: CostPlane(kernel=4), r"'kernel' trait .* any of \[3, 5, 9, 17, 33\]"),
+    ]
+
+
+@pytest.mark.parametrize("hand", [Mouse, Finger])
+def test_the_dot_is_dragged_over_the_plane(visit, hand):
+    page = visit("bare.html", touch=hand is Finger, served={"bare.html": bare(CostPlane())})
+    node = live(page)
+    node.evaluate(COUNT_ELEMENTS)
+    start = bring(node.locator(".ab-tip"))
+    x, y = middle(node.locator(".ab-model").nth(4))  # 17 and 12 lines from the lower left
+    hand(page).drag([start, *stops(start, (x, y))])
+    agree(node, CostPlane(n=2**17, d=2**12), "dragged to a model")
+    hand(page).drag([(x, y), *stops((x, y), (x + 900, y - 900))])
+    agree(node, CostPlane(n=2**20, d=2**14), "dragged beyond the edge")
+    assert page.evaluate("created") == 0

@@ -1,0 +1,89 @@
+"""HeadAblation: what it shows and what PyTorch says of it, how it is worked, what is known of it besides."""
+
+import copy
+
+import torch
+import torch.nn.functional as F
+from einops import rearrange
+from torch import Tensor
+
+from attnbook.tasks.marks import finders
+from attnbook.widgets import HeadAblation
+from tests.widgets.laws import Laws
+from tests.widgets.steps import choose, press
+
+READ = """(node) => {
+        const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
+        const codes = (parts) => parts.flatMap((part) => [...part.textContent].map((c) => String(c.codePointAt(0))));
+        return {
+            text: codes(seen(".ab-map thead th")),
+            weights: seen(".ab-map .ab-weight").map((cell) => cell.textContent),
+            colours: seen(".ab-map .ab-weight").map((cell) => cell.style.getPropertyValue("--w")),
+            off: seen(".ab-map tbody tr").map((row) => String(Number(row.matches(".ab-off")))),
+            on: seen(".ab-switches button").map((key) => String(Number(key.getAttribute("aria-pressed") === "true"))),
+            letters: codes(seen(".ab-answers td:nth-of-type(odd)")),
+            chances: seen(".ab-answers td:nth-of-type(2)").map((cell) => cell.textContent),
+            wrong: seen(".ab-answers tbody tr").map((row) => String(Number(row.matches(".ab-wrong")))),
+            figures: seen("dd").map((figure) => figure.textContent.replace(" %", "")),
+        };
+    }"""
+
+
+def switch_on_all(steps):
+    return [(what, act, {**changes, "off": []}) for what, act, changes in steps]
+
+
+def expected(widget) -> dict[str, Tensor]:
+    model, H = copy.deepcopy(finders()[widget.heads]).double(), widget.heads
+    letters, marks, answers = widget.texts()
+    part = lambda x: rearrange(x, "... M (H K) -> ... H M K", H=H)  # noqa: E731
+    q = part(model.attention.query(model.query.expand(len(letters), 1, -1)))
+    k, v = part(model.attention.key(model.marks(marks))), part(model.attention.value(model.letters(letters)))
+    on = torch.tensor([h not in widget.off for h in range(H)])
+    blended = F.scaled_dot_product_attention(q, k, v) * on[:, None, None]
+    scores = model.answers(model.attention.output(rearrange(blended, "B H 1 K -> B (H K)"))).unflatten(-1, (2, 8))
+    weights = (q @ k.mT / k.shape[-1] ** 0.5).softmax(-1)[0, :, 0]
+    chances, said = scores.softmax(-1)[0].max(-1)
+    right = (scores.argmax(-1) == answers)[1:].double().mean(0)
+    loss = F.cross_entropy(scores[1:].flatten(0, 1), answers[1:].flatten())
+    names = "".join("abcdefgh"[x] + ["", "★", "●"][m] for x, m in zip(letters[0], marks[0], strict=True))
+    codes = lambda text: torch.tensor([ord(letter) for letter in text])  # noqa: E731
+    return {
+        "text": codes(names),
+        "weights": weights,
+        "colours": weights,
+        "off": ~on,
+        "on": on,
+        "letters": codes("".join("abcdefgh"[x] for pair in zip(said, answers[0], strict=True) for x in pair)),
+        "chances": chances,
+        "wrong": said != answers[0],
+        "figures": torch.stack([100 * right[0], 100 * right[1], loss]),
+    }
+
+
+class TestHeadAblation(Laws):
+    kind = HeadAblation
+    read = READ
+    expected = staticmethod(expected)
+    steps = [
+        *press("head 1", {"off": [0]}),
+        *press("head 2", {"off": [0, 1]}),
+        *press("head 1", {"off": [1]}),
+        *switch_on_all(choose("heads", 4)),
+        *press("head 3", {"off": [2]}),
+        *switch_on_all(choose("heads", 1, 2)),
+        *press("Another text", {"seed": lambda twin: twin.seed + 1}),
+    ]
+    changes = [{"off": [1]}, {"heads": 4}, {"off": [0, 3, 7]}, {"seed": 5}, {"heads": 1}]
+    states = {
+        "all heads off": HeadAblation(off=[0, 1]),
+        "heads off that are not there": HeadAblation(heads=1, off=[1, 3]),
+        "four heads, two of them off": HeadAblation(heads=4, off=[0, 2], seed=9),
+    }
+    errors = [
+        (lambda: HeadAblation(heads=3), r"'heads' trait .* any of \[1, 2, 4\]"),
+        (
+            lambda: HeadAblation(off=[-1]),
+            r"element of the 'off' trait .* less than 0|'off' trait .* not be less than 0",
+        ),
+    ]

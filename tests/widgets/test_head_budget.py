@@ -1,0 +1,53 @@
+"""HeadBudget: what it shows and what PyTorch says of it, how it is worked, what is known of it besides."""
+
+import torch
+from torch import Tensor
+
+from attnbook import MultiHeadAttention
+from attnbook.learning.complexity import SelfAttention
+from attnbook.widgets import (
+    HeadBudget,
+)
+from tests.widgets.laws import Laws
+from tests.widgets.steps import slide
+
+READ = """(node) => ({
+        numbers: [...node.querySelectorAll(".ab-number")].map((cell) => cell.textContent),
+        pieces: String([...node.querySelectorAll(".ab-strip i")].filter((piece) => piece.checkVisibility()).length),
+        strip: node.querySelector("figcaption").textContent.match(/\\d+/g),
+        same: [...node.querySelectorAll("tbody tr")].map((row) => String(Number(row.matches(".ab-same")))),
+    })"""
+
+
+def expected(widget) -> dict[str, Tensor]:
+    D, L = widget.width, widget.length
+
+    def figures(H):
+        cost = SelfAttention(H).cost(L, D)
+        layer = MultiHeadAttention(D, H)
+        parameters = sum(x.numel() for x in layer.parameters())
+        each = layer.query.out_features // H
+        return [each, parameters, cost.operations // 2, H, cost.memory - 5 * L * D, min(each, L)]
+
+    now, single = torch.tensor(figures(widget.heads)), torch.tensor(figures(1))
+    return {
+        "numbers": torch.stack([now, single], -1),
+        "pieces": torch.tensor(widget.heads),
+        "strip": torch.tensor([widget.heads, D // widget.heads]),
+        "same": now == single,
+    }
+
+
+class TestHeadBudget(Laws):
+    kind = HeadBudget
+    read = READ
+    expected = staticmethod(expected)
+    steps = [
+        *slide("Heads", "heads", last=64, first=1),
+        *slide("Width", "width", last=1024, first=64),
+        *slide("Words", "length", last=4096, first=16),
+    ]
+    changes = [{"heads": 64}, {"width": 768}, {"length": 16}]
+    states = {"more words than a head has numbers": HeadBudget(width=64, heads=64, length=4096)}
+    drags = {"heads": (HeadBudget(), slide("Heads", "heads", last=64))}
+    errors = [(lambda: HeadBudget(width=100), r"'width' trait .* any of \[64, ")]

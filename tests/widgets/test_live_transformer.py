@@ -1,0 +1,179 @@
+"""LiveTransformer: what it shows and what PyTorch says of it, how it is worked, what is known of it besides."""
+
+import copy
+
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+
+from attnbook import capture_attention
+from attnbook.learning.text import START, STOP
+from attnbook.learning.text import STOP as END
+from attnbook.tasks.dates import date_pairs, date_transformer
+from attnbook.widgets import (
+    LiveTransformer,
+)
+from tests.browser.pages import bare
+from tests.widgets.laws import Laws
+from tests.widgets.steps import choose, compose, press, slide
+
+READ = """(node) => {
+        const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
+        const codes = (texts) => texts.flatMap((text) => [...text].map((letter) => String(letter.codePointAt(0))));
+        const texts = (selector) => seen(selector).map((part) => part.textContent);
+        return {
+            written: codes([node.querySelector(".ab-written").textContent]),
+            columns: codes(texts(".ab-map thead th")),
+            rows: codes(texts(".ab-map tbody th")),
+            weights: texts(".ab-map td.ab-weight").filter(Boolean),
+            colours: seen(".ab-map td.ab-weight").map((cell) => cell.style.getPropertyValue("--w")),
+            here: seen(".ab-map tbody tr").map((row) => String(Number(row.matches(".ab-here")))),
+            chances: texts(".ab-lists .ab-number"),
+            bars: seen(".ab-lists .ab-bar i").map((bar) => bar.style.getPropertyValue("--w")),
+            letters: codes(texts(".ab-lists tbody th")),
+            pressed: seen(".ab-lists button").map((key) => String(Number(key.ariaPressed === "true"))),
+            now: node.querySelector(".ab-now").textContent.match(/\\d+(?=, the)|-?\\d+\\.\\d+/g) ?? [],
+            instead: codes(node.querySelector(".ab-yours").textContent.match(/(?<=have written ).(?=\\.)/u) ?? []),
+            value: node.querySelector("input[type=range]").getAttribute("aria-valuetext").match(/\\d+/g),
+            most: node.querySelector("input[type=range]").max,
+            caption: String([/^A row for each letter written, a/, /^A row for each letter written, w/, /letter read, w/]
+                .findIndex((start) => start.test(node.querySelector("caption").textContent))),
+        };
+    }"""
+
+
+def instead(letter, token, place):
+    """Among the letters that could be written, this one."""
+    (_, act, _), *_ = press(letter, {})
+    kept = lambda twin: [pair for pair in twin.forced if pair[0] < place]  # noqa: E731
+    return [(f"{letter!r} instead", act, {"forced": lambda twin: kept(twin) + ([[place, token]] if token else [])})]
+
+
+def expected(widget) -> dict[str, Tensor]:
+    """The whole of what is written is read again for each letter: nothing is kept between two steps."""
+    model, known = date_transformer()
+    model = copy.deepcopy(model).double()
+    source, ids, forced, own = known.encode([widget.text]), [START], dict(map(tuple, widget.forced)), []
+    while len(own) < 11 and ids[-1] != STOP:
+        scores = model(source, torch.tensor([ids]))[0, -1]
+        own.append(STOP + scores[STOP:].argmax().item())
+        ids.append(forced.get(len(own) - 1, own[-1]))
+    with capture_attention(model) as maps:
+        chances = model(source, torch.tensor([ids[:-1]]))[0].softmax(-1)
+    kind = {"encoder": "encoder.0.self", "decoder": "decoder.0.self", "cross": "decoder.0.cross"}[widget.where]
+    heads = maps[f"{kind}_attention"][0]
+    weights = heads[widget.head - 1] if widget.head else heads.mean(0)
+    tokens = {" ": "·", "<stop>": "■", "<start>": "▸"}
+    signs = lambda numbers: [tokens.get(known.tokens[n], known.tokens[n]) for n in numbers]  # noqa: E731
+    codes = lambda letters: torch.tensor([ord(letter) for letter in letters])  # noqa: E731
+    read, written, step = signs(source[0].tolist()), signs(ids[1:]), min(widget.step, len(own))
+    shown = written[:step] + ["?"] * (len(written) - step)
+    at, nothing = step - 1, torch.tensor([])
+    top = chances[at, STOP:].topk(5) if step else None
+    p = chances[at, ids[step]] if step else nothing
+    if widget.where == "encoder":
+        rows, columns, there = read, read, torch.ones(len(read), dtype=torch.bool)
+    else:
+        columns = read if widget.where == "cross" else ["▸", *shown[:-1]]
+        rows, there = shown, torch.arange(len(written)) < step
+    cells = weights[there] if widget.where != "decoder" else [row[: i + 1] for i, row in enumerate(weights[there])]
+    return {
+        "written": codes(written[:step]),
+        "columns": codes(columns),
+        "rows": codes(rows),
+        "weights": torch.cat([*cells]) if len(cells) else nothing,
+        "colours": weights * there[:, None],
+        "here": (torch.arange(len(rows)) == at) & (widget.where != "encoder"),
+        "chances": top.values if step else nothing,
+        "bars": top.values if step else nothing,
+        "letters": codes(signs((STOP + top.indices).tolist())) if step else nothing,
+        "pressed": STOP + top.indices == ids[step] if step else nothing,
+        "now": torch.tensor([step, p, -p.log()]) if step else nothing,
+        "instead": codes(signs(own[at:step])) if step and own[at] != ids[step] else nothing,
+        "value": torch.tensor([step, len(own)]),
+        "most": torch.tensor(len(own)),
+        "caption": torch.tensor(["cross", "decoder", "encoder"].index(widget.where)),
+    }
+
+
+class TestLiveTransformer(Laws):
+    kind = LiveTransformer
+    read = READ
+    expected = staticmethod(expected)
+    steps = [
+        *press("Forward", {"step": lambda twin: twin.step + 1}),
+        *choose("where", "encoder"),
+        *choose("head", 1, 4, 0),
+        *choose("where", "decoder"),
+        *press("11/12/13", {"text": "11/12/13", "step": 0, "forced": []}),
+        *slide("Letters written", "step", last=11),
+        *press("Back", {"step": 10}),
+        *instead("end", END, 9),
+        *choose("where", "cross"),
+        *press("Monday", {"text": "Monday", "step": 0, "forced": []}),
+        *press("Forward", {"step": 1}),
+        *instead("2", date_transformer()[1].ids["2"], 0),
+        *instead("0", None, 0),
+        *press("Forward", {"step": 2}),
+        *compose("5 may 1955", forced=[]),
+    ]
+    changes = [
+        {"step": 11},
+        {"text": "7/4/76"},
+        {"where": "encoder"},
+        {"forced": [[0, 9]]},
+        {"forced": [[1, 2]]},
+        {"step": 1},
+        {"head": 4},
+        {"text": "Monday"},
+    ]
+    states = {
+        "a long date and its encoder": LiveTransformer("1" * 29, step=11, where="encoder", head=2),
+        "nothing written, the decoder": LiveTransformer(step=0, where="decoder"),
+        "no date, forced twice": LiveTransformer("Monday", step=3, forced=[[0, 8], [2, 9]], where="decoder", head=3),
+        "a forced end": LiveTransformer("7", step=11, forced=[[1, 2]]),
+    }
+    drags = {"letters of the Transformer": (LiveTransformer(), slide("Letters written", "step", last=11))}
+    errors = [
+        (lambda: LiveTransformer("7 März"), r"the network has never met z ä; it knows the letters of dates"),
+        (lambda: LiveTransformer(forced=[[0, 1]]), r"a place from 0 to 10 and a token that is written; got \[0, 1\]"),
+        (lambda: LiveTransformer(forced=[[11, 9]]), r"a place from 0 to 10"),
+        (lambda: LiveTransformer(forced=[[0, 49]]), r"a token that is written"),
+        (lambda: LiveTransformer(head=5), r"'head' trait .* not be greater than 4"),
+        (lambda: LiveTransformer(where="memory"), r"'where' trait .* any of \['cross', 'decoder', 'encoder'\]"),
+    ]
+
+
+def test_the_transformer_on_the_page_is_torchs(visit):
+    """200 dates that neither was taught, every fourth with a letter forced: all attention, all chances, to 1e-4."""
+    model, known = date_transformer()
+    dates = [pair.source for pair in date_pairs(200, held_out=True)]
+    forced = [[] if i % 4 else [[i % 10, 3 + i % 46]] for i in range(200)]
+    script = """async ([file, dates, forced]) => {
+        const address = new URL("_static/widgets/live_transformer/live_transformer.js", location);
+        const { dateTransformer } = await import(address);
+        const answer = await fetch(new URL(`_static/widgets/${file}`, location));
+        const { read } = dateTransformer(await answer.arrayBuffer());
+        return dates.map((text, i) => read(text, forced[i]));
+    }"""
+    page = visit("bare.html", served={"bare.html": bare()})
+    found = page.evaluate(script, [LiveTransformer.inputs()["model"].page_name, dates, forced])
+    for text, instead, run in zip(dates, forced, found, strict=True):
+        steps, encoder = run["steps"], torch.tensor(run["encoder"])
+        source, written = known.encode([text]), torch.tensor([[START, *(step["token"] for step in steps)]])
+        with torch.no_grad(), capture_attention(model) as maps:
+            chances = model(source, written[:, :-1])[0].softmax(-1)
+        own = chances[:, END:].argmax(-1) + END
+        assert [step["own"] for step in steps] == own.tolist(), text
+        for place, token in instead:
+            own[place] = token
+        assert written[0, 1:].tolist() == own.tolist(), text
+        cross, before = ([step[kind] for step in steps] for kind in ("cross", "decoder"))
+        padded = [[head + [0] * (len(steps) - len(head)) for head in heads] for heads in before]
+        for name, got, want in [
+            ("chances", torch.tensor([step["chances"] for step in steps]), chances),
+            ("encoder", encoder.transpose(0, 1), maps["encoder.0.self_attention"][0]),
+            ("decoder", torch.tensor(padded).transpose(0, 1), maps["decoder.0.self_attention"][0]),
+            ("cross", torch.tensor(cross).transpose(0, 1), maps["decoder.0.cross_attention"][0]),
+        ]:
+            assert_close(got, want, rtol=0, atol=1e-4, msg=f"{text}: {name}")

@@ -1,0 +1,93 @@
+"""SignalRace: what it shows and what PyTorch says of it, how it is worked, what is known of it besides."""
+
+from functools import cache
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from attnbook.learning.complexity import Kind, Recurrence
+from attnbook.widgets import SignalRace
+from tests.widgets.laws import Laws
+from tests.widgets.steps import press, slide
+
+READ = """(node) => {
+        const seen = (root, selector) => [...root.querySelectorAll(selector)].filter((part) => part.checkVisibility());
+        const [now, total] = node.querySelectorAll("tbody");
+        const numbers = (body) => [...body.querySelectorAll(".ab-number")].map((cell) => cell.textContent);
+        return {
+            knows: seen(node, ".ab-strip i").map((token) => String(Number(token.matches(".ab-knows")))),
+            said: seen(node, ".ab-strip").flatMap((strip) => strip.getAttribute("aria-label").match(/\\d+/g)),
+            layers: seen(node, ".ab-lane .ab-hint").flatMap((note) => note.textContent.match(/\\d+/g) ?? []),
+            now: numbers(now),
+            total: numbers(total),
+            bars: [...total.querySelectorAll(".ab-bar")].map((bar) => bar.style.getPropertyValue("--w")),
+            first: [...total.querySelectorAll("tr")].map((row) => String(Number(row.matches(".ab-first")))),
+        };
+    }"""
+
+
+@cache
+def who_knows(kind: Kind, n: int, rounds: int) -> Tensor:
+    """Which tokens' vectors change with the first one's after so many layers, or steps of the recurrence."""
+    torch.manual_seed(0)
+    x = torch.randn(2, n, 4, dtype=torch.float64)
+    x[1, 1:] = x[0, 1:]
+    with torch.no_grad():
+        if isinstance(kind, Recurrence):
+            layer = kind.layer(4).double()
+            nn.init.eye_(layer.weight_hh_l0)  # or what was said fades until nothing is left of it
+            y = F.pad(kind.run(layer, x)[:, :rounds], (0, 0, 0, n - rounds))
+        else:
+            y = x
+            for number in range(rounds):
+                y = kind.run(kind.layer(4, number).double(), y)
+    return (y[0] != y[1]).any(-1) | (torch.arange(n) == 0)
+
+
+def expected(widget) -> dict[str, Tensor]:
+    """Who knows is asked of layers with real numbers; what they cost, of the formulas that are tested by counting."""
+    n, knows, said, layers, now, total, times = widget.n, [], [], [], [], [], []
+    for name, kind in widget.kinds().items():
+        waits = kind.operations_per_step(n, 64) * kind.layers(n)
+        done, per_layer = min(widget.step, len(waits)), len(kind.operations_per_step(n, 64))
+        know = who_knows(kind, n, done if name == "recurrence" else done // per_layer)
+        knows.append(know)
+        said += [know.sum(), n]
+        if done and not know.all() and name != "self-attention":
+            layers += [-(-done // per_layer), kind.layers(n)]
+        now += [done, sum(waits[:done])]
+        times.append(kind.time(n, 64, widget.at_once))
+        total += [len(waits), sum(waits), times[-1]]
+    times = torch.tensor(times, dtype=torch.float64)
+    return {
+        "knows": torch.cat(knows),
+        "said": torch.tensor(said),
+        "layers": torch.tensor(layers),
+        "now": torch.tensor(now),
+        "total": torch.tensor(total),
+        "bars": times / times.max(),
+        "first": times == times.min(),
+    }
+
+
+class TestSignalRace(Laws):
+    kind = SignalRace
+    read = READ
+    expected = staticmethod(expected)
+    steps = [
+        *press("One step on", {"step": 1}),
+        *press("One step on", {"step": 2}),
+        *slide("Tokens", "n", last=32),
+        *slide("Kernel", "kernel", last=5, first=2),
+        *slide("Steps", "step", last=32),
+        *slide("Operations", "at_once", first=1),
+        *slide("Tokens", "n", first=2),
+    ]
+    changes = [{"step": 3}, {"n": 32}, {"kernel": 5}, {"at_once": 1000}, {"step": 32}, {"n": 2}]
+    states = {
+        "two tokens": SignalRace(n=2, kernel=5, step=1, at_once=1),
+        "nearly there": SignalRace(n=30, kernel=2, step=28, at_once=10_000),
+    }
+    drags = {"tokens": (SignalRace(step=3), slide("Tokens", "n", last=32))}
+    errors = [(lambda: SignalRace(n=1), r"'n' trait .* not be less than 2")]

@@ -1,0 +1,322 @@
+"""What is said of several widgets at once, in their tables and by their chapters."""
+
+import math
+import random
+from itertools import pairwise
+
+import torch
+from torch.testing import assert_close
+
+from attnbook import causal
+from attnbook.data import english_vectors
+from attnbook.learning.complexity import SelfAttention
+from attnbook.tasks.dates import date_transformer
+from attnbook.tasks.senses import MEANINGS
+from attnbook.widgets import (
+    AlignmentPlayer,
+    AnalogyBench,
+    BankInContext,
+    BlockStepper,
+    CacheStepper,
+    ClockHands,
+    CostPlane,
+    CueScene,
+    FindTheBug,
+    HeadAblation,
+    HeadBudget,
+    HeadSplit,
+    KernelRegression,
+    LiveTransformer,
+    MaskMap,
+    OnlineSoftmax,
+    ShiftLab,
+    SignalRace,
+    SoftDictionary,
+    TanhSum,
+    WordMap,
+)
+from attnbook.widgets.block_stepper import alike
+from attnbook.widgets.online_softmax import SCORES, values
+from attnbook.widgets.word_map import EXAMPLES
+from tests.widgets.reading import numbers, parsed
+
+
+def test_tables_of_words():
+    assert [head.text for head in parsed(WordMap()).select("th[scope=row]")] == EXAMPLES
+    near = [cell.text for cell in parsed(WordMap("river")).select("table td")[1:]]
+    assert near == [word for word, _ in english_vectors().neighbours("river", 5)]
+    for queries, best in (("out", "queen"), ("in", "king")):
+        page = parsed(AnalogyBench(queries=queries))
+        assert page.select_one("th[scope=row]").text == best
+        assert page.select_one("caption").text == "man is to woman as king is to …"
+    want = english_vectors().analogy("man", "woman", "king", 8)
+    assert_close(numbers(AnalogyBench())[:, 0], torch.tensor([x for _, x in want]), rtol=0, atol=0.0005)
+
+
+def test_tables_of_soft_lookups():
+    weights = numbers(CueScene(salience=4.0, wish=6.0))[:, 2]
+    keys = torch.tensor([[0.2, 0.6], [0.1, 0.3], [1.0, 0.0], [0.2, 0.4], [0.1, 1.0]])
+    assert_close(weights, (keys @ torch.tensor([4.0, 6.0])).softmax(-1), rtol=0, atol=0.00501)
+    assert parsed(SoftDictionary(x=9.0, y=8.0, temperature=0.1)).caption.text.endswith("answers 2.0 °C")
+    assert_close(numbers(SoftDictionary(temperature=1000.0))[:, 0], torch.full((5,), 0.2), rtol=0, atol=0.02)
+    itself, others = KernelRegression(width=0.02).errors()
+    assert itself < 1e-9 < 0.3 < others
+    assert KernelRegression(width=0.3).errors()[1] < others
+    assert_close(numbers(KernelRegression(width=100.0))[:, 2], torch.full((12,), 1 / 12), rtol=0, atol=0.00501)
+
+
+def test_tables_of_additive_scores():
+    cells = [cell.text for cell in parsed(TanhSum(q=2.0, k=-2.0, w1=1.0, w2=-0.5)).select("td")[1:]]
+    assert cells == ["0.00", "1.00", "0.00", "-1.00", "-0.50", "0.50", "", "", "0.50", "", "", "-4.00"]
+    page = parsed(AlignmentPlayer("7/4/76"))
+    letters, weights = AlignmentPlayer("7/4/76").read()
+    assert page.caption.text == "“7/4/76” becomes 1976-07-04■"
+    assert [head.text for head in page.select("th[scope=row]")] == letters == [*"1976-07-04■"]
+    looked = [cell.text for cell in page.select("tr td:nth-of-type(1)")[1:]]
+    places = [f"{'7/4/76■'[j]} (letter {j + 1})" for j in weights.argmax(-1).tolist()]
+    assert looked == places
+    shares = [float(cell.text) for cell in page.select("td:nth-of-type(2)")]
+    assert_close(torch.tensor(shares), weights.amax(-1), rtol=0, atol=0.00501)
+
+
+def test_tables_of_heads():
+    view = [cell.text for cell in parsed(HeadSplit(way="view")).select("td")]
+    assert view[1:7] == ["a0 a1 a2", "a3 a4 a5", "b0 b1 b2", "b3 b4 b5", "c0 c1 c2", "c3 c4 c5"]
+    heads = [cell.text for cell in parsed(HeadSplit()).select("td")]
+    assert heads[1:7] == ["a0 a1 a2", "b0 b1 b2", "c0 c1 c2", "a3 a4 a5", "b3 b4 b5", "c3 c4 c5"]
+    assert parsed(HeadAblation(heads=2)).caption.text == "Right under the star: 100%, under the dot: 100%"
+    page = parsed(HeadAblation(heads=4, off=[2]))
+    assert [head.text for head in page.select("th[scope=row]")] == ["head 1", "head 2", "head 3 (off)", "head 4"]
+    assert_close(numbers(HeadAblation(heads=4)).sum(-1), torch.ones(4), rtol=0, atol=0.021)
+    assert [cell.text for cell in parsed(HeadBudget()).select("td")[1:4]] == ["64", "1.0 million", "335.5 million"]
+
+
+def test_tables_of_self_attention_and_its_cost():
+    page = parsed(BankInContext(matrices="learned"))
+    assert [head.text for head in page.select("th[scope=row]")] == ["the", "bank", "of", "the", "river"]
+    assert page.caption.text.startswith("What “bank” looks at. Nearest to what it becomes: shore 0.8")
+    assert_close(numbers(BankInContext("bank money", place=5)).sum(), torch.tensor(1.0), rtol=0, atol=0.011)
+    assert_close(numbers(CostPlane(n=1000, d=100, heads=2))[0], torch.tensor([4e8, 2.5e6]))
+    assert_close(numbers(CostPlane(n=1000, d=100, kernel=5, projections="in"))[:, 0], torch.tensor([4.8e8, 4e7, 1e8]))
+    cells = [cell.text for cell in parsed(SignalRace(n=16, at_once=100_000)).select("td")[1:]]
+    assert cells[:8] == ["1", "16", "262,144", "16", "8", "8", "3,145,728", "32"]
+    assert cells[8:] == ["3", "3", "1,179,648", "12", "1", "4", "589,824", "8"]
+
+
+def test_tables_of_the_transformer():
+    _, chances, maps = LiveTransformer("7/4/76").read()
+    page = parsed(LiveTransformer("7/4/76"))
+    assert page.caption.text == "“7/4/76” becomes 1976-07-04■"
+    looks = maps["cross"].mean(0).argmax(-1).tolist()
+    places = [f"{'7/4/76■'[j]} (letter {j + 1})" for j in looks]
+    assert [cell.text for cell in page.select("td:nth-of-type(2)")] == places
+    shares = torch.tensor([float(cell.text) for cell in page.select("td:nth-of-type(1)")[1:]])
+    assert_close(shares, chances.amax(-1), rtol=0, atol=0.00501)
+    forced = parsed(LiveTransformer("11/12/13", forced=[[0, date_transformer()[1].ids["1"]]]))
+    assert forced.select("td")[1].text == "0.00", "the chance of what was written"
+    assert_close(numbers(BlockStepper())[:3, 0], torch.tensor([3.26, 2.83, 2.83]))
+    cells = [cell.text for cell in parsed(MaskMap(source=2)).select("td")[1:]]
+    sees = torch.tensor([cell == "may look" for cell in cells]).view(10, 10)
+    assert torch.equal(sees[5:, 5:], causal(5))
+    assert sees[:, 0].all()
+    assert not sees[:, 2:5].any()
+    assert not sees[:5, 5:].any()
+
+
+def test_tables_of_fast_attention():
+    exact = torch.tensor(SCORES["mixed"]).double().softmax(0) @ values()
+    table = numbers(OnlineSoftmax(block=4))
+    assert table.shape == (2, 4)
+    assert_close(table[-1, -1], exact.float(), atol=5e-4, rtol=0)
+    assert (numbers(OnlineSoftmax(way="forget"))[-1, -1] - exact).abs() > 0.1
+    assert parsed(OnlineSoftmax()).caption.text == f"In one pass; all at once it is {exact:.3f}"
+    assert numbers(CacheStepper()).tolist() == [[3, 3, 6], [5, 2, 9], [6, 1, 6], [7, 1, 7], [8, 1, 8]]
+    assert numbers(CacheStepper(align="first"))[:, 2].tolist() == [6, 3, 1, 1, 1]
+    assert numbers(CacheStepper(cache="without"))[:, 1].tolist() == [3, 5, 6, 7, 8]
+
+
+def test_what_chapter_9_says_of_its_widgets():
+    letters, chances, _ = LiveTransformer("11/12/13").read()
+    assert "".join(letters) == "2013-11-12■"
+    assert chances.amax(-1)[:4].min() >= 0.995
+    _, known = date_transformer()
+    other = LiveTransformer("11/12/13", forced=[[0, known.ids["1"]]])
+    assert "".join(other.read()[0]) == "1913-11-12■"
+    assert chances[0, known.ids["1"]] < 0.001
+    assert known.ids["1"] in chances[0].topk(5).indices
+    text = "23rd of october 1962"
+    maps = LiveTransformer(text).read()[2]
+    favourites = maps["encoder"].mean(1).argmax(-1)
+    assert [(text + "■")[j] for j in favourites] == ["c", "c", "d", "■"]
+    assert (maps["encoder"][1, 8:15].argmax(-1) == text.index("c")).all()  # every letter of october
+    looks = [(text + "■")[j] for j in maps["cross"].mean(0).argmax(-1)]
+    assert looks[:4] == ["9", "■", "6", "2"]
+    assert looks[5:7] == ["t", "c"]
+    assert looks[8:10] == ["2", "3"]
+    letters, chances, _ = LiveTransformer("Monday").read()
+    assert "".join(letters) == "000-05-0-0■"
+    assert 0.885 < chances.amax(-1).min() < 0.895
+
+    numbers = BlockStepper().read()
+    assert_close(numbers["norm1"].norm(dim=-1), torch.full((5,), 8**0.5).double(), atol=1e-3, rtol=0)
+    assert 60 <= (numbers["hidden"] == 0).sum() <= 100, "about half of 160"
+    sizes = [x.norm(dim=-1).mean() for x in BlockStepper(norm="pre").stream()]
+    assert f"{sizes[0]:.2f}" == "3.26"
+    assert sizes[-1] > 5
+    for norm in ("pre", "post"):
+        stream = BlockStepper(norm=norm, shortcut="without").stream()
+        assert alike(stream[3]) > 0.995
+
+    leak = [[6, 8]]
+    assert MaskMap(flipped=leak).findings()["told"] == ["le", "chat"]
+    assert MaskMap(flipped=leak, layers=1).findings()["told"] == ["le"]
+    crossed = MaskMap(mistake="cross")
+    assert crossed.findings() == {"pads": ["dort"]}
+    assert crossed.reach()[5, :4].all()
+    assert MaskMap(mistake="strict").findings() == {"blind": ["start"]}
+    source, target = ["the", "black", "cat", "stop"], ["start", "le", "chat", "noir", "dort"]
+    assert MaskMap(mistake="ahead").findings() == {"told": target[:-1]}
+    assert MaskMap(mistake="pads").findings() == {"pads": source + target}
+    assert MaskMap(mistake="encoder").findings() == {"missed": source[:-1]}
+    assert MaskMap(target=3).findings() == {}
+
+
+def test_what_chapter_10_says_of_its_widgets():
+    factors = [math.exp(a - b) for (a, _), (b, _) in pairwise(OnlineSoftmax().states())]
+    assert f"{factors[0]:.3f}" == "0.135"
+    for block in (1, 2, 4, 8):
+        (m, parts), values_M = OnlineSoftmax(block=block).states()[-1], values()
+        assert (m, f"{parts.sum():.3f}", f"{parts @ values_M:.3f}") == (5.0, "1.646", "6.264")
+    _, parts = OnlineSoftmax(way="forget").states()[-1]
+    right = torch.tensor(SCORES["mixed"]).double().softmax(0)
+    assert f"{parts[1] / parts.sum():.0%} {right[1]:.0%}" == "38% 8%"
+    assert (parts / parts.sum() > right).nonzero()[:, 0].tolist() == [0, 1], "those read before the maximum grew"
+    _, parts = OnlineSoftmax(way="forget", scores="falling").states()[-1]
+    assert_close(parts / parts.sum(), torch.tensor(SCORES["falling"]).double().softmax(0))
+    _, parts = OnlineSoftmax(way="no maximum", scores="huge").states()[-1]
+    assert not (parts / parts.sum()).isfinite().any()
+    _, parts = OnlineSoftmax(scores="huge").states()[-1]
+    assert_close(parts / parts.sum(), (torch.tensor(SCORES["huge"]).double() - 1000).softmax(0))
+
+    def steps(**traits):
+        return [CacheStepper(step=step, **traits) for step in range(1, 6)]
+
+    assert sum(numbers(CacheStepper())[:, 1]) == 8
+    assert sum(numbers(CacheStepper(cache="without"))[:, 1]) == 29
+    pairs = [(x.mask(), y.mask()) for x, y in zip(steps(align="first"), steps(), strict=True)]
+    assert [bool((x != y).any(1).all()) for x, y in pairs] == [False, True, True, True, True]
+    assert torch.equal(*pairs[0])
+    assert pairs[-1][0].tolist() == [[True] + 7 * [False]]
+    again = steps(cache="without", align="first")
+    assert all(torch.equal(x.mask(), y.mask()) for x, y in zip(again, steps(cache="without"), strict=True))
+    for heads, tokens in (("MHA", 32768), ("GQA", 131072)):
+        weighs = [CacheStepper(heads=heads, tokens=n).bytes() for n in (tokens // 2, tokens)]
+        assert weighs[0] < 16e9 < weighs[1]
+    assert CacheStepper(heads="MHA", tokens=30_500).bytes() < 16e9 < CacheStepper(heads="MHA", tokens=30_530).bytes()
+
+
+def test_what_the_chapters_say_of_the_networks_in_their_widgets():
+    said = {
+        "Monday": "133-03",
+        "31 February 2001": "2001-02-31",
+        "1962-10-23": "2023-12-26",
+        "1 April 2100": "2000-04-01",
+    }
+    for text, written in said.items():
+        assert "".join(AlignmentPlayer(text).read()[0]) == f"{written}■"
+    text = "the 4th of July 1976"
+    looks = AlignmentPlayer(text).read()[1]
+    assert [text[j] for j in looks[[2, 5, 6]].argmax(-1)] == ["7", "u", "l"]
+    assert looks[6].max() > 0.8
+    assert AlignmentPlayer("11/12/13").read()[1][:2].argmax(-1).tolist() == [5, 5]  # the second slash
+    weekday = AlignmentPlayer("Wednesday, 7 May 1980").read()[1][:, :9].sum(-1)
+    assert weekday[[5, 8]].min() > 0.05, "the zeros of 05-07"
+    assert weekday[[0, 1, 2, 3, 6, 9]].max() < 0.05, "the other digits"
+    right = {off: HeadAblation(heads=4, off=list(off)).right() for off in [(0,), (1,), (2,), (3,), (2, 3)]}
+    assert round(right[2,][1].item(), 2) == 0.94
+    assert min(right, key=lambda off: -right[off].min()) == (2,), "the one that is missed least"
+    assert right[2, 3][1] < 0.2
+    assert HeadAblation(heads=1).right()[1] < 0.15
+
+
+def test_tables_of_positions():
+    assert_close(numbers(ClockHands(position=0, other=1, width=4))[0], torch.tensor([0.0, 1, 0.84, 0.54]))
+    assert parsed(ClockHands(position=5, other=8)).caption.text == "Positions 5 and 8 are 0.69 alike"
+    moved = numbers(ShiftLab(position=20, apart=-7))
+    assert_close(moved[:, 5], moved[:, 6])
+    assert_close(moved[:, :4] @ moved[:, 4], moved[:, 5], rtol=0, atol=0.02)
+    assert parsed(ShiftLab(mode="turned")).caption.text.startswith("Score -0.11; with positions added 0.28")
+    cells = numbers(FindTheBug())
+    assert [head.text for head in parsed(FindTheBug()).select("th[scope=row]")] == ["A", "B", "C"]
+    assert (cells[0] != cells[1]).any()
+    orders = [FindTheBug(seed=seed).order() for seed in range(1, 30)]
+    assert all(sorted(order) == ["batch", "none", "right"] for order in orders)
+    assert len({tuple(order) for order in orders}) == 6
+
+
+def test_what_chapter_8_says_of_its_widgets():
+    def alike(**traits):
+        return ClockHands(**traits).alike().item()
+
+    assert round(alike(position=5, other=8), 2) == round(alike(position=45, other=48), 2) == 0.69
+    assert [round(alike(position=0, other=i, base=2), 2) for i in (4, 8)] == [-0.82, 0.4]
+    assert round(min(alike(position=0, other=i, base=100_000) for i in range(60)), 2) == 0.28
+    slow = ClockHands(width=4).vectors()
+    assert 0.55 < slow[59, 2].asin() < 0.6
+    assert (slow[2, :2] - slow[46, :2]).norm() < 0.02
+    assert (slow[1:, 2:] - slow[:-1, 2:]).norm(dim=-1).max() < 0.0101
+    assert round(torch.cdist(slow, slow).fill_diagonal_(9).min().item(), 2) == 0.24
+    scores = {apart: ShiftLab(apart=apart).scores() for apart in range(-10, 11)}
+    assert sorted(scores, key=lambda apart: -scores[apart][0])[:2] == [8, 7]
+    turned, added = zip(*(ShiftLab(position=i, apart=3).scores() for i in range(10, 51)), strict=True)
+    assert {round(score, 4) for score in turned} == {-0.1142}
+    assert min(abs(a - b) for a, b in pairwise(added)) > 1e-4
+    words, texts = FindTheBug(words_swapped=True), FindTheBug(texts_swapped=True)
+    assert words.moved("right")[0].all()
+    assert not torch.cat([words.moved("batch"), words.moved("none")]).any()
+    assert texts.moved("batch").all()
+    assert not torch.cat([texts.moved("right"), texts.moved("none")]).any()
+
+
+def test_what_chapter_7_says_of_its_widgets():
+    plain = BankInContext()
+    assert [word for word, _ in plain.nearest()][:4] == ["bank", "banks", "banking", "river"]
+    assert round(plain.look()[1][1].item(), 2) == 0.45
+    became, weights = BankInContext(matrices="learned").look()
+    assert weights[[0, 2, 3]].lt(plain.look()[1][[0, 2, 3]] / 2).all()
+    assert 0.35 < weights[4] < 0.4
+    assert english_vectors().neighbours(became, 1)[0][0] == "shore"
+    shuffled, order = BankInContext("river the the bank of", place=3, matrices="learned").look()
+    assert_close(shuffled, became)
+    assert_close(order.sort().values, weights.sort().values)
+    best, second = BankInContext("the bank of the loan", matrices="learned").nearest()[:2]
+    assert best[0] == "finance"
+    assert best[1] > second[1] + 0.3
+    stories = "the bat flew in the dark cave the bank gave her another loan"
+    asked = {place: BankInContext(stories, matrices="learned", place=place) for place in (1, 8)}
+    assert [widget.nearest()[0][0] for widget in asked.values()] == ["animal", "finance"]
+    rng, words = random.Random(0), english_vectors().words
+    others = [BankInContext(rng.sample(words, 5), matrices="learned").nearest()[0][0] for _ in range(100)]
+    assert sum(word in MEANINGS.values() for word in others) > 60, "other words mostly become one of the ten, too"
+    assert asked[1].look()[1][7:].sum() < 0.3
+    assert asked[8].look()[1][:7].sum() < 0.3
+
+    race = {n: SignalRace(n=n).kinds() for n in (16, 32)}
+    steps = {n: [kind.layers(n) * kind.cost(n, 64).steps for kind in race[n].values()] for n in race}
+    assert steps == {16: [16, 8, 3, 4], 32: [32, 16, 4, 4]}
+    names = list(race[32])
+    time = {p: [kind.time(32, 64, p) for kind in race[32].values()] for p in (1, 100_000)}
+    assert names[time[1].index(min(time[1]))] == "recurrence"
+    assert names[time[1].index(max(time[1]))] == "convolution"
+    assert names[time[100_000].index(min(time[100_000]))] == "self-attention"
+
+    def border(**traits):
+        return CostPlane(**traits).crossover()
+
+    assert border() == 1
+    assert border(projections="in") == 0
+    assert [border(projections="in", against="convolution", kernel=k) for k in (3, 5, 9)] == [0, 0.5, 2.5]
+    llama = CostPlane(n=131072, d=4096, heads=32, projections="in")
+    pairs = CostPlane(n=131072, d=4096).operations(SelfAttention())
+    assert round(pairs / llama.operations(SelfAttention()), 2) == 0.94
+    assert round(4 * 32 * llama.n**2 / 1e12, 1) == 2.2
