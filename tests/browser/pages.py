@@ -1,6 +1,7 @@
 """The built site as files, and pages as they stand when everything on them has arrived."""
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 
@@ -60,13 +61,18 @@ def bare(*widgets: BookWidget, body: str = "") -> str:
     )
 
 
+WIDGET = re.compile(r'data-afm="(\w+)">.*?<script type="application/json">(.*?)</script>', re.S)
+
+
+@cache
 def widgets_on_the_site() -> list[tuple[str, int, BookWidget]]:
     """Page, place among the page's widgets, and the Python twin of every widget that the book shows."""
     classes = {widget.name: widget for widget in all_widgets()}
     found = []
     for path in PAGES:
-        for place, node in enumerate(soup(path).select("[data-afm]") if (SITE / path).is_file() else []):
-            widget, state = classes[node["data-afm"]], json.loads(node.select_one("script").string)
-            traits = {name: state[name] for name, trait in widget.inputs().items() if not isinstance(trait, Asset)}
-            found.append((path, place, widget(**traits)))
+        text = (SITE / path).read_text("utf-8") if (SITE / path).is_file() else ""
+        for place, (name, state) in enumerate(WIDGET.findall(text)):
+            widget = classes[name]
+            inputs = {n: t for n, t in widget.inputs().items() if not isinstance(t, Asset)}
+            found.append((path, place, widget(**{name: json.loads(state)[name] for name in inputs})))
     return found

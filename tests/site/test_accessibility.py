@@ -1,54 +1,12 @@
-"""For every reader: axe-core without exceptions, contrast on every colour a cell can have, phones, no JavaScript."""
+"""For every reader: pages without JavaScript, contrast on every colour a cell can have. (More: test_pages.py.)"""
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
 from attnbook.widgets import AttentionHeatmap
-from tests.browser.pages import AXE, PAGES, PHONE, bare, settle, soup
+from tests.browser.pages import PAGES, bare, settle, soup
 
 each_page = pytest.mark.parametrize("path", PAGES)
 each_theme = pytest.mark.parametrize("theme", ["light", "dark"])
-# Of code, one word of each colour speaks for all: half of a chapter's elements are words of code.
-THIN_OUT_CODE = """() => {
-    const seen = new Set();
-    for (const word of document.querySelectorAll(".highlight pre span")) {
-        if (seen.has(word.className)) word.replaceWith(...word.childNodes);
-        else seen.add(word.className);
-    }
-}"""
-BROKEN_IMAGES = "[...document.images].filter((image) => !image.naturalWidth).map((image) => image.src)"
-WIDTH = """() => [document.documentElement.scrollWidth, [...document.body.querySelectorAll("*")]
-    .filter((node) => node.getBoundingClientRect().right > innerWidth + 1)
-    .map((node) => `${node.localName}.${node.className}`).slice(0, 8)]"""
-
-
-COVERED = """() => [...document.querySelectorAll("div.math:has(.eqno)")].filter((node) => {
-    const [number, formula] = [".eqno", "mjx-math"].map((part) => node.querySelector(part).getBoundingClientRect());
-    return number.left < formula.right && formula.left < number.right
-        && number.top < formula.bottom && formula.top < number.bottom;
-}).map((node) => node.id)"""
-
-
-@each_theme
-@each_page
-def test_page_is_quiet_complete_and_accessible(visit, path, theme):
-    """Widgets live, formulas drawn, images there, everything opened; then axe-core finds nothing."""
-    page = settle(visit(path, theme=theme))
-    assert page.locator("mjx-merror, [data-mjx-error]").all_inner_texts() == [], "formulas with errors"
-    assert page.evaluate(BROKEN_IMAGES) == [], "images that did not arrive"
-    assert page.evaluate(COVERED) == [], "numbers that cover their equation"
-    page.evaluate(THIN_OUT_CODE)
-    results = Axe().run(page, options=AXE)
-    assert results.violations_count == 0, results.generate_report()
-
-
-@each_page
-def test_a_page_fits_a_phone(visit, path):
-    """Nothing scrolls sideways, and no number of an equation covers it."""
-    page = settle(visit(path, viewport=PHONE))
-    width, culprits = page.evaluate(WIDTH)
-    assert width <= PHONE["width"], f"{width} px wide on a phone of {PHONE['width']}: look at {culprits}"
-    assert page.evaluate(COVERED) == []
 
 
 @each_page

@@ -1,10 +1,8 @@
 """The built site: every link leads somewhere, every page introduces itself, search, colours, buttons and weight."""
 
-import gzip
 import json
 import re
 import zipfile
-from functools import cache
 from urllib.parse import unquote, urljoin, urlsplit
 
 import nbformat
@@ -15,7 +13,7 @@ from booktools.core.address import address
 from booktools.core.contents import last_green
 from booktools.rehearsal.rehearse import notebooks
 from tests import ROOT
-from tests.browser.pages import CHAPTERS, PAGES, SITE, built, settle, soup
+from tests.browser.pages import CHAPTERS, PAGES, SITE, built, soup
 
 HERE = address(ROOT)
 NOT_FOUND = "404.html"  # shown for any missing address: it has no address of its own, so no canonical one and no card
@@ -161,20 +159,28 @@ def test_page_shows_what_the_notebook_stored(chapter):
 
 
 @each_chapter
-def test_buttons_of_a_chapter(visit, chapter):
-    page = visit(html_of(chapter))
+def test_buttons_of_a_chapter(chapter):
+    links = {link.get_text(): link for link in soup(html_of(chapter)).select(".run-row a")}
     notebooks = [("Open in Colab", "Download notebook", "colab")]
     if (ROOT / "assignments/source" / chapter.name).is_file():
         notebooks += [("Open assignment in Colab", "Download assignment", "assignments")]
+    assert links.keys() == {name for open_it, download_it, _ in notebooks for name in (open_it, download_it)}
     for open_it, download_it, folder in notebooks:
-        colab = page.get_by_role("link", name=open_it, exact=True)
-        assert colab.get_attribute("href") == HERE.colab(chapter.stem, folder)
-        with page.expect_download() as download:
-            page.get_by_role("link", name=download_it, exact=True).click()
-        notebook = nbformat.reads(download.value.path().read_text(encoding="utf-8"), as_version=4)
+        assert links[open_it]["href"] == HERE.colab(chapter.stem, folder)
+        file, _ = resolve(html_of(chapter), links[download_it]["href"])
+        assert file == f"{folder}/{chapter.name}"
+        assert links[download_it].has_attr("download")
+        notebook = nbformat.read(built(file), as_version=4)
         nbformat.validate(notebook)
         (wheel,) = re.findall(rf"{re.escape(HERE.site)}(\S+\.whl)", json.dumps(notebook))
         assert "attnbook/widgets/shared/core.js" in zipfile.ZipFile(built(wheel)).namelist()
+
+
+def test_a_notebook_is_taken_home(visit):
+    page = visit(html_of(CHAPTERS[0]))
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download notebook", exact=True).click()
+    nbformat.validate(nbformat.reads(download.value.path().read_text(encoding="utf-8"), as_version=4))
 
 
 def test_every_button_to_colab_says_when_it_was_last_tried(visit):
@@ -235,24 +241,6 @@ def test_missing_page_explains_itself_at_any_depth(visit):
     lost = (SITE / NOT_FOUND).read_text(encoding="utf-8")
     page = visit("no/such/page.html", served={"no/such/page.html": lost})
     expect(page.get_by_role("heading", level=1)).to_be_visible()
-
-
-@each_page
-def test_first_visit_is_light(visit, path):
-    """Bytes as a host sends them, gzip where that helps, of all that is asked for until the last line is reached."""
-    page = settle(visit(path))
-    page.evaluate("scrollTo({ top: document.documentElement.scrollHeight, behavior: 'instant' })")
-    page.wait_for_load_state("networkidle")
-    names = {url.removeprefix(visit.home).split("?")[0] for url in visit.requests if url.startswith(visit.home)}
-    weights = {name: len(body) for name in names if (body := smallest(SITE / name))}
-    heaviest = sorted(weights.items(), key=lambda pair: -pair[1])[:6]
-    assert sum(weights.values()) <= 700_000, f"{path} weighs {sum(weights.values()):,} bytes; heaviest: {heaviest}"
-
-
-@cache
-def smallest(file):
-    body = file.read_bytes()
-    return min(body, gzip.compress(body), key=len)
 
 
 def test_the_section_being_read_is_marked_in_the_contents(visit):

@@ -29,7 +29,7 @@ from traitlets import TraitError
 from attnbook.language import PSEUDO, speaking
 from attnbook.widgets.shared.base import ROOMS, SHARED, Asset, BookWidget
 from tests.browser.hands import HANDS, Finger, Keyboard, Mouse
-from tests.browser.pages import AXE, OF_WHOLE_PAGES, PHONE, SITE, bare, built
+from tests.browser.pages import AXE, OF_WHOLE_PAGES, PHONE, SITE, bare, built, widgets_on_the_site
 from tests.widgets.forgotten import forgotten, forgotten_in_table
 from tests.widgets.reading import agrees, flat, parsed
 
@@ -227,8 +227,6 @@ class Laws:
 
     def test_every_control_works_by_mouse_finger_and_keyboard(self, visit):
         """Three on one page, each worked by another hand: they don't touch each other, and dragging creates nothing."""
-        from tests.browser.pages import widgets_on_the_site
-
         here = [twin for _, _, twin in widgets_on_the_site() if isinstance(twin, self.kind)]
         assert here, f"no page of the book shows {self.kind.__name__}"
         first = next(twin for twin in here if not getattr(twin, "q_LK", None))

@@ -1,0 +1,97 @@
+"""Every page, visited once: it is light, complete, right, accessible in light and dark, and fits a phone."""
+
+import gzip
+from functools import cache
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from tests.browser.hands import Mouse
+from tests.browser.pages import AXE, PAGES, PHONE, SITE, settle, widgets_on_the_site
+from tests.widgets.laws import agree, copy_of, laws_of, live, walk
+
+# Of code, one word of each colour speaks for all: half of a chapter's elements are words of code.
+THIN_OUT_CODE = """() => {
+    const seen = new Set();
+    for (const word of document.querySelectorAll(".highlight pre span")) {
+        if (seen.has(word.className)) word.replaceWith(...word.childNodes);
+        else seen.add(word.className);
+    }
+}"""
+BROKEN_IMAGES = "[...document.images].filter((image) => !image.naturalWidth).map((image) => image.src)"
+WIDTH = """() => [document.documentElement.scrollWidth, [...document.body.querySelectorAll("*")]
+    .filter((node) => node.getBoundingClientRect().right > innerWidth + 1)
+    .map((node) => `${node.localName}.${node.className}`).slice(0, 8)]"""
+
+
+COVERED = """() => [...document.querySelectorAll("div.math:has(.eqno)")].filter((node) => {
+    const [number, formula] = [".eqno", "mjx-math"].map((part) => node.querySelector(part).getBoundingClientRect());
+    return number.left < formula.right && formula.left < number.right
+        && number.top < formula.bottom && formula.top < number.bottom;
+}).map((node) => node.id)"""
+COLOURS = {**AXE, "runOnly": ["color-contrast", "link-in-text-block"]}
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_visit(visit, path):
+    page = settle(visit(path))
+    is_light(page, visit, path)
+    is_complete(page)
+    shows_what_torch_computes(page, path)
+    page.evaluate(THIN_OUT_CODE)
+    is_accessible(page, AXE)
+    page.emulate_media(color_scheme="dark")
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    is_accessible(page, COLOURS)
+    page.set_viewport_size(PHONE)
+    fits_a_phone(page)
+
+
+def is_light(page, visit, path):
+    """Bytes as a host sends them, gzip where that helps, of all that is asked for until the last line is reached."""
+    page.evaluate("scrollTo({ top: document.documentElement.scrollHeight, behavior: 'instant' })")
+    page.wait_for_load_state("networkidle")
+    names = {url.removeprefix(visit.home).split("?")[0] for url in visit.requests if url.startswith(visit.home)}
+    weights = {name: len(body) for name in names if (body := smallest(SITE / name))}
+    heaviest = sorted(weights.items(), key=lambda pair: -pair[1])[:6]
+    assert sum(weights.values()) <= 700_000, f"{path} weighs {sum(weights.values()):,} bytes; heaviest: {heaviest}"
+
+
+@cache
+def smallest(file):
+    body = file.read_bytes()
+    return min(body, gzip.compress(body), key=len)
+
+
+def is_complete(page):
+    """Formulas drawn, images there."""
+    assert page.locator("mjx-merror, [data-mjx-error]").all_inner_texts() == [], "formulas with errors"
+    assert page.evaluate(BROKEN_IMAGES) == [], "images that did not arrive"
+    assert page.evaluate(COVERED) == [], "numbers that cover their equation"
+
+
+def shows_what_torch_computes(page, path):
+    """Every widget at first; and the first of its kind after a step or two, between all else that the page holds."""
+    first = {twin.name: (where, n) for where, n, twin in reversed(widgets_on_the_site()) if not own_numbers(twin)}
+    for where, place, twin in widgets_on_the_site():
+        if where == path:
+            agree(live(page, place), twin)
+            if (where, place) == first[twin.name]:
+                walk(page, Mouse, live(page, place), copy_of(twin), laws_of(twin.name).steps[:2])
+
+
+def own_numbers(twin):
+    return bool(getattr(twin, "q_LK", None))
+
+
+def is_accessible(page, rules):
+    results = Axe().run(page, options=rules)
+    assert results.violations_count == 0, results.generate_report()
+
+
+def fits_a_phone(page):
+    """Nothing scrolls sideways, and no number of an equation covers it."""
+    width, culprits = page.evaluate(WIDTH)
+    assert width <= PHONE["width"], f"{width} px wide on a phone of {PHONE['width']}: look at {culprits}"
+    assert page.evaluate(COVERED) == []
