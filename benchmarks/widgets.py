@@ -3,6 +3,7 @@
 import shutil
 import statistics
 from functools import partial
+from mimetypes import guess_type
 
 from playwright.sync_api import sync_playwright
 
@@ -78,8 +79,8 @@ def widget_rows() -> list[list[str]]:
     with sync_playwright() as driver:
         program = next(filter(None, map(shutil.which, NAMES)), driver.chromium.executable_path)
         page = driver.chromium.launch(executable_path=program, args=FLAGS.split()).new_page()
-        for name, path in page_files().items():
-            page.route(f"**/{name}", partial(serve, path=path))
+        for name, content in page_files().items():
+            page.route(f"**/{name}", partial(serve, body=content, content_type=guess_type(name)[0]))
         rows = []
         for name, widget in widgets.items():
             page.route("http://book/", partial(serve, body=bare(widget), content_type="text/html"))

@@ -5,7 +5,7 @@ import re
 from datetime import date
 from html import escape
 from pathlib import Path
-from shutil import copyfile, copytree, rmtree
+from shutil import copytree, rmtree
 from urllib.parse import urlsplit
 
 import yaml
@@ -151,10 +151,10 @@ def copy_files(app):
     parts = mathjax_parts(app.config.mathjax3_config["tex"]["packages"])
     script = ";\n".join((MATHJAX / f"{part}.js").read_text(encoding="utf-8") for part in parts)
     (static / "mathjax/mathjax.js").write_text(script, encoding="utf-8")
-    for name, source in page_files().items():
+    for name, content in page_files().items():
         target = static / "widgets" / name
         target.parent.mkdir(parents=True, exist_ok=True)
-        copyfile(source, target)
+        target.write_bytes(content)
 
 
 def drop_unused_files(app, _exception):
@@ -236,11 +236,9 @@ def page(app, pagename, templatename, context, doctree):
     here, body = address(app.srcdir), context.get("body", "")
     root = context["pathto"]("", 1).removesuffix("#")
     app.add_css_file("widgets/shared/base.css")
-    files = page_files()
     names = widgets_on(body)
     for name in names:
-        if f"{name}/{name}.css" in files:
-            app.add_css_file(f"widgets/{name}/{name}.css")
+        app.add_css_file(f"widgets/{name}/{name}.css")
     if names:
         app.add_js_file("widgets/shared/host.js", type="module")
     context["css_files"] = [

@@ -3,9 +3,7 @@
 Every picture of weights has one scale, fixed to 0-1: heads, layers and chapters stay comparable.
 """
 
-import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -17,13 +15,9 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from torch import Tensor
 
-_LIGHT = dict(
-    re.findall(
-        r"--([\w-]+): ([^;]+);",
-        (Path(__file__).parent / "widgets" / "shared" / "base.css").read_text("utf-8").partition("}")[0],
-    )
-)
-QUERY, KEY, VALUE, ACCENT = (_LIGHT[name] for name in ("attn-query", "attn-key", "attn-value", "ab-accent"))
+from attnbook.colours import LIGHT
+
+QUERY, KEY, VALUE, ACCENT = (LIGHT[name] for name in ("attn-query", "attn-key", "attn-value", "ab-accent"))
 _STYLE = {
     "axes.facecolor": "none",
     "axes.prop_cycle": mpl.cycler(color=[ACCENT]),
@@ -96,7 +90,7 @@ def heatmap(weights: Tensor, queries: Sequence[str], keys: Sequence[str], ax: Ax
 
 def _weight_colours() -> ListedColormap:
     """The widgets' scale: a straight line in OKLCH, from almost white to deep violet."""
-    L, dL, C, dC, hue = (float(_LIGHT[f"weight-{name}"]) for name in ("L", "dL", "C", "dC", "hue"))
+    L, dL, C, dC, hue = (LIGHT[f"weight-{name}"] for name in ("L", "dL", "C", "dC", "hue"))
     w = np.linspace(0, 1, 256)
     lightness, chroma, angle = L + w * dL, C + w * dC, np.radians(hue)
     lab = np.stack([lightness, chroma * np.cos(angle), chroma * np.sin(angle)])
@@ -116,4 +110,4 @@ def _weight_colours() -> ListedColormap:
 
 
 WEIGHTS = _weight_colours()
-_FLIP = float(_LIGHT["weight-flip"])
+_FLIP = LIGHT["weight-flip"]

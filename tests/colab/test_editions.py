@@ -166,11 +166,9 @@ def test_plain_markdown(myst, want):
     assert plain().convert(myst) == want
 
 
-def test_formulas_wear_the_light_colours(tmp_path):
-    css = tmp_path / "base.css"
-    css.write_text(":root { --attn-key: #b00058; }\nhtml[data-theme=dark] { --attn-key: #ff8fb8; }")
+def test_formulas_wear_the_light_colours():
     config = {"sphinx": {"config": {"mathjax3_config": {"tex": {"macros": {"K": r"\class{attn-key}{K}"}}}}}}
-    formulas = Formulas.read(config, css)
+    formulas = Formulas.read(config)
     assert formulas.expand(r"\K") == rf"{{\color{{{as_light_as_can_be('#b00058')}}}{{K}}}}"
 
 

@@ -67,7 +67,7 @@ for widget in all_widgets():
 print(json.dumps({
     "package": attnbook.__file__,
     "shown": shown,
-    "files": {name: path.is_file() for name, path in page_files().items()},
+    "files": {name: len(content) for name, content in page_files().items()},
 }))
 """
 

@@ -1,18 +1,11 @@
 """The widgets' colours: kept apart by everybody, text that can be read, an even scale."""
 
-import re
-
 import pytest
 import torch
 
-from attnbook.widgets.shared.base import SHARED
+from attnbook.colours import DARK, LIGHT
 
-# ---- colours: query, key and value stay apart for everyone; weights run along an even scale ----
-
-BLOCKS = re.findall(r"^(?::root|html\[data-theme)[^{]*\{(.*?)\}", (SHARED / "base.css").read_text("utf-8"), re.M | re.S)
-VALUES = [dict(re.findall(r"--([\w-]+):\s*([^;]+);", block)) for block in BLOCKS]
-THEMES = {"light": VALUES[0], "dark": VALUES[0] | VALUES[1]}
-each_theme = pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)
+each_theme = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 # Machado, Oliveira & Fernandes (2009), severity 1, for linear sRGB
 VISION = {
     "normal": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
@@ -71,7 +64,7 @@ def test_coloured_text_can_be_read(theme, text, ground):
 @each_theme
 def test_weights_run_along_an_even_scale(theme):
     """Equal steps of weight look equally large, after the screen has cut off what sRGB can't show."""
-    L, dL, C, dC, hue = (float(theme[f"weight-{name}"]) for name in ("L", "dL", "C", "dC", "hue"))
+    L, dL, C, dC, hue = (theme[f"weight-{name}"] for name in ("L", "dL", "C", "dC", "hue"))
     hue = torch.tensor(hue).deg2rad()
     shown = []
     for w in torch.linspace(0, 1, 11):

@@ -1,5 +1,6 @@
 """What widgets are made of: the registry, one module from many, the page's host, controls, numbers."""
 
+import posixpath
 import re
 
 import pytest
@@ -9,6 +10,7 @@ from torch.testing import assert_close
 
 import attnbook.widgets
 from attnbook import masked_softmax
+from attnbook.colours import css
 from attnbook.widgets import AnalogyBench, BankInContext, LiveTransformer, ScaleLab, WordMap, all_widgets
 from attnbook.widgets.shared.base import ROOMS, Asset, BookWidget, one_module, page_files
 from attnbook.widgets.shared.random import normals
@@ -31,11 +33,13 @@ def test_page_files_are_complete():
     assert {
         path.relative_to(ROOMS).as_posix() for suffix in ("js", "css") for path in ROOMS.glob(f"*/*.{suffix}")
     } <= files.keys()
-    assert all(path.is_file() for path in files.values())
-    for name, path in files.items():
-        if path.suffix == ".js":
-            imported = re.findall(r'from "(\.{1,2}/.+?)"', path.read_text("utf-8"))
-            assert {(path.parent / other).resolve() for other in imported} <= set(files.values()), name
+    assert all(files.values())
+    assert css().encode() in files["shared/base.css"], "the colours come along"
+    for name, content in files.items():
+        if name.endswith(".js"):
+            imported = re.findall(r'from "(\.{1,2}/.+?)"', content.decode())
+            folder = posixpath.dirname(name)
+            assert {posixpath.normpath(posixpath.join(folder, other)) for other in imported} <= files.keys(), name
     for kind in all_widgets():
         assert all(t.page_name in files for t in kind.inputs().values() if isinstance(t, Asset))
 

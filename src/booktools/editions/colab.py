@@ -7,7 +7,6 @@ from pathlib import Path
 
 import nbformat
 
-from attnbook.widgets.shared.base import SHARED
 from booktools.core import BookError
 from booktools.core.address import Address, address
 from booktools.core.assignment import Assignment, assignment_paths
@@ -47,7 +46,7 @@ class Book:
             f"{install(root)} {peer}",
             needs(root, peer=True),
             collect(root, here),
-            Formulas.read(config, SHARED / "base.css"),
+            Formulas.read(config),
             References.read([root / name for name in config.get("bibtex_bibfiles") or []], here.page("references.md")),
             {path.stem: Assignment.read(path) for path in assignment_paths(root)},
         )

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
+from attnbook.colours import LIGHT
 from booktools.core import BookError
 
 
@@ -21,11 +21,9 @@ class Formulas:
     colours: dict[str, str]
 
     @classmethod
-    def read(cls, settings: dict, css: Path) -> "Formulas":
+    def read(cls, settings: dict) -> "Formulas":
         mathjax = ((settings.get("sphinx") or {}).get("config") or {}).get("mathjax3_config") or {}
-        colours = {}
-        for name, colour in re.findall(r"--(attn-[\w-]+):\s*(#[0-9a-fA-F]{6})\b", css.read_text(encoding="utf-8")):
-            colours.setdefault(name, as_light_as_can_be(colour))  # the first is the light theme's
+        colours = {name: as_light_as_can_be(colour) for name, colour in LIGHT.items() if name.startswith("attn-")}
         return cls((mathjax.get("tex") or {}).get("macros") or {}, colours)
 
     def expand(self, tex: str) -> str:
@@ -44,7 +42,7 @@ class Formulas:
         if name == "class":
             (kind, body), rest = arguments(rest, 2)
             if kind not in self.colours:
-                raise BookError(f"\\class{{{kind}}} has no colour; expected a line `--{kind}: #rrggbb;` in base.css.")
+                raise BookError(f"\\class{{{kind}}} has no colour; these have one: {', '.join(self.colours)}.")
             return f"{{\\color{{{self.colours[kind]}}}{{{body}}}}}", rest
         macro = self.macros[name]
         body, count = (macro, 0) if isinstance(macro, str) else macro

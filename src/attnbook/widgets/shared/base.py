@@ -19,6 +19,7 @@ import traitlets
 from torch import Tensor
 
 from attnbook import language
+from attnbook.colours import css
 from attnbook.data import FOLDER as DATA
 from attnbook.widgets import all_widgets, room
 
@@ -59,7 +60,7 @@ class BookWidget(anywidget.AnyWidget):
             cls.name = room(cls.__name__)
             own = ROOMS / cls.name / cls.name
             cls._esm = one_module(own.with_suffix(".js"))
-            cls._css = "".join(path.read_text("utf-8") for path in (SHARED / "base.css", own.with_suffix(".css")))
+            cls._css = _shared_style() + own.with_suffix(".css").read_text("utf-8")
         super().__init_subclass__(**kwargs)
 
     _words = traitlets.Dict().tag(sync=True)
@@ -110,7 +111,8 @@ class BookWidget(anywidget.AnyWidget):
 def page_words(kinds: Iterable[type[BookWidget]]) -> str:
     """The words of the widgets of a page, each kind's once, for host.js."""
     return "".join(
-        f'<script type="application/json" data-words="{kind.name}">{_json(kind.edition_words())}</script>' for kind in kinds
+        f'<script type="application/json" data-words="{kind.name}">{_json(kind.edition_words())}</script>'
+        for kind in kinds
     )
 
 
@@ -119,12 +121,18 @@ def _json(content: dict) -> str:
     return json.dumps(content, sort_keys=True, ensure_ascii=False).replace("<", "\\u003c")
 
 
-def page_files() -> dict[str, Path]:
+def page_files() -> dict[str, bytes]:
     """Everything the widgets need on a site, by the name it has there (under `_static/widgets/`)."""
     files = sorted(path for path in ROOMS.glob("*/*") if path.suffix in (".js", ".css"))
-    code = {path.relative_to(ROOMS).as_posix(): path for path in files}
+    code = {path.relative_to(ROOMS).as_posix(): path.read_bytes() for path in files}
+    style = {"shared/base.css": _shared_style().encode()}
     assets = [t for widget in all_widgets() for t in widget.inputs().values() if isinstance(t, Asset)]
-    return code | {asset.page_name: asset.path for asset in assets}
+    return code | style | {asset.page_name: asset.default() for asset in assets}
+
+
+def _shared_style() -> str:
+    """The style of all widgets: the palettes, and what uses them."""
+    return css() + (SHARED / "base.css").read_text("utf-8")
 
 
 def one_module(path: Path) -> str:
