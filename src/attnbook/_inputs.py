@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from attnbook.device import surely
+from attnbook.device import known_true
 from attnbook.errors import ShapeError
 
 
 def check_sequences(**sequences: Tensor) -> None:
-    """Vectors in rows (..., length, width) that meet in attention: the first ask, the others answer, batch by batch."""
+    """Raise unless these can meet in attention, (..., length, width) each: the first ask, the others answer."""
     (asker, queries), *others = sequences.items()
     for name, x in sequences.items():
         if not isinstance(x, Tensor):
@@ -21,7 +21,7 @@ def check_sequences(**sequences: Tensor) -> None:
         if not x.is_floating_point():
             hint = f"try {name}.float(); token ids go through an embedding first"
             raise ValueError(f"{name} must hold floating-point numbers, got {x.dtype}; {hint}.")
-    check_alike(queries, "the queries", **dict(others))
+    check_device_and_dtype(queries, "the queries", **dict(others))
     for name, x in others:
         first, keys = others[0]
         if x.shape[-2] != keys.shape[-2]:
@@ -35,19 +35,19 @@ def check_sequences(**sequences: Tensor) -> None:
 
 
 def check_width(name: str, x: Tensor, width: int, hint: str, letters: str = "(..., length, width)") -> None:
-    """The last axis of x (..., length, width)."""
+    """Raise unless the last axis of x (..., length, width) is that wide."""
     if x.shape[-1] != width:
         raise ShapeError(name, letters, ("...", *x.shape[-2:-1], width), x.shape, hint)
 
 
 def check_fits(name: str, x: Tensor, layer: nn.Linear, role: str) -> None:
-    """What a layer projects is as wide as its weights, and lives where they do."""
+    """Raise unless the layer can project x: it is as wide as the weights, and lives where they do."""
     check_width(name, x, layer.in_features, f"This layer was made for {role} of width {layer.in_features}.")
-    check_alike(layer.weight, "the layer's weights", **{name: x})
+    check_device_and_dtype(layer.weight, "the layer's weights", **{name: x})
 
 
-def check_alike(first: Tensor, whose: str, **others: Tensor) -> None:
-    """What meets the first tensor lives on its device, and is of its type (autocast sees to all types but float64)."""
+def check_device_and_dtype(first: Tensor, whose: str, **others: Tensor) -> None:
+    """Raise unless all are on the first one's device and of its type (autocast sees to all types but float64)."""
     for name, other in others.items():
         if other.device != first.device:
             rule = f"{name} must be on the same device as {whose}, {first.device}, got {other.device}"
@@ -59,7 +59,7 @@ def check_alike(first: Tensor, whose: str, **others: Tensor) -> None:
 
 
 def check_mask(mask: Tensor | None, queries: Tensor, shape: Sequence[int], more: str = "") -> None:
-    """A mask is boolean and broadcasts to the scores' shape (..., L, M), never the other way round."""
+    """Raise unless the mask is boolean and broadcasts to the scores' shape (..., L, M), never the other way round."""
     if mask is None:
         return
     if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
@@ -67,7 +67,7 @@ def check_mask(mask: Tensor | None, queries: Tensor, shape: Sequence[int], more:
             f"mask must be a boolean tensor with True = may attend, got {getattr(mask, 'dtype', type(mask).__name__)}. "
             "For a mask of zeros and ones, try mask.bool(); for one of 0 and -inf, try mask == 0."
         )
-    check_alike(queries, "the queries", mask=mask)
+    check_device_and_dtype(queries, "the queries", mask=mask)
     if _broadcasts(mask.shape, shape):
         return
     letters, wanted = {1: "(M,)", 2: "(L, M)"}.get(len(shape), "(..., L, M)"), shape[-2:]
@@ -82,20 +82,20 @@ def check_mask(mask: Tensor | None, queries: Tensor, shape: Sequence[int], more:
 
 
 def check_ids(ids: Tensor, N: int) -> None:
-    """Token ids (..., L) from a vocabulary of N. (Whether they are in it can only be seen on a CPU.)"""
+    """Raise unless these are token ids (..., L) of a vocabulary of N. (If they are in it, only a CPU sees.)"""
     if not isinstance(ids, Tensor) or ids.dtype not in (torch.int64, torch.int32) or ids.ndim == 0:
         raise ValueError(f"token ids must be a tensor (..., L) of int64, got {kind_of(ids)}; try torch.tensor(ids).")
-    if surely(((ids < 0) | (ids >= N)).any()):
+    if known_true(((ids < 0) | (ids >= N)).any()):
         raise ValueError(f"token ids must lie between 0 and {N - 1}, got {ids.min()} to {ids.max()}.")
 
 
-def out_of_place(real: Tensor) -> Tensor:
-    """Whether anything real (B, L) stands behind padding, which belongs on the right."""
+def not_right_padded(real: Tensor) -> Tensor:
+    """Whether any of the tokens (B, L) that are real stands after padding, which belongs on the right."""
     return (real[:, 1:] & ~real[:, :-1]).any()
 
 
 def check_lengths(L: int, M: int) -> None:
-    """L queries and M keys of one sequence."""
+    """Raise unless L queries and M keys can be of one sequence."""
     if L < 0 or M < L:
         raise ValueError(f"M must be at least L: the L queries are the last of the M positions. Got L = {L}, M = {M}.")
 

@@ -27,8 +27,8 @@ def seed_everything(seed: int) -> None:
 
 
 @contextmanager
-def evaluated(model: nn.Module) -> Iterator[None]:
-    """Without dropout, and afterwards each part as it was before."""
+def eval_mode(model: nn.Module) -> Iterator[None]:
+    """The model without dropout; afterwards each part is as it was before."""
     trained = [part for part in model.modules() if part.training]
     model.eval()
     try:
@@ -43,7 +43,7 @@ def runs_eagerly() -> bool:
     return not torch.compiler.is_compiling() and not torch._C._are_functorch_transforms_active()
 
 
-def surely(condition: Tensor) -> bool:
+def known_true(condition: Tensor) -> bool:
     """Whether the condition holds, where a look costs nothing: on a CPU, run eagerly. Elsewhere False.
 
     For shortcuts, which change no number where they are not taken, and for errors that can do without looking.

@@ -34,7 +34,7 @@ class DataFigure(Figure):
 
     def __repr__(self) -> str:
         drawn = [(name, np.asarray(numbers, dtype=float).ravel()) for ax in self.axes for name, numbers in _drawn(ax)]
-        return f"<Figure: {'; '.join(_tale(name, numbers) for name, numbers in drawn)}>"
+        return f"<Figure: {'; '.join(_summary(name, numbers) for name, numbers in drawn)}>"
 
 
 def _drawn(ax: Axes) -> Iterator[tuple[str, Any]]:
@@ -48,7 +48,7 @@ def _drawn(ax: Axes) -> Iterator[tuple[str, Any]]:
         yield "bars", [bar.get_height() for bar in ax.patches]
 
 
-def _tale(name: str, y: np.ndarray) -> str:
+def _summary(name: str, y: np.ndarray) -> str:
     """The ends, the mean, and a mean in which later numbers count more: two numbers swapped change it."""
     later = np.average(y, weights=np.arange(1, y.size + 1))
     return f"{name} {y[0]:.2g} to {y[-1]:.2g}, mean {y.mean():.2g}, later {later:.2g}, of {y.size}"

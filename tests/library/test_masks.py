@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from attnbook import attention, blocked, causal, padding, sliding_window, valid_lens
-from attnbook.device import surely
-from attnbook.layers.masks import is_causal, only_seeing, only_seen
+from attnbook.device import known_true
+from attnbook.layers._causal import is_causal
+from attnbook.layers.masks import zero_blind_queries, zero_unseen_keys
 from attnbook.peers import d2l
 
 
@@ -109,20 +110,20 @@ def test_knowing_masks_does_not_keep_them():
 def test_only_what_somebody_sees_is_kept():
     x = torch.tensor([[1.0, 2.0], [torch.nan, 3.0], [4.0, torch.inf]])
     mask = torch.tensor([[True, False, False], [False, False, True]])
-    assert only_seen(x, mask)[:, 0].tolist() == [1, 0, 4]
-    assert only_seen(x, mask[0]).tolist() == [[1, 2], [0, 0], [0, 0]]
-    assert only_seen(x, None) is x
-    assert only_seen(x, causal(3)) is x  # everybody sees himself
-    assert only_seen(torch.where(x.isfinite(), x, 5), mask)[1].tolist() == [5, 3]
-    assert only_seen(torch.stack([x, x]), mask[:, None])[1, :, 1].tolist() == [0, 0, torch.inf]
+    assert zero_unseen_keys(x, mask)[:, 0].tolist() == [1, 0, 4]
+    assert zero_unseen_keys(x, mask[0]).tolist() == [[1, 2], [0, 0], [0, 0]]
+    assert zero_unseen_keys(x, None) is x
+    assert zero_unseen_keys(x, causal(3)) is x  # everybody sees himself
+    assert zero_unseen_keys(torch.where(x.isfinite(), x, 5), mask)[1].tolist() == [5, 3]
+    assert zero_unseen_keys(torch.stack([x, x]), mask[:, None])[1, :, 1].tolist() == [0, 0, torch.inf]
 
 
 def test_queries_that_see_nothing_are_not_kept():
     x, mask = torch.tensor([[torch.nan], [2.0], [3.0]]), torch.tensor([[False, False], [True, False], [False, False]])
-    assert only_seeing(x, mask).tolist() == [[0], [2], [0]]
-    assert only_seeing(x[1:], mask[1:]) is not x
-    assert only_seeing(x, torch.tensor([False, False])).tolist() == [[0]] * 3
-    assert only_seeing(x, None) is x
+    assert zero_blind_queries(x, mask).tolist() == [[0], [2], [0]]
+    assert zero_blind_queries(x[1:], mask[1:]) is not x
+    assert zero_blind_queries(x, torch.tensor([False, False])).tolist() == [[0]] * 3
+    assert zero_blind_queries(x, None) is x
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
@@ -130,7 +131,7 @@ def test_numbers_whose_products_overflow_are_not_kept_either(dtype):
     x = torch.tensor([[1.0], [torch.finfo(dtype).max]], dtype=dtype)
     products = x * x.mT
     assert not products.isfinite().all()
-    assert only_seen(x, torch.tensor([True, False])).tolist() == [[1], [0]]
+    assert zero_unseen_keys(x, torch.tensor([True, False])).tolist() == [[1], [0]]
 
 
 def test_lengths_and_ids_of_narrow_types_mean_what_they_say():
@@ -141,10 +142,10 @@ def test_lengths_and_ids_of_narrow_types_mean_what_they_say():
 
 def test_finite_numbers_are_not_copied():
     x = torch.ones(3, 2)
-    assert only_seen(x, torch.tensor([True, False, False])) is x
-    assert surely(torch.tensor(False)) is False
-    assert not surely(torch.empty((), dtype=torch.bool, device="meta"))
-    seen = torch.func.vmap(only_seen)(x[None], torch.tensor([[True, False, True]]))
+    assert zero_unseen_keys(x, torch.tensor([True, False, False])) is x
+    assert known_true(torch.tensor(False)) is False
+    assert not known_true(torch.empty((), dtype=torch.bool, device="meta"))
+    seen = torch.func.vmap(zero_unseen_keys)(x[None], torch.tensor([[True, False, True]]))
     assert seen.tolist() == [[[1, 1], [0, 0], [1, 1]]]
 
 

@@ -22,13 +22,13 @@ def to_bytes(models: Mapping[str, nn.Module], **more) -> bytes:
     return header.rjust(len(header) + len(header) % 2).encode() + steps.numpy().astype("<i2").tobytes()
 
 
-def about(path: Path) -> dict:
+def header(path: Path) -> dict:
     """The first line of such a file."""
     return json.loads(path.read_bytes().partition(b"\n")[0])
 
 
 def unpack(path: Path, models: Mapping[str, nn.Module]) -> None:
-    """Give networks, of the same kinds and in the same order, the parameters of a file; no longer to be trained."""
+    """Give networks, of the same kinds and in the same order, the parameters of a file; they no longer learn."""
     _, _, steps = path.read_bytes().partition(b"\n")
     numbers = torch.frombuffer(bytearray(steps), dtype=torch.int16) * UNIT
     for model in models.values():

@@ -7,12 +7,12 @@ from types import ModuleType
 import torch
 from torch import Tensor, nn
 
-from attnbook._inputs import check_alike, check_fits, check_mask, check_sequences, check_width
+from attnbook._inputs import check_device_and_dtype, check_fits, check_mask, check_sequences, check_width
 from attnbook.device import runs_eagerly
 from attnbook.errors import ShapeError
 from attnbook.layers import _additive_tiled
 from attnbook.layers.capture import AttentionLayer
-from attnbook.layers.masks import only_seeing, only_seen
+from attnbook.layers.masks import zero_blind_queries, zero_unseen_keys
 from attnbook.layers.softmax import masked_softmax
 
 
@@ -48,8 +48,8 @@ class AdditiveAttention(AttentionLayer):
         for name, x, layer in (("queries", queries, self.query), ("keys", keys, self.key)):
             check_fits(name, x, layer, name)
         check_mask(mask, queries, (*queries.shape[:-1], keys.shape[-2]))
-        q, k = self.query(only_seeing(queries, mask)), self.key(only_seen(keys, mask))
-        return self.blend(q, k, only_seen(values, mask), mask)
+        q, k = self.query(zero_blind_queries(queries, mask)), self.key(zero_unseen_keys(keys, mask))
+        return self.blend(q, k, zero_unseen_keys(values, mask), mask)
 
     def blend(self, q: Tensor, k: Tensor, values: Tensor, mask: Tensor | None = None) -> Tensor:
         """The same from W_q q and W_k k, for keys that are asked again and again."""
@@ -113,7 +113,7 @@ def _check_scores(q: Tensor, k: Tensor, w: Tensor) -> None:
     check_sequences(q=q, k=k)
     if not isinstance(w, Tensor):
         raise ValueError(f"w must be a tensor (K,), got {type(w).__name__}.")
-    check_alike(q, "the queries", w=w)
+    check_device_and_dtype(q, "the queries", w=w)
     if w.ndim != 1:
         raise ShapeError("w", "(K,)", (q.shape[-1],), w.shape, "One number for each feature; try w.flatten().")
     for name, x in (("q", q), ("k", k)):

@@ -1,15 +1,14 @@
 """Scaled dot-product attention: softmax(QKᵀ/√K) V."""
 
-from functools import partial
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from attnbook._inputs import check_mask, check_sequences, check_width
-from attnbook.device import surely
+from attnbook.device import known_true
+from attnbook.layers._causal import is_causal
 from attnbook.layers.capture import AttentionLayer
-from attnbook.layers.masks import is_causal, only_seeing, only_seen
+from attnbook.layers.masks import zero_blind_queries, zero_unseen_keys
 from attnbook.layers.softmax import masked_softmax
 
 
@@ -25,7 +24,7 @@ def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> tu
     tensor([[11.9557]])
     """
     _check(mask, q=q, k=k, v=v)
-    q, k, v = only_seeing(q, mask), only_seen(k, mask), only_seen(v, mask)
+    q, k, v = zero_blind_queries(q, mask), zero_unseen_keys(k, mask), zero_unseen_keys(v, mask)
     scores = (q / q.shape[-1] ** 0.5) @ k.mT
     weights = masked_softmax(scores, mask)
     return weights @ v, weights
@@ -36,7 +35,7 @@ class DotProductAttention(AttentionLayer):
 
     def forward(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None) -> Tensor:
         _check(mask, queries=queries, keys=keys, values=values)
-        q, k, v = only_seeing(queries, mask), only_seen(keys, mask), only_seen(values, mask)
+        q, k, v = zero_blind_queries(queries, mask), zero_unseen_keys(keys, mask), zero_unseen_keys(values, mask)
         return self._attend(q, k, v, mask)
 
     def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None = None) -> Tensor:
@@ -49,29 +48,39 @@ class DotProductAttention(AttentionLayer):
 
 
 def _fused(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None, dropout: float) -> Tensor:
-    """The output of `attention` by `F.scaled_dot_product_attention`.
+    """The output of `attention`, by PyTorch's fused kernel.
 
-    On a CPU its kernel that never holds the weights wants four axes, a mask of two or four and values as wide as keys:
+    Kernels differ on a query with nothing to attend to: here it attends to everything, and then its output is zero.
+    """
+    if mask is None:
+        return _kernel(q, k, v, bias, dropout)
+    if bias is None and is_causal(mask) and mask.shape == (q.shape[-2], k.shape[-2]):
+        return _kernel(q, k, v, None, dropout, is_causal=True)
+    sees_something = mask.any(-1, keepdim=True)
+    allowed = mask | ~sees_something if bias is None else bias.masked_fill(sees_something & ~mask, -torch.inf)
+    output = _kernel(q, k, v, allowed, dropout)
+    return output if known_true(sees_something.all()) else output.masked_fill(~sees_something, 0)
+
+
+def _kernel(
+    q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, dropout: float, *, is_causal: bool = False
+) -> Tensor:
+    """`F.scaled_dot_product_attention`, given its inputs in the shapes that its best kernel takes.
+
+    On a CPU the kernel that never holds the weights wants four axes, a mask of two or four and values as wide as keys:
     those it gets. It also wants no dropout and no bias that is being learned: otherwise PyTorch holds the weights.
     """
-    if q.ndim < 4:
+    (*batch, _, K), V = q.shape, v.shape[-1]
+    if len(batch) < 2:  # the sequences are alone, or have no heads
         q, k, v = (x.unsqueeze(-3) for x in (q, k, v))
-        mask, bias = (x.unsqueeze(-3) if x is not None and x.ndim == 3 else x for x in (mask, bias))
-        return _fused(q, k, v, mask, bias, dropout).squeeze(-3)
-    K, V = q.shape[-1], v.shape[-1]
+        allowed = allowed.unsqueeze(-3) if allowed is not None and allowed.ndim == 3 else allowed
+        return _kernel(q, k, v, allowed, dropout, is_causal=is_causal).squeeze(-3)
     if K != V:  # more zeros change no dot product
         q, k, v = (F.pad(x, (0, max(K, V) - x.shape[-1])) for x in (q, k, v))
-    fused = partial(F.scaled_dot_product_attention, q, k, v, dropout_p=dropout, scale=max(K, 1) ** -0.5)
-    causal = mask is not None and is_causal(mask) and mask.shape == (q.shape[-2], k.shape[-2])
-    if bias is None and (mask is None or causal):
-        return fused(is_causal=causal)[..., :V]
-    allowed, awake = bias, None
-    if mask is not None:
-        # Kernels differ on a query with nothing to attend to: let it attend to everything, then make it zero.
-        awake = mask.any(-1, keepdim=True)
-        allowed = mask | ~awake if bias is None else bias.masked_fill(awake & ~mask, -torch.inf)
-    output = fused(allowed[None] if allowed.ndim == 3 else torch.atleast_2d(allowed))[..., :V]
-    return output if awake is None or surely(awake.all()) else output.masked_fill(~awake, 0)
+    if allowed is not None:
+        allowed = allowed[None] if allowed.ndim == 3 else torch.atleast_2d(allowed)
+    options = {"dropout_p": dropout, "is_causal": is_causal, "scale": max(K, 1) ** -0.5}
+    return F.scaled_dot_product_attention(q, k, v, allowed, **options)[..., :V]
 
 
 def _biased(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor) -> tuple[Tensor, Tensor]:

@@ -2,13 +2,11 @@
 
 import torch
 from torch import Tensor
-from torch.utils.weak import WeakIdKeyDictionary
 
 from attnbook._inputs import check_lengths, kind_of
-from attnbook.device import runs_eagerly, surely
+from attnbook.device import known_true, runs_eagerly
 from attnbook.errors import ShapeError
-
-_CAUSAL = WeakIdKeyDictionary()  # square causal masks, and how often each had been written to when it was made
+from attnbook.layers import _causal
 
 
 def causal(L: int, M: int | None = None, *, device=None) -> Tensor:
@@ -26,18 +24,9 @@ def causal(L: int, M: int | None = None, *, device=None) -> Tensor:
     M = L if M is None else M
     check_lengths(L, M)
     mask = torch.ones(L, M, dtype=torch.bool, device=device).tril(M - L)
-    if L == M and runs_eagerly() and not mask.is_inference():  # that mode does not count writes
-        _CAUSAL[mask] = mask._version
+    if L == M:
+        _causal.note(mask)
     return mask
-
-
-def is_causal(mask: Tensor) -> bool:
-    """Whether the mask is one that `causal(L)` made and nobody has written to since. (It is not read: that takes long.)
-
-    >>> is_causal(causal(3)), is_causal(causal(3) & causal(3)), is_causal(causal(2, 4))
-    (True, False, False)
-    """
-    return runs_eagerly() and mask in _CAUSAL and mask._version == _CAUSAL[mask]
 
 
 def sliding_window(L: int, M: int | None = None, *, window: int, device=None) -> Tensor:
@@ -119,24 +108,24 @@ def valid_lens(mask: Tensor) -> Tensor:
     return counts.squeeze(-1) if mask.shape[-2] == 1 else counts
 
 
-def only_seen(x: Tensor, mask: Tensor | None) -> Tensor:
-    """Keys or values (..., M, width), with zeros for those that the mask shows to nobody if any number is not finite.
+def zero_unseen_keys(x: Tensor, mask: Tensor | None) -> Tensor:
+    """Keys or values (..., M, width), with zeros for those that no query sees, if any number is not finite.
 
     Their weight is 0, but 0 × NaN is NaN: without this, a NaN in the padding would reach every real position.
 
-    >>> only_seen(torch.tensor([[1.0], [torch.nan]]), torch.tensor([True, False])).tolist()
+    >>> zero_unseen_keys(torch.tensor([[1.0], [torch.nan]]), torch.tensor([True, False])).tolist()
     [[1.0], [0.0]]
     """
     return _or_zeros(x, mask, -2)
 
 
-def only_seeing(x: Tensor, mask: Tensor | None) -> Tensor:
-    """Queries (..., L, width), likewise with zeros for those that see nothing: their NaN would reach the gradients."""
+def zero_blind_queries(x: Tensor, mask: Tensor | None) -> Tensor:
+    """Queries (..., L, width), likewise with zeros for those that see no key: their NaN would reach the gradients."""
     return _or_zeros(x, mask, -1)
 
 
 def _or_zeros(x: Tensor, mask: Tensor | None, axis: int) -> Tensor:
-    if mask is None or is_causal(mask) or surely(torch.linalg.vector_norm(x.detach()).square().isfinite()):
+    if mask is None or _causal.is_causal(mask) or known_true(torch.linalg.vector_norm(x.detach()).square().isfinite()):
         return x  # neither NaN, nor numbers whose dot products overflow
     return x.masked_fill(~torch.atleast_2d(mask).any(axis)[..., None], 0)
 

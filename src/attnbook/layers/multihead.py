@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from attnbook._inputs import check_fits, check_mask, check_sequences
 from attnbook.layers.dot_product import DotProductAttention
-from attnbook.layers.masks import only_seeing, only_seen
+from attnbook.layers.masks import zero_blind_queries, zero_unseen_keys
 from attnbook.layers.positions import ALiBi, RelativeBias, Rotary
 
 
@@ -147,11 +147,12 @@ class MultiHeadAttention(DotProductAttention):
         (_, keys), (_, values) = named
         by_sequence, mask = _by_sequence_and_head(mask, x.ndim)
         if cache is None:  # a NaN that meets the projections would reach their gradients
-            x, keys, values = only_seeing(x, by_sequence), only_seen(keys, by_sequence), only_seen(values, by_sequence)
-        q_BHLK = self._turned(rearrange(self.query(x), "... L (H K) -> ... H L K", H=self.heads), past)
+            x = zero_blind_queries(x, by_sequence)
+            keys, values = zero_unseen_keys(keys, by_sequence), zero_unseen_keys(values, by_sequence)
+        q_BHLK = self._rotated(rearrange(self.query(x), "... L (H K) -> ... H L K", H=self.heads), past)
         k_BHMK, v_BHMV = self._keys_and_values(keys, values, cache, cross=context is not None)
         if cache is not None:  # what it holds stays as it is: a later mask may show more
-            k_BHMK, v_BHMV = only_seen(k_BHMK, mask), only_seen(v_BHMV, mask)
+            k_BHMK, v_BHMV = zero_unseen_keys(k_BHMK, mask), zero_unseen_keys(v_BHMV, mask)
         bias = None if self.score_bias is None else self.score_bias(x.shape[-2], k_BHMK.shape[-2]).to(q_BHLK.dtype)
         y_BHLV = self._attend(q_BHLK, k_BHMK, v_BHMV, mask, bias)
         return self.output(rearrange(y_BHLV, "... H L V -> ... L (H V)"))
@@ -164,17 +165,17 @@ class MultiHeadAttention(DotProductAttention):
         if cross and held:
             k_BHMK, v_BHMV = cache.recall(keys)
         else:
-            k_BHMK = self._turned(rearrange(self.key(keys), "... M (H K) -> ... H M K", H=self.kv_heads), held)
+            k_BHMK = self._rotated(rearrange(self.key(keys), "... M (H K) -> ... H M K", H=self.kv_heads), held)
             v_BHMV = rearrange(self.value(values), "... M (H V) -> ... H M V", H=self.kv_heads)
             if cache is not None:
                 k_BHMK, v_BHMV = (cache.keep if cross else cache.append)(k_BHMK, v_BHMV)
-        return self._shared(k_BHMK), self._shared(v_BHMV)
+        return self._repeat_kv(k_BHMK), self._repeat_kv(v_BHMV)
 
-    def _turned(self, x_BHLK: Tensor, start: int) -> Tensor:
+    def _rotated(self, x_BHLK: Tensor, start: int) -> Tensor:
         """Queries or keys by their positions, where those are rotary."""
         return x_BHLK if self.rotary is None else self.rotary(x_BHLK, start)
 
-    def _shared(self, x_BHMK: Tensor) -> Tensor:
+    def _repeat_kv(self, x_BHMK: Tensor) -> Tensor:
         """Each head of keys or values, once for every head of queries that shares it."""
         share = self.heads // self.kv_heads
         return x_BHMK if share == 1 else repeat(x_BHMK, "... H M K -> ... (H share) M K", share=share)

@@ -63,9 +63,9 @@ def fit(
         raise ValueError("until is what a metric must reach: give a metric, or leave it out.")
     seed_everything(seed)
     device = pick_device() if device is None else device
-    with _learning(model, device) as home:
+    with _learning_on(model, device) as home:
         optimizer = torch.optim.Adam(model.parameters(), lr=lr, betas=betas)
-        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _share(step, steps, warm_up))
+        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _warm_up_then_cosine(step, steps, warm_up))
         run = _Run(model, optimizer, schedule, torch.Generator().manual_seed(seed), History())
         settings = {
             "steps": steps,
@@ -88,7 +88,7 @@ def fit(
             while len(losses) < steps and not metrics.get(len(losses), -math.inf) >= until:
                 model.train()
                 optimizer.zero_grad()
-                value = loss(model, _taken(batch(run.generator), device))
+                value = loss(model, _to_device(batch(run.generator), device))
                 value.backward()
                 nn.utils.clip_grad_norm_(model.parameters(), clip)
                 optimizer.step()
@@ -108,8 +108,8 @@ def fit(
 
 
 @contextmanager
-def _learning(model: nn.Module, device: torch.device | str) -> Iterator[torch.device]:
-    """The model is on a device, and in the end, in evaluation mode, back where it was; which is what this gives."""
+def _learning_on(model: nn.Module, device: torch.device | str) -> Iterator[torch.device]:
+    """Where the model was; in between it is on `device`, and in the end, in evaluation mode, back there."""
     home = next((parameter.device for parameter in model.parameters()), device)
     try:
         model.to(device)
@@ -118,15 +118,15 @@ def _learning(model: nn.Module, device: torch.device | str) -> Iterator[torch.de
         model.eval().to(home)
 
 
-def _taken(given, device):
-    """What a batch holds, on a device."""
+def _to_device(given, device):
+    """The same batch, its tensors on a device."""
     match given:
         case Tensor():
             return given.to(device)
         case dict():
-            return {name: _taken(part, device) for name, part in given.items()}
+            return {name: _to_device(part, device) for name, part in given.items()}
         case list() | tuple():
-            parts = [_taken(part, device) for part in given]
+            parts = [_to_device(part, device) for part in given]
             return type(given)(*parts) if hasattr(given, "_fields") else type(given)(parts)
     return given
 
@@ -137,8 +137,8 @@ def _finite(what: str, value: float, step: int) -> float:
     return value
 
 
-def _share(step: int, steps: int, warm_up: int) -> float:
-    """Of the learning rate, in a step counted from 0."""
+def _warm_up_then_cosine(step: int, steps: int, warm_up: int) -> float:
+    """The factor of the learning rate in a step, counted from 0."""
     rising = min(1.0, (step + 1) / max(1, warm_up))
     return rising * (1 + math.cos(math.pi * step / steps)) / 2
 

@@ -7,8 +7,8 @@ ids (B, L) and gives the scores (B, L, N) for the token after each. `state.selec
 import torch
 from torch import Tensor, nn
 
-from attnbook._inputs import out_of_place
-from attnbook.device import evaluated
+from attnbook._inputs import not_right_padded
+from attnbook.device import eval_mode
 
 
 def greedy(
@@ -48,7 +48,7 @@ def beam(
     over = torch.zeros_like(first, dtype=torch.bool)
     total = torch.full((B, width), -torch.inf, device=prompt.device)
     total[:, 0] = 0  # as long as all candidates are the same, only the first has successors
-    with evaluated(model):
+    with eval_mode(model):
         state = model.start(source)
         state.select(first)
         unread = ids
@@ -86,7 +86,7 @@ def _check(prompt: Tensor, source: Tensor | None, stop: int | None, pad: int, le
     if stop == pad:
         raise ValueError(f"stop and pad must be two tokens, got {stop} for both: padding is never written.")
     real = prompt != pad
-    if not real[:, 0].all() or out_of_place(real):
+    if not real[:, 0].all() or not_right_padded(real):
         raise ValueError(
             f"every prompt needs a first token, and padding ({pad}) only on its right; got {prompt.tolist()}."
         )

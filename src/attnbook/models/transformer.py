@@ -64,10 +64,11 @@ class EncoderBlock(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor, mask: Tensor | None = None, cache: KVCache | None = None) -> Tensor:
-        x = self._around(self.self_attention_norm, x, lambda x: self.self_attention(x, mask=mask, cache=cache))
-        return self._around(self.feed_forward_norm, x, self.feed_forward)
+        x = self._residual(self.self_attention_norm, x, lambda x: self.self_attention(x, mask=mask, cache=cache))
+        return self._residual(self.feed_forward_norm, x, self.feed_forward)
 
-    def _around(self, norm: nn.LayerNorm, x: Tensor, f: Callable[[Tensor], Tensor]) -> Tensor:
+    def _residual(self, norm: nn.LayerNorm, x: Tensor, f: Callable[[Tensor], Tensor]) -> Tensor:
+        """norm(x + f(x)) or x + f(norm(x)), with dropout on f."""
         if self.norm == "pre":
             return x + self.dropout(f(norm(x)))
         return norm(x + self.dropout(f(x)))
@@ -115,9 +116,9 @@ class DecoderBlock(EncoderBlock):
         def look(x: Tensor) -> Tensor:
             return self.cross_attention(x, memory, memory_mask, memory_cache)
 
-        x = self._around(self.self_attention_norm, x, lambda x: self.self_attention(x, mask=mask, cache=cache))
-        x = self._around(self.cross_attention_norm, x, look)
-        return self._around(self.feed_forward_norm, x, self.feed_forward)
+        x = self._residual(self.self_attention_norm, x, lambda x: self.self_attention(x, mask=mask, cache=cache))
+        x = self._residual(self.cross_attention_norm, x, look)
+        return self._residual(self.feed_forward_norm, x, self.feed_forward)
 
 
 class Stack(nn.Module):

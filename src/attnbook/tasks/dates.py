@@ -22,7 +22,7 @@ from attnbook.learning.text import Vocabulary
 from attnbook.models.seq2seq import Seq2Seq
 from attnbook.models.transformer import Transformer
 
-Model = TypeVar("Model", bound=nn.Module)
+_Model = TypeVar("_Model", bound=nn.Module)
 
 FORMATS = [
     "{day} {month} {year}",
@@ -126,10 +126,10 @@ def date_transformer() -> tuple[Transformer, Vocabulary]:
     return _with_letters("date_transformer.bin", "writer", partial(Transformer, **sizes))
 
 
-def _with_letters(file: str, name: str, make: Callable[[int], Model]) -> tuple[Model, Vocabulary]:
+def _with_letters(file: str, name: str, make: Callable[[int], _Model]) -> tuple[_Model, Vocabulary]:
     """The network of a file, made for as many tokens as the file knows, and these."""
     path = FOLDER / file
-    letters = Vocabulary([stored.about(path)["letters"]])
+    letters = Vocabulary([stored.header(path)["letters"]])
     model = make(len(letters))
     stored.unpack(path, {name: model})
     return model, letters

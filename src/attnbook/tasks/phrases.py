@@ -46,10 +46,10 @@ class Verb(NamedTuple):
     plusieurs: str
 
 
-Row = TypeVar("Row", Noun, Adjective, Verb)
+_Row = TypeVar("_Row", Noun, Adjective, Verb)
 
 
-def _rows(kind: type[Row], table: str) -> list[Row]:
+def _rows(kind: type[_Row], table: str) -> list[_Row]:
     return [kind(*row.split()) for row in table.split(";")]
 
 
