@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.testing import assert_close
 
-from attnbook import LanguageModel, Transformer, beam, greedy
+from attnbook import LanguageModel, Seq2Seq, Transformer, beam, greedy
 
 PAD, START, STOP, N = 0, 1, 2, 9
 SMALL = {"D": 8, "heads": 2, "hidden": 16, "layers": 2}
@@ -28,6 +28,10 @@ def writer():
 
 def translator():
     return lively(Transformer(N, **SMALL, dropout=0.5))
+
+
+def reader():
+    return lively(Seq2Seq(N, D=8))
 
 
 def log_probability(model, ids, source=None, given=1):
@@ -50,6 +54,21 @@ def by_hand(model, ids, source, length):
     return ids
 
 
+@torch.no_grad()
+def beam_by_hand(model, ids, source, length, width):
+    """One sequence: its candidates in a list, each computed again for each token."""
+    model.eval()
+    candidates = [(0.0, ids)]
+    for _ in range(length - len(ids)):
+        longer = [(total, ids) for total, ids in candidates if ids[-1] == STOP]
+        for total, ids in (candidate for candidate in candidates if candidate[1][-1] != STOP):
+            scores = model(ids[None]) if source is None else model(source[None], ids[None])
+            log_p = scores[0, -1].float().log_softmax(-1)
+            longer += [(total + log_p[i].item(), torch.cat([ids, torch.tensor([i])])) for i in range(N) if i != PAD]
+        candidates = sorted(longer, key=lambda candidate: candidate[0], reverse=True)[:width]
+    return candidates[0][1]
+
+
 def padded(rows, length):
     return torch.stack([torch.cat([r, r.new_zeros(length - len(r))]) for r in rows])
 
@@ -64,6 +83,19 @@ def test_greedy_is_the_argmax_again_and_again(seed):
             by_hand(model, prompt[b : b + 1], None if source is None else source[b : b + 1], 12)[0] for b in range(3)
         ]
         assert torch.equal(got, padded(rows, max(map(len, rows))))
+
+
+@pytest.mark.parametrize("width", [2, 3, 6])
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("make", [writer, translator, reader])
+def test_a_beam_with_caches_is_one_that_computes_everything_again(make, seed, width):
+    """What a model keeps between two steps follows the candidates that go on."""
+    torch.manual_seed(seed)
+    model, prompt = make(), torch.tensor([[3, 4], [4, 8], [7, 6]])
+    source = None if make is writer else SOURCES
+    got = beam(model, prompt, source, stop=STOP, length=9, width=width)
+    rows = [beam_by_hand(model, prompt[b], None if source is None else source[b], 9, width) for b in range(3)]
+    assert torch.equal(got, padded(rows, max(map(len, rows))))
 
 
 @pytest.mark.parametrize("width", [1, 3])

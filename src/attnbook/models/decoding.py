@@ -45,28 +45,28 @@ def beam(
     rows = torch.arange(B, device=prompt.device)
     first = rows.repeat_interleave(width)
     ids = prompt[first, : given.min()]
-    over = torch.zeros_like(first, dtype=torch.bool)
+    finished = torch.zeros_like(first, dtype=torch.bool)
     total = torch.full((B, width), -torch.inf, device=prompt.device)
     total[:, 0] = 0  # as long as all candidates are the same, only the first has successors
     with eval_mode(model):
         state = model.start(source)
         state.select(first)
         unread = ids
-        while ids.shape[1] < length and not over.all():
+        while ids.shape[1] < length and not finished.all():
             log_p = model.step(unread, state)[:, -1].float().log_softmax(-1)
             N = log_p.shape[-1]
             if not (0 <= pad < N and -1 <= stop < N):
                 raise ValueError(f"stop and pad must be tokens from 0 to {N - 1}, got {stop} and {pad}.")
-            said = prompt[first, ids.shape[1]] if ids.shape[1] < prompt.shape[1] else torch.full_like(first, pad)
-            free = ~over & (said == pad)
+            forced = prompt[first, ids.shape[1]] if ids.shape[1] < prompt.shape[1] else torch.full_like(first, pad)
+            free = ~finished & (forced == pad)
             log_p[:, pad] = -torch.inf
             log_p[~free] = -torch.inf
-            log_p[~free, said[~free]] = 0  # the prompt's next token, or padding
+            log_p[~free, forced[~free]] = 0  # the prompt's next token, or padding
             total, best = (total[..., None] + log_p.view(B, width, N)).flatten(1).topk(width)
             parents = (best // N + rows[:, None] * width).flatten()
             unread = (best % N).view(-1, 1)
             ids = torch.cat([ids[parents], unread], 1)
-            over = over[parents] | (free[parents] & (unread[:, 0] == stop))
+            finished = finished[parents] | (free[parents] & (unread[:, 0] == stop))
             if width > 1:
                 state.select(parents)
     written = (ids != pad).sum(1).view(B, width) - given[:, None]
