@@ -57,7 +57,7 @@ def expected(widget) -> dict[str, Tensor]:
     for number in range(1, 7):
         block = block_stepper_module.block(number, widget.norm)
         if widget.shortcut == "without":
-            block._around = lambda norm, x, f: f(norm(x)) if widget.norm == "pre" else norm(f(x))
+            block._residual = lambda norm, x, f: f(norm(x)) if widget.norm == "pre" else norm(f(x))
         if number == widget.block:
             watch(block)
             with capture_attention(block) as maps:
