@@ -9,7 +9,7 @@ import torch
 
 from booktools.core import BookError
 from booktools.core.assignment import Assignment, Exercise
-from booktools.grading.judge import code_of, judge
+from booktools.grading.run_tests import code_of, judge
 from booktools.grading.sandbox import Limits, Nursery, Remote, StudentError
 from booktools.grading.values import send
 from booktools.grading.walls import MACHINES, REFUSED
@@ -439,7 +439,7 @@ FORBIDDEN = {
     "in a compiled function": "@torch.jit.script\ndef shares(x):\n    return torch.softmax(x, -1)",
     "below the surface, by another name": "import torch as t\n" + body("return t.ops.aten._softmax(x, -1, False)"),
     "by a safer sister": body("return torch._safe_softmax(x, -1)"),
-    "with the watch patched": "import booktools.grading.watch as w\nw.Watch.refuse = lambda *_: None\n"
+    "with the watch patched": "import booktools.grading.forbidden_calls as w\nw.Watch.refuse = lambda *_: None\n"
     + body("return x.softmax(-1)"),
     "with the watch switched off": body("with torch._C.DisableTorchFunction():\n    return torch.softmax(x, -1)"),
 }

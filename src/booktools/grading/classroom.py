@@ -17,8 +17,8 @@ from tqdm.auto import tqdm
 
 from booktools.core import BookError
 from booktools.core.assignment import Assignment
-from booktools.grading.judge import Result, Unreadable, Verdict, is_plain, judge, plain, submitted
 from booktools.grading.prove import canaries, holes
+from booktools.grading.run_tests import Result, Unreadable, Verdict, is_plain, judge, plain, submitted
 from booktools.grading.sandbox import Limits, Nursery
 from booktools.grading.walls import limit_memory
 

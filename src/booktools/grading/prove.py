@@ -7,7 +7,7 @@ from pathlib import Path
 
 from booktools.core import BookError
 from booktools.core.assignment import Assignment, Exercise
-from booktools.grading.judge import PARTS, UNWRITTEN, Verdict, code_of, judge
+from booktools.grading.run_tests import PARTS, UNWRITTEN, Verdict, code_of, judge
 from booktools.grading.sandbox import Limits, Nursery, Remote, StudentError
 
 

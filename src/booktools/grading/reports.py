@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 
 from booktools.core.assignment import Assignment, Exercise, marks
 from booktools.grading.classroom import Grade
-from booktools.grading.judge import UNWRITTEN
+from booktools.grading.run_tests import UNWRITTEN
 
 HIDDEN_FAILED = """the checks you see pass, but a hidden one fails: {how}.
 Read the task again: which case have you not tried?"""

@@ -22,8 +22,8 @@ from traitlets.config import Config
 
 import attnbook
 from booktools.grading import walls
+from booktools.grading.forbidden_calls import Forbidden, Watch, refuse_backstage
 from booktools.grading.values import BadMessage, pack, raw, receive, send, unpack
-from booktools.grading.watch import Forbidden, Watch, refuse_backstage
 
 LOADED = (attnbook.attention, attnbook.Transformer, matplotlib.pyplot)  # once, for all submissions
 torch.testing.assert_close(torch.ones(1), torch.ones(1))  # the first one loads much of PyTorch

@@ -34,7 +34,7 @@ class Watch(TorchFunctionMode):
     ...     getattr(torch.ones(2), "soft" + "max")(-1)
     Traceback (most recent call last):
         ...
-    booktools.grading.watch.Forbidden: torch.softmax is forbidden here: write it yourself
+    booktools.grading.forbidden_calls.Forbidden: torch.softmax is forbidden here: write it yourself
     """
 
     def __init__(self, forbidden: Iterable[str]):
@@ -78,7 +78,7 @@ def refuse_backstage(source: str) -> None:
     >>> refuse_backstage("import torch as t  # not torch.ops\\ny = t.ops.aten.softmax(x)")
     Traceback (most recent call last):
         ...
-    booktools.grading.watch.Forbidden: ops is not for graded notebooks: it would go round the forbidden calls
+    booktools.grading.forbidden_calls.Forbidden: ops is not for graded notebooks: it would go round the forbidden calls
     """
     if source.startswith("%%"):
         source = source.partition("\n")[2]
