@@ -28,9 +28,9 @@ def colab(args) -> None:
 
 
 def address(args) -> None:
-    from booktools.core.address import carry
+    from booktools.core.address import sync_address
 
-    stale = carry(write=not args.check)
+    stale = sync_address(write=not args.check)
     if args.check and stale:
         raise BookError(f"{' and '.join(stale)} disagree with _config.yml or the chapters. Run `attnbook address`.")
     for name in stale:
@@ -113,7 +113,7 @@ def parser() -> argparse.ArgumentParser:
     notebooks(sub)
     sub.add_argument("--to", type=Path, default=Path("_build/colab"), metavar="FOLDER", help="default: %(default)s")
 
-    sub = command(address, "Carry the repository's address from _config.yml to README.md and CITATION.cff.")
+    sub = command(address, "Bring the repository's address from _config.yml to README.md and CITATION.cff.")
     sub.add_argument("--check", action="store_true", help="write nothing; fail where a file disagrees")
 
     sub = command(site, "Add the wheel and the Colab notebooks to the built site.")

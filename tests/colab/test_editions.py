@@ -15,7 +15,7 @@ from pybtex.database import parse_string
 
 from booktools import cli
 from booktools.core import BookError
-from booktools.core.address import BEGIN, END, Address, address, carry
+from booktools.core.address import BEGIN, END, Address, address, sync_address
 from booktools.core.assignment import Assignment, assignment_paths
 from booktools.core.contents import settings
 from booktools.editions.colab import Book, edition
@@ -400,12 +400,12 @@ def small_book(root, repository="https://github.com/ada/book"):
     (root / "CITATION.cff").write_text("title: Book\nrepository-code: old\nurl: old\nlicense: MIT\n")
 
 
-def test_carry_brings_the_address_everywhere_once(tmp_path):
+def test_sync_brings_the_address_everywhere_once(tmp_path):
     small_book(tmp_path)
-    assert carry(tmp_path, write=False) == ["README.md", "CITATION.cff"]
+    assert sync_address(tmp_path, write=False) == ["README.md", "CITATION.cff"]
     assert "old" in (tmp_path / "README.md").read_text()
-    assert carry(tmp_path) == ["README.md", "CITATION.cff"]
-    assert carry(tmp_path) == []
+    assert sync_address(tmp_path) == ["README.md", "CITATION.cff"]
+    assert sync_address(tmp_path) == []
     colab = "https://colab.research.google.com/github/ada/book/blob/gh-pages/colab/05_dots.ipynb"
     readme = (tmp_path / "README.md").read_text()
     assert f"| 5 | [Dots]({DOTS}) | [run in Colab]({colab}) |" in readme
@@ -418,10 +418,10 @@ def test_carry_brings_the_address_everywhere_once(tmp_path):
 
 def test_fork_changes_one_line(tmp_path):
     small_book(tmp_path)
-    carry(tmp_path)
+    sync_address(tmp_path)
     config = tmp_path / "_config.yml"
     config.write_text(config.read_text().replace("/ada/", "/bob/"))
-    carry(tmp_path)
+    sync_address(tmp_path)
     assert not [path for path in tmp_path.rglob("*.*") if path.is_file() and "/ada" in path.read_text()]
 
 
@@ -449,14 +449,14 @@ def test_wrong_file_gets_a_sentence(tmp_path, name, text, said):
     small_book(tmp_path)
     (tmp_path / name).write_text(text)
     with pytest.raises(BookError, match=re.escape(said)):
-        carry(tmp_path)
+        sync_address(tmp_path)
 
 
 def test_missing_file_gets_a_sentence(tmp_path):
     small_book(tmp_path)
     (tmp_path / "CITATION.cff").unlink()
     with pytest.raises(BookError, match=r"CITATION\.cff is missing"):
-        carry(tmp_path)
+        sync_address(tmp_path)
 
 
 def test_chapter_needs_its_number_as_title(tmp_path):
@@ -464,7 +464,7 @@ def test_chapter_needs_its_number_as_title(tmp_path):
     path = tmp_path / "chapters/05_dots.ipynb"
     path.write_text(path.read_text().replace("# 5. Dots", "# Dots"))
     with pytest.raises(BookError, match=r"first line is `# 5\. Title`, got '# Dots"):
-        carry(tmp_path)
+        sync_address(tmp_path)
 
 
 def test_broken_notebook_gets_a_sentence(tmp_path, capsys):
@@ -475,7 +475,7 @@ def test_broken_notebook_gets_a_sentence(tmp_path, capsys):
 
 
 def test_files_agree_with_the_address():
-    assert carry(ROOT, write=False) == []
+    assert sync_address(ROOT, write=False) == []
 
 
 def test_address_stands_nowhere_else():

@@ -56,7 +56,7 @@ def address(root: Path | str = ".") -> Address:
     return Address(url)
 
 
-def carry(root: Path | str = ".", *, write: bool = True) -> list[str]:
+def sync_address(root: Path | str = ".", *, write: bool = True) -> list[str]:
     """Bring the address and the chapters to the files that repeat them; the names of those that disagreed."""
     root = Path(root)
     here = address(root)
@@ -65,7 +65,7 @@ def carry(root: Path | str = ".", *, write: bool = True) -> list[str]:
     for name, rewrite in derived.items():
         path = root / name
         if not path.is_file():
-            raise BookError(f"{path} is missing; the book's address is carried there.")
+            raise BookError(f"{path} is missing; the book's address is repeated there.")
         before = path.read_text(encoding="utf-8")
         after = rewrite(before, here, root)
         if after != before:

@@ -19,7 +19,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 
 from booktools.core import BookError
-from booktools.grading.sandbox import NO_NAMESPACES
+from booktools.core.bubblewrap import NO_NAMESPACES
 
 # What a machine of its own does not have: traces of the environment that the book is built in.
 OURS = ("VIRTUAL_ENV", "PYTHONPATH", "PYTHONHOME", "TQDM_DISABLE", "JUPYTER_PATH", "MPLBACKEND")
@@ -65,7 +65,7 @@ class Machine:
         What runs on it sees nothing of the book's folder `root`. Without a `python`, it has the one that runs this.
         """
         machine = cls(folder.resolve())
-        hidden = hiding(root.resolve(), machine.folder)
+        hidden = hide_with_bwrap(root.resolve(), machine.folder)
         shutil.rmtree(folder, ignore_errors=True)
         machine.uv("venv", "--python", python or sys.executable, str(folder))
         places = [f"--find-links={place}" for place in os.environ.get("PIP_FIND_LINKS", "").split()]
@@ -135,7 +135,7 @@ def stop_when_told(notebook) -> None:
     asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
 
 
-def hiding(root: Path, kept: Path) -> list[str]:
+def hide_with_bwrap(root: Path, kept: Path) -> list[str]:
     """What to put before a command so that it finds the folder `root` empty, but for one folder in it."""
     if not shutil.which("bwrap"):
         raise BookError(

@@ -54,7 +54,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Stage:
+class BuiltSite:
     """The site that is rehearsed, and where a copy of it is served."""
 
     html: Path
@@ -179,23 +179,23 @@ def rehearse(
     def machine(number: int) -> Machine:
         return Machine.build(folder / f"machine{number}", packages, root, python)
 
-    async def work(number: int, fresh: Machine, stage: Stage) -> None:
+    async def work(number: int, fresh: Machine, site: BuiltSite) -> None:
         clean = fresh.files()
         for name in waiting:
             with TemporaryDirectory() as content:
-                runs.append(await stage.run(name, fresh, Path(content)))
+                runs.append(await site.run(name, fresh, Path(content)))
             print(runs[-1], flush=True)
             fresh.uv("pip", "uninstall", *ADDED)
             if fresh.files() != clean:  # the next notebook gets what Colab gives it
                 fresh = await asyncio.to_thread(machine, number)
                 clean = fresh.files()
 
-    async def all_at_work(stage: Stage) -> None:
-        await asyncio.gather(*(work(number, fresh, stage) for number, fresh in enumerate(machines)))
+    async def all_at_work(site: BuiltSite) -> None:
+        await asyncio.gather(*(work(number, fresh, site) for number, fresh in enumerate(machines)))
 
     machines = [machine(number) for number in range(min(jobs, len(names)))]
     with serve(html) as served:
-        asyncio.run(all_at_work(Stage(html, root, served)))
+        asyncio.run(all_at_work(BuiltSite(html, root, served)))
     return runs
 
 
@@ -237,7 +237,7 @@ def colab_packages(root: Path, current: Path | None = None) -> Packages:
 
 def report(runs: list[Run], packages: Packages) -> str:
     """What the site says of a rehearsal in which nothing was wrong, and what to compare with when something is."""
-    told = {
+    record = {
         "date": date.today().isoformat(),
         "packages": packages.date,
         "python": runs[0].about["python"],
@@ -245,4 +245,4 @@ def report(runs: list[Run], packages: Packages) -> str:
         "versions": dict(sorted(packages.versions.items())),
         "seconds": {run.name: round(run.seconds) for run in sorted(runs, key=lambda run: run.name)},
     }
-    return json.dumps(told, indent=2) + "\n"
+    return json.dumps(record, indent=2) + "\n"

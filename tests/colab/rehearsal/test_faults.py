@@ -13,7 +13,7 @@ from booktools.core import BookError
 from booktools.core.address import address
 from booktools.rehearsal import rehearse
 from booktools.rehearsal.machine import Machine
-from booktools.rehearsal.rehearse import Stage, serve
+from booktools.rehearsal.rehearse import BuiltSite, serve
 from tests import ROOT
 
 TABLE = new_output("execute_result", {"text/html": '<div data-afm="head_split"></div>', "text/plain": "HeadSplit()"})
@@ -49,7 +49,7 @@ def run(machine, wheel, tmp_path):
         ]
         nbformat.write(new_notebook(cells=cells), tmp_path / "colab/05_dots.ipynb")
         with serve(tmp_path) as served:
-            return asyncio.run(Stage(tmp_path, ROOT, served).run("colab/05_dots", machine, tmp_path / "content"))
+            return asyncio.run(BuiltSite(tmp_path, ROOT, served).run("colab/05_dots", machine, tmp_path / "content"))
 
     yield rehearsed
     machine.uv("pip", "uninstall", "attnbook", "there", "more")
