@@ -3,7 +3,7 @@
 import ast
 import re
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -32,8 +32,12 @@ class Exercise:
     id: str
     title: str
     source: str
-    forbidden: tuple[str, ...]
-    tests: tuple[Test, ...]
+    forbidden: tuple[str, ...] = ()
+    tests: tuple[Test, ...] = ()
+
+    def followed_by(self, test: Test) -> "Exercise":
+        """The same exercise with one more test."""
+        return replace(self, tests=(*self.tests, test))
 
     @property
     def points(self) -> float:
@@ -77,34 +81,12 @@ class Assignment:
 
     @classmethod
     def of(cls, notebook, path: Path) -> "Assignment":
-        exercises, heading, given = [], "", []
-        for cell in notebook.cells:
-            here = f"{path.name}, cell {cell.id}"
-            role = nbgrader(cell)
-            if cell.cell_type == "markdown":
-                heading = next(iter(re.findall(r"^## (.+)", cell.source, re.MULTILINE)), heading)
-            elif role.get("solution"):
-                if not SOLUTION.search(cell.source):
-                    raise BookError(f"{here}: a cell to complete has a part between ### BEGIN and END SOLUTION.")
-                forbidden = tuple(cell.metadata.get("attnbook", {}).get("forbidden", ()))
-                exercises.append((role["grade_id"], heading, cell.source, forbidden, []))
-            elif role.get("grade"):
-                if not exercises:
-                    raise BookError(f"{here}: a test follows the cell it tests; there is none above.")
-                exercises[-1][-1].append(read_test(cell, here))
-            elif cell.cell_type == "code":
-                given.append(cell.source)
         opening = re.match(r"# (.+)", notebook.cells[0].source if notebook.cells else "")
         minutes = notebook.metadata.get("attnbook", {}).get("minutes")
         if not opening or not minutes:
             raise BookError(f"{path.name}: expected `# Title` first, and attnbook.minutes in its metadata.")
-        parts = tuple(Exercise(id, title, source, bans, tuple(tests)) for id, title, source, bans, tests in exercises)
-        ids = [name for exercise in parts for name in (exercise.id, *(test.id for test in exercise.tests))]
-        if twice := {name for name in ids if ids.count(name) > 1}:
-            raise BookError(f"{path.name}: grade_id {', '.join(sorted(twice))} is used twice.")
-        if untested := [exercise.id for exercise in parts if not exercise.tests]:
-            raise BookError(f"{path.name}: nothing tests {', '.join(untested)}.")
-        return cls(path.stem, opening[1], minutes, parts, "\n\n".join(given), notebook)
+        given = [cell.source for cell in notebook.cells if cell.cell_type == "code" and not is_graded(cell)]
+        return cls(path.stem, opening[1], minutes, read_exercises(notebook, path), "\n\n".join(given), notebook)
 
     @property
     def points(self) -> float:
@@ -138,7 +120,41 @@ def assignment_paths(root: Path) -> list[Path]:
 
 
 def nbgrader(cell) -> dict:
+    """What nbgrader's metadata say of a cell."""
     return cell.get("metadata", {}).get("nbgrader", {})
+
+
+def is_graded(cell) -> bool:
+    """Whether a cell is an exercise or a test."""
+    return bool(nbgrader(cell).get("solution") or nbgrader(cell).get("grade"))
+
+
+def read_exercises(notebook, path: Path) -> tuple[Exercise, ...]:
+    """The exercises of a notebook, each with the tests that follow it and the title of its section."""
+    exercises, title = [], ""
+    for cell in notebook.cells:
+        here = f"{path.name}, cell {cell.id}"
+        if cell.cell_type == "markdown":
+            title = next(iter(re.findall(r"^## (.+)", cell.source, re.MULTILINE)), title)
+        elif nbgrader(cell).get("solution"):
+            exercises.append(read_exercise(cell, title, here))
+        elif nbgrader(cell).get("grade"):
+            if not exercises:
+                raise BookError(f"{here}: a test follows the cell it tests; there is none above.")
+            exercises[-1] = exercises[-1].followed_by(read_test(cell, here))
+    names = [name for exercise in exercises for name in (exercise.id, *(test.id for test in exercise.tests))]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise BookError(f"{path.name}: grade_id {', '.join(sorted(twice))} is used twice.")
+    if untested := [exercise.id for exercise in exercises if not exercise.tests]:
+        raise BookError(f"{path.name}: nothing tests {', '.join(untested)}.")
+    return tuple(exercises)
+
+
+def read_exercise(cell, title: str, here: str) -> Exercise:
+    if not SOLUTION.search(cell.source):
+        raise BookError(f"{here}: a cell to complete has a part between ### BEGIN and END SOLUTION.")
+    forbidden = tuple(cell.metadata.get("attnbook", {}).get("forbidden", ()))
+    return Exercise(nbgrader(cell)["grade_id"], title, cell.source, forbidden)
 
 
 def read_test(cell, here: str) -> Test:
