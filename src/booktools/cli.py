@@ -67,22 +67,24 @@ def student(args) -> None:
 
 
 def prove(args) -> None:
-    from booktools.grading.prove import prove_all
-    from booktools.grading.sandbox import Nursery
+    from booktools.grading.fork_server import ForkServer
+    from booktools.grading.prove import Proof, prove_all
 
-    with Nursery(walled=not args.unsafe) as nursery:
-        prove_all(args.notebooks, nursery, args.overlay)
+    proofs = [Proof.read(path, args.overlay) for path in args.notebooks]
+    with ForkServer(walled=not args.unsafe) as server:
+        prove_all(proofs, server)
 
 
 def grade(args) -> None:
-    from booktools.grading.classroom import grade_all
+    from booktools.grading.classroom import Classwork, grade_all
+    from booktools.grading.fork_server import ForkServer
     from booktools.grading.reports import write_all
-    from booktools.grading.sandbox import Limits, Nursery
+    from booktools.grading.sandbox import Limits
 
-    settings = {"limits": Limits(total=args.seconds), "overlay": args.overlay, "deadline": args.deadline}
-    with Nursery(walled=not args.unsafe) as nursery:
-        assignment, grades = grade_all(args.source, args.submissions, args.to, nursery, jobs=args.jobs, **settings)
-    write_all(args.to, assignment, grades)
+    work, limits = Classwork.read(args.source, args.submissions, args.overlay), Limits(total=args.seconds)
+    with ForkServer(walled=not args.unsafe) as server:
+        grades = grade_all(work, args.to, server, jobs=args.jobs, limits=limits, deadline=args.deadline)
+    write_all(args.to, work.assignment, grades)
     counts = Counter(grade.status for grade in grades)
     print(f"{', '.join(f'{count} {status}' for status, count in counts.items())}; see {args.to / 'grades.csv'}")
 

@@ -17,9 +17,12 @@ from booktools.cli import main
 from booktools.core import BookError
 from booktools.core.assignment import Assignment
 from booktools.grading import classroom
-from booktools.grading.prove import canaries, found, holes, known_wrong, problems
+from booktools.grading.classroom import Classwork, grade_all
+from booktools.grading.fork_server import ForkServer
+from booktools.grading.prove import Proof, is_caught, prove_all, sandbox_leaks, self_test
 from booktools.grading.reports import write_all
-from booktools.grading.sandbox import Limits, Nursery
+from booktools.grading.sandbox import Limits
+from booktools.grading.submissions import find_submissions
 from tests import ROOT
 from tests.grading.three_things import answered, graded, three_things, write
 
@@ -29,9 +32,9 @@ WRONG_SHARES = "def shares(x):\n    return x / x.sum() if x.abs().sum() else tor
 
 
 @pytest.fixture(scope="module")
-def nursery():
-    with Nursery() as nursery:
-        yield nursery
+def server():
+    with ForkServer() as server:
+        yield server
 
 
 @pytest.fixture
@@ -52,8 +55,8 @@ def source(tmp_path):
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
-def test_every_assignment_is_proven(path, nursery):
-    assert list(problems(path, nursery, Limits())) == []
+def test_every_assignment_is_proven(path, server):
+    assert list(Proof.read(path).problems(server, Limits())) == []
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
@@ -149,14 +152,14 @@ def overlay_with(tmp_path, *cells):
     return write(tmp_path / "private", notebook).parent
 
 
-def test_a_private_overlay_changes_exercises_and_hidden_tests(source, tmp_path, nursery):
+def test_a_private_overlay_changes_exercises_and_hidden_tests(source, tmp_path, server):
     test = "assert count > 0\n### BEGIN HIDDEN TESTS\nassert count == 21\n### END HIDDEN TESTS"
     answer = "### BEGIN SOLUTION\ncount = 21\n### END SOLUTION"
     overlay = overlay_with(tmp_path, ("count", answer), ("test-count", test), ("task-count", "## 3. Three times seven"))
     changed = Assignment.read(source, overlay)
     assert changed.exercises[2].title == "3. Three times seven"
     assert changed.points == 10
-    assert list(canaries(changed, nursery, LIMITS)) == []
+    assert list(self_test(changed, server, LIMITS)) == []
     assert Assignment.read(source).exercises[2].title == "3. Three times four", "the public one stays"
 
 
@@ -171,14 +174,14 @@ def test_an_overlay_for_a_cell_that_is_not_there(source, tmp_path):
 # Proving
 
 
-def test_a_proven_assignment(source, nursery):
-    assert list(problems(source, nursery, LIMITS)) == []
+def test_a_proven_assignment(source, server):
+    assert list(Proof.read(source).problems(server, LIMITS)) == []
 
 
-def test_a_wrong_answer_that_nothing_finds(source, nursery):
+def test_a_wrong_answer_that_nothing_finds(source, server):
     path = source.parents[1] / "wrong/three_things.toml"
     path.write_text(path.read_text() + '[[wrong]]\nname = "right"\nexercise = "count"\nfind = "12"\nput = "3 * 4"\n')
-    assert list(problems(source, nursery, LIMITS)) == ["no hidden test fails for 'right' (count)"]
+    assert list(Proof.read(source).problems(server, LIMITS)) == ["no hidden test fails for 'right' (count)"]
 
 
 @pytest.mark.parametrize(
@@ -188,23 +191,23 @@ def test_a_wrong_answer_that_nothing_finds(source, nursery):
         ('exercise = "counts"\nfind = "12"\nput = "1"', "'old': there is no exercise 'counts'"),
     ],
 )
-def test_a_wrong_answer_that_no_longer_applies(entry, says, source, nursery):
+def test_a_wrong_answer_that_no_longer_applies(entry, says, source, server):
     path = source.parents[1] / "wrong/three_things.toml"
     path.write_text(path.read_text() + f'[[wrong]]\nname = "old"\n{entry}\n')
-    assert list(problems(source, nursery, LIMITS)) == [says]
+    assert list(Proof.read(source).problems(server, LIMITS)) == [says]
 
 
-def test_an_overlay_is_proven_with_the_mistakes_that_fit_or_its_own(source, tmp_path, nursery, capsys):
+def test_an_overlay_is_proven_with_the_mistakes_that_fit_or_its_own(source, tmp_path, server, capsys):
     test = "assert count > 0\n### BEGIN HIDDEN TESTS\nassert count == 21\n### END HIDDEN TESTS"
     overlay = overlay_with(
         tmp_path, ("count", "### BEGIN SOLUTION\ncount = 21\n### END SOLUTION"), ("test-count", test)
     )
-    assert list(problems(source, nursery, LIMITS, overlay)) == []
-    assert "8 known mistakes do not fit the changed solution; 0 are tried" in capsys.readouterr().out
+    prove_all([Proof.read(source, overlay)], server)
+    assert "8 known mistakes do not fit the changed solution; 0 are tried: proven" in capsys.readouterr().out
     own = overlay / "wrong/three_things.toml"
     own.parent.mkdir()
     own.write_text('[[wrong]]\nname = "right"\nexercise = "count"\nfind = "21"\nput = "3 * 7"\n')
-    assert list(problems(source, nursery, LIMITS, overlay)) == ["no hidden test fails for 'right' (count)"]
+    assert list(Proof.read(source, overlay).problems(server, LIMITS)) == ["no hidden test fails for 'right' (count)"]
 
 
 def test_an_overlay_without_the_assignment_is_no_overlay(source, tmp_path):
@@ -212,12 +215,11 @@ def test_an_overlay_without_the_assignment_is_no_overlay(source, tmp_path):
         Assignment.read(source, tmp_path)
 
 
-def test_a_wrong_answer_is_found_by_hidden_tests_alone(source, nursery):
+def test_a_wrong_answer_is_found_by_hidden_tests_alone(source, server):
     path = source.parents[1] / "wrong/three_things.toml"
     path.write_text(f'[[wrong]]\nname = "by hand"\nexercise = "shares"\ncode = """{WRONG_SHARES}"""\n')
-    assignment = Assignment.read(source)
-    (wrong,), _ = known_wrong(assignment, path)
-    assert found(wrong, assignment, nursery, LIMITS)
+    proof = Proof.read(source)
+    assert is_caught(*proof.mistakes, proof.assignment, server, LIMITS)
 
 
 @pytest.mark.parametrize(
@@ -233,17 +235,17 @@ def test_a_wrong_answer_is_found_by_hidden_tests_alone(source, nursery):
         ("line", "### BEGIN SOLUTION\nLine = None\n### END SOLUTION\nclass Line(nn.Linear): pass", "test-line"),
     ],
 )
-def test_canaries(cell, source_of_cell, says, tmp_path, nursery):
+def test_canaries(cell, source_of_cell, says, tmp_path, server):
     assignment = Assignment.read(write(tmp_path, edited(set_source(cell, source_of_cell))))
-    told = list(canaries(assignment, nursery, LIMITS))
+    told = list(self_test(assignment, server, LIMITS))
     assert any(says in what for what in told), told
 
 
-def test_an_empty_copy_that_is_not_refused_everywhere_is_reported(tmp_path, nursery):
+def test_an_empty_copy_that_is_not_refused_everywhere_is_reported(tmp_path, server):
     cell = "count = 0\n### BEGIN SOLUTION\ncount = 12\n### END SOLUTION"
     assignment = Assignment.read(write(tmp_path, edited(set_source("count", cell))))
     assert any(
-        what.startswith("the empty copy: expected 'not written yet'") for what in canaries(assignment, nursery, LIMITS)
+        what.startswith("the empty copy: expected 'not written yet'") for what in self_test(assignment, server, LIMITS)
     )
 
 
@@ -259,15 +261,15 @@ def test_prove_says_what_is_wrong_and_fails(source, capsys):
 # The walls
 
 
-def test_a_sound_sandbox_has_no_holes(nursery, tmp_path):
+def test_a_sound_sandbox_has_no_holes(server, tmp_path):
     (tmp_path / "secret").write_text("42")
-    assert holes(nursery, LIMITS, [tmp_path / "secret", tmp_path]) == []
+    assert sandbox_leaks(server, LIMITS, [tmp_path / "secret", tmp_path]) == []
 
 
 def test_holes_are_found_where_there_are_no_walls(tmp_path):
     (tmp_path / "secret").write_text("42")
-    with Nursery(walled=False) as open_field:
-        told = holes(open_field, LIMITS, [tmp_path / "secret"])
+    with ForkServer(walled=False) as open_field:
+        told = sandbox_leaks(open_field, LIMITS, [tmp_path / "secret"])
     for hole in (f"reads {tmp_path / 'secret'}", "opens a socket", "sees other processes"):
         assert any(hole in what for what in told) or "did not come back" in told[0], told
 
@@ -327,9 +329,10 @@ def table(path):
 
 
 @pytest.fixture
-def grade(nursery):
+def grade(server):
     def grade(source, submissions, out, **settings):
-        write_all(out, *classroom.grade_all(source, submissions, out, nursery, **settings))
+        work = Classwork.read(source, submissions)
+        write_all(out, work.assignment, grade_all(work, out, server, **settings))
         return table(out / "grades.csv")
 
     return grade
@@ -480,14 +483,14 @@ def test_a_killed_grader_goes_on_where_it_was(source, tmp_path, grade):
 
 def test_a_grader_that_dies_costs_one_submission(source, tmp_path, monkeypatch, grade):
     """Should a process of ours end all the same, somebody looks at that one; nobody else loses a point."""
-    real = classroom.judge
+    real = classroom.run_tests
 
     def fragile(assignment, cells, *rest):
         if any("poison" in cell["source"] for cell in cells):
             os._exit(1)
         return real(assignment, cells, *rest)
 
-    monkeypatch.setattr(classroom, "judge", fragile)
+    monkeypatch.setattr(classroom, "run_tests", fragile)
     submissions = make_class(tmp_path, ada={}, mallory={"more": "'poison'"}, zoe={})
     rows = grade(source, submissions, tmp_path / "out", jobs=2)
     assert [rows[name]["status"] for name in ("ada", "mallory", "zoe")] == ["graded", "error", "graded"]
@@ -521,10 +524,10 @@ def test_both_a_file_and_a_folder_of_one_student(tmp_path):
     submissions = make_class(tmp_path, ada={})
     (submissions / "ada").mkdir()
     with pytest.raises(BookError, match="ada: more than one submission"):
-        classroom.find(submissions, "three_things")
+        find_submissions(submissions, "three_things")
 
 
 def test_a_deadline_is_in_local_time(tmp_path):
     submissions = make_class(tmp_path, ada={})
-    handed_in = classroom.find(submissions, "three_things")[0].handed_in
+    handed_in = find_submissions(submissions, "three_things")[0].handed_in
     assert abs(handed_in - datetime.now().astimezone()) < timedelta(minutes=1)

@@ -9,8 +9,11 @@ import torch
 
 from booktools.core import BookError
 from booktools.core.assignment import Assignment, Exercise
-from booktools.grading.run_tests import code_of, judge
-from booktools.grading.sandbox import Limits, Nursery, Remote, StudentError
+from booktools.grading.fork_server import ForkServer
+from booktools.grading.remote import Remote
+from booktools.grading.run_tests import run_tests
+from booktools.grading.sandbox import Limits, StudentError
+from booktools.grading.submissions import code_of
 from booktools.grading.values import send
 from booktools.grading.walls import MACHINES, REFUSED
 from tests.grading.three_things import SHARES, answered, write
@@ -21,9 +24,9 @@ REST = 5  # points of the two other exercises
 
 
 @pytest.fixture(scope="module")
-def nursery():
-    with Nursery() as nursery:
-        yield nursery
+def server():
+    with ForkServer() as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
@@ -31,9 +34,9 @@ def assignment(tmp_path_factory):
     return Assignment.read(write(tmp_path_factory.mktemp("source")))
 
 
-def grade(assignment, nursery, limits=LIMITS, **sources):
+def grade(assignment, server, limits=LIMITS, **sources):
     sources = {name: dedent(source).strip("\n") for name, source in sources.items()}
-    return judge(assignment, code_of(answered(**sources), assignment), nursery, limits)
+    return run_tests(assignment, code_of(answered(**sources), assignment), server, limits)
 
 
 def body(text):
@@ -107,9 +110,9 @@ RIGHT = {
 
 
 @pytest.mark.parametrize("case", RIGHT)
-def test_odd_but_right(case, assignment, nursery):
-    verdict = grade(assignment, nursery, Limits(), **RIGHT[case])
-    assert verdict.total(assignment) == 10, verdict
+def test_odd_but_right(case, assignment, server):
+    outcome = grade(assignment, server, Limits(), **RIGHT[case])
+    assert outcome.total(assignment) == 10, outcome
 
 
 # name: (cells, what the rest of its points is, what the feedback says)
@@ -394,16 +397,16 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_hostile_or_wrong(case, assignment, nursery):
+def test_hostile_or_wrong(case, assignment, server):
     source, score, says = WRONG[case]
-    verdict = grade(assignment, nursery, shares=source)
-    assert verdict.total(assignment) == score if score is not None else verdict.total(assignment) <= REST, verdict
-    told = [verdict.results[test].visible for test in ("test-shares", "test-slope")]
+    outcome = grade(assignment, server, shares=source)
+    assert outcome.total(assignment) == score if score is not None else outcome.total(assignment) <= REST, outcome
+    told = [outcome.results[test].visible for test in ("test-shares", "test-slope")]
     if says is None:
         assert told[0] is None, "what is wrong here is for the hidden tests to find"
-        assert any(verdict.results[test].hidden for test in ("test-shares", "test-slope"))
+        assert any(outcome.results[test].hidden for test in ("test-shares", "test-slope"))
     else:
-        assert any(re.search(says, said or "") for said in [*told, *verdict.cells]), (told, verdict.cells)
+        assert any(re.search(says, said or "") for said in [*told, *outcome.cells]), (told, outcome.cells)
 
 
 FORBIDDEN = {
@@ -439,37 +442,37 @@ FORBIDDEN = {
     "in a compiled function": "@torch.jit.script\ndef shares(x):\n    return torch.softmax(x, -1)",
     "below the surface, by another name": "import torch as t\n" + body("return t.ops.aten._softmax(x, -1, False)"),
     "by a safer sister": body("return torch._safe_softmax(x, -1)"),
-    "with the watch patched": "import booktools.grading.forbidden_calls as w\nw.Watch.refuse = lambda *_: None\n"
-    + body("return x.softmax(-1)"),
-    "with the watch switched off": body("with torch._C.DisableTorchFunction():\n    return torch.softmax(x, -1)"),
+    "with the fence patched": "import booktools.grading.forbidden_calls as f\n"
+    "f.ForbiddenCalls.refuse = lambda *_: None\n" + body("return x.softmax(-1)"),
+    "with the fence switched off": body("with torch._C.DisableTorchFunction():\n    return torch.softmax(x, -1)"),
 }
 
 
 @pytest.mark.parametrize("case", FORBIDDEN)
-def test_a_forbidden_call_earns_nothing_and_is_named(case, assignment, nursery):
-    verdict = grade(assignment, nursery, shares=FORBIDDEN[case])
-    assert verdict.total(assignment) == REST
-    named = [*verdict.used.get("shares", []), *verdict.cells]
+def test_a_forbidden_call_earns_nothing_and_is_named(case, assignment, server):
+    outcome = grade(assignment, server, shares=FORBIDDEN[case])
+    assert outcome.total(assignment) == REST
+    named = [*outcome.used.get("shares", []), *outcome.cells]
     told = "torch.softmax|masked_softmax|(ops|_C|jit|booktools) is not for graded|can't start new thread"
-    assert any(re.search(told, name) for name in [*named, *map(str, verdict.results.values())]), verdict
+    assert any(re.search(told, name) for name in [*named, *map(str, outcome.results.values())]), outcome
 
 
-def test_a_helper_in_another_cell_is_watched_too(assignment, nursery):
-    verdict = grade(
-        assignment, nursery, more="def helper(x):\n    return x.softmax(-1)", shares=body("return helper(x)")
+def test_a_helper_in_another_cell_is_watched_too(assignment, server):
+    outcome = grade(
+        assignment, server, more="def helper(x):\n    return x.softmax(-1)", shares=body("return helper(x)")
     )
-    assert verdict.total(assignment) == REST
-    assert verdict.used == {"shares": ["torch.softmax"]}
+    assert outcome.total(assignment) == REST
+    assert outcome.used == {"shares": ["torch.softmax"]}
 
 
-def test_a_cell_that_ends_the_process_costs_only_itself(assignment, nursery):
-    verdict = grade(assignment, nursery, more="import os\nos._exit(1)", shares="while True: pass")
-    assert verdict.total(assignment) == REST
-    assert "ended the Python process" in verdict.cells[0]
-    assert "took too long" in verdict.cells[1]
+def test_a_cell_that_ends_the_process_costs_only_itself(assignment, server):
+    outcome = grade(assignment, server, more="import os\nos._exit(1)", shares="while True: pass")
+    assert outcome.total(assignment) == REST
+    assert "ended the Python process" in outcome.cells[0]
+    assert "took too long" in outcome.cells[1]
 
 
-def test_all_limits_together(assignment, nursery):
+def test_all_limits_together(assignment, server):
     """Cells that all take their time don't add up to more than the whole submission may take."""
     limits = Limits(cell=1, call=1, total=3, megabytes=512)
     cells = (
@@ -483,12 +486,12 @@ def test_all_limits_together(assignment, nursery):
         ]
         * 50
     )
-    verdict = judge(assignment, cells, nursery, limits)
-    assert verdict.total(assignment) == 0
-    assert "the whole submission took longer than 3 seconds" in verdict.results["test-line"].visible
+    outcome = run_tests(assignment, cells, server, limits)
+    assert outcome.total(assignment) == 0
+    assert "the whole submission took longer than 3 seconds" in outcome.results["test-line"].visible
 
 
-def test_submissions_leave_nothing_to_each_other(assignment, nursery):
+def test_submissions_leave_nothing_to_each_other(assignment, server):
     leave = """
     import builtins, os, attnbook
     builtins.left = torch.left = attnbook.left = 1
@@ -506,16 +509,16 @@ def test_submissions_leave_nothing_to_each_other(assignment, nursery):
     assert not any(found), found
     count = 12
     """
-    assert grade(assignment, nursery, more=leave).total(assignment) == 10
-    assert grade(assignment, nursery, count=look).total(assignment) == 10
+    assert grade(assignment, server, more=leave).total(assignment) == 10
+    assert grade(assignment, server, count=look).total(assignment) == 10
 
 
-def test_hidden_tests_meet_a_process_that_has_not_seen_the_visible_ones(assignment, nursery):
+def test_hidden_tests_meet_a_process_that_has_not_seen_the_visible_ones(assignment, server):
     source = "seen = []\n" + body(f"seen.append(x.shape)\nassert len(seen) < 4, seen\n{HONEST}")
-    assert grade(assignment, nursery, shares=source).total(assignment) == 10
+    assert grade(assignment, server, shares=source).total(assignment) == 10
 
 
-def test_the_system_calls_that_no_answer_needs_are_refused(nursery):
+def test_the_system_calls_that_no_answer_needs_are_refused(server):
     """By number, from inside: a filter with a wrong number would let one through."""
     source = """
     import importlib, platform
@@ -525,21 +528,21 @@ def test_the_system_calls_that_no_answer_needs_are_refused(nursery):
         return lib.syscall(number, 0, 0, 0, 0, 0, 0), errno()
     """
     column = MACHINES[platform.machine()][0]
-    with nursery.open(LIMITS) as sandbox:
+    with server.open(LIMITS) as sandbox:
         assert sandbox.run({"name": "calls", "source": dedent(source), "forbidden": []}) is None
-        attempt = Remote(sandbox, Exercise("calls", "", "", (), ()), "attempt")
+        attempt = Remote(sandbox, Exercise("calls", "", ""), "attempt")
         numbers = {name: columns[column] for name, columns in REFUSED.items() if columns[column] is not None}
         assert {name: attempt(number) for name, number in numbers.items()} == dict.fromkeys(numbers, (-1, 1))
 
 
-def test_an_answer_is_the_same_on_both_sides(nursery):
+def test_an_answer_is_the_same_on_both_sides(server):
     values = [
         *(None, True, -3, 1.5, "ü", [1, (2.0, {"k": [None]})], torch.float16, torch.tensor(3)),
         *(torch.randn(2, 3).mT, torch.empty(0, 4), torch.tensor([1 + 2j]).conj(), torch.tensor([True, False])),
         *(torch.randn(1, 1, 4).unbind(-1)[1], torch.randn(1, 5).T, torch.randn(3, 4)[:, 1], torch.randn(4, 4)[::2, 1:]),
         *(torch.randn(2, 3, 4).permute(2, 0, 1), torch.ones(3, dtype=torch.bfloat16), torch.ones(1, 1).expand(3, 4)),
     ]
-    with nursery.open(LIMITS) as sandbox:
+    with server.open(LIMITS) as sandbox:
         sandbox.run(
             {
                 "name": "same",
@@ -547,7 +550,7 @@ def test_an_answer_is_the_same_on_both_sides(nursery):
                 "forbidden": [],
             }
         )
-        same, strides = (Remote(sandbox, Exercise("same", "", "", (), ()), name) for name in ("same", "strides"))
+        same, strides = (Remote(sandbox, Exercise("same", "", ""), name) for name in ("same", "strides"))
         for value in values:
             got = same(value)
             if isinstance(value, torch.Tensor):
@@ -557,7 +560,7 @@ def test_an_answer_is_the_same_on_both_sides(nursery):
         assert strides(torch.zeros(2, 3).mT) == (1, 3)
 
 
-def test_what_the_sandbox_says_of_forbidden_calls_is_not_repeated(assignment, nursery):
+def test_what_the_sandbox_says_of_forbidden_calls_is_not_repeated(assignment, server):
     """A submission that gets hold of its worker could tell hidden inputs to its author that way."""
     source = """
     def shares(x):
@@ -571,22 +574,22 @@ def test_what_the_sandbox_says_of_forbidden_calls_is_not_repeated(assignment, nu
         powers = (x - x.amax(-1, keepdim=True)).exp()
         return powers / powers.sum(-1, keepdim=True)
     """
-    verdict = grade(assignment, nursery, shares=source)
-    assert verdict.used == {}
+    outcome = grade(assignment, server, shares=source)
+    assert outcome.used == {}
 
 
 def test_a_sandbox_that_is_gone_is_nobodys_zero(assignment):
-    with Nursery() as gone:
+    with ForkServer() as gone:
         gone.process.kill()
         gone.process.wait()
         with pytest.raises(BookError, match="the sandbox"):
             grade(assignment, gone)
 
 
-def test_a_message_nobody_reads_does_not_hold_up_the_grader(nursery):
+def test_a_message_nobody_reads_does_not_hold_up_the_grader(server):
     """A worker that has stopped reading while the grader sends more than fits into the pipe."""
     source = "import signal, time\nsignal.signal(signal.SIGALRM, signal.SIG_IGN)\nwhile True: time.sleep(1)"
-    with nursery.open(Limits(cell=1, call=1, total=5, megabytes=512)) as sandbox:
+    with server.open(Limits(cell=1, call=1, total=5, megabytes=512)) as sandbox:
         send(sandbox.pipe, {"do": "run", "source": source, "forbidden": [], "seconds": 1})
         with pytest.raises(StudentError, match="longer than 3 seconds"):
             sandbox.run({"name": "long", "source": "#" + "x" * 900_000, "forbidden": []})

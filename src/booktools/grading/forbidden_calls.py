@@ -24,13 +24,13 @@ class Forbidden(Exception):
     """A call that the exercise rules out."""
 
 
-class Watch(TorchFunctionMode):
+class ForbiddenCalls(TorchFunctionMode):
     """While it is on, a call of a forbidden function raises, whatever name or way it was reached by.
 
     Functions of PyTorch are noticed by PyTorch itself, and what calls what by the interpreter's profiler.
 
     >>> import torch
-    >>> with Watch(["torch.softmax"]):
+    >>> with ForbiddenCalls(["torch.softmax"]):
     ...     getattr(torch.ones(2), "soft" + "max")(-1)
     Traceback (most recent call last):
         ...

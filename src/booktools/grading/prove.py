@@ -7,12 +7,15 @@ from pathlib import Path
 
 from booktools.core import BookError
 from booktools.core.assignment import Assignment, Exercise
-from booktools.grading.run_tests import PARTS, UNWRITTEN, Verdict, code_of, judge
-from booktools.grading.sandbox import Limits, Nursery, Remote, StudentError
+from booktools.grading.fork_server import ForkServer
+from booktools.grading.remote import Remote
+from booktools.grading.run_tests import PARTS, UNWRITTEN, Outcome, run_tests
+from booktools.grading.sandbox import Limits, StudentError
+from booktools.grading.submissions import code_of
 
 
 @dataclass(frozen=True)
-class Wrong:
+class KnownMistake:
     """A mistake that people make, written into the solution of an exercise."""
 
     name: str
@@ -20,32 +23,32 @@ class Wrong:
     source: str
 
 
-def known_wrong(assignment: Assignment, path: Path) -> tuple[list[Wrong], list[str]]:
-    """The wrong answers in a TOML file, and what is said of those that don't apply to the solution any more."""
+def known_mistakes(assignment: Assignment, path: Path) -> tuple[list[KnownMistake], list[str]]:
+    """The mistakes in a TOML file, and what is said of those that don't apply to the solution any more."""
     if not path.is_file():
         raise BookError(f"{path} does not exist. It holds the wrong answers that the tests must find.")
     exercises = {exercise.id: exercise for exercise in assignment.exercises}
-    wrongs, misfits = [], []
+    mistakes, misfits = [], []
     for entry in tomllib.loads(path.read_text(encoding="utf-8")).get("wrong", []):
         name, exercise = entry["name"], exercises.get(entry["exercise"])
         if exercise is None:
             misfits.append(f"{name!r}: there is no exercise {entry['exercise']!r}")
         elif "code" in entry:
-            wrongs.append(Wrong(name, exercise, entry["code"]))
+            mistakes.append(KnownMistake(name, exercise, entry["code"]))
         elif (count := exercise.source.count(entry["find"])) == 1:
-            wrongs.append(Wrong(name, exercise, exercise.source.replace(entry["find"], entry["put"])))
+            mistakes.append(KnownMistake(name, exercise, exercise.source.replace(entry["find"], entry["put"])))
         else:
             misfits.append(f"{name!r}: expected its `find` once in the solution, got {count} times")
-    return wrongs, misfits
+    return mistakes, misfits
 
 
-def canaries(assignment: Assignment, nursery: Nursery, limits: Limits) -> Iterator[str]:
+def self_test(assignment: Assignment, server: ForkServer, limits: Limits) -> Iterator[str]:
     """What is wrong before a single submission has been looked at: a broken sandbox must not become zeros for all."""
-    solution = judge(assignment, code_of(assignment.notebook, assignment), nursery, limits)
+    solution = run_tests(assignment, code_of(assignment.notebook, assignment), server, limits)
     for what in complaints(solution):
         yield f"the solution: {what}"
     for part in PARTS:
-        empty = judge(assignment, code_of(assignment.student(), assignment), nursery, limits, parts=(part,))
+        empty = run_tests(assignment, code_of(assignment.student(), assignment), server, limits, parts=(part,))
         for name, result in empty.results.items():
             if (said := getattr(result, part)) != UNWRITTEN:
                 yield f"the empty copy: expected {UNWRITTEN!r} of {name}, {part} part, got {said!r}"
@@ -53,11 +56,11 @@ def canaries(assignment: Assignment, nursery: Nursery, limits: Limits) -> Iterat
         yield f"the empty copy: {cell}"
 
 
-def complaints(verdict: Verdict) -> Iterator[str]:
-    yield from verdict.cells
-    for exercise, calls in verdict.used.items():
+def complaints(outcome: Outcome) -> Iterator[str]:
+    yield from outcome.cells
+    for exercise, calls in outcome.used.items():
         yield f"{exercise} calls {', '.join(calls)}, which it forbids"
-    for name, result in verdict.results.items():
+    for name, result in outcome.results.items():
         if not result.passed:
             yield f"{name}: {result.visible or result.hidden}"
 
@@ -84,54 +87,71 @@ def gaps(secrets):
 """
 
 
-def holes(nursery: Nursery, limits: Limits, secrets: list[Path]) -> list[str]:
+def sandbox_leaks(server: ForkServer, limits: Limits, secrets: list[Path]) -> list[str]:
     """What a submission could do here and must not be able to."""
-    with nursery.open(limits) as sandbox:
+    with server.open(limits) as sandbox:
         sandbox.run({"name": "probe", "source": PROBE, "forbidden": []})
-        probe = Remote(sandbox, Exercise("probe", "", "", (), ()), "gaps")
+        probe = Remote(sandbox, Exercise("probe", "", ""), "gaps")
         try:
             return [f"a submission {what}" for what in probe([str(secret) for secret in secrets])]
         except StudentError as error:
             return [f"the probe of the sandbox did not come back: {error}"]
 
 
-def found(wrong: Wrong, assignment: Assignment, nursery: Nursery, limits: Limits) -> bool:
+def is_caught(mistake: KnownMistake, assignment: Assignment, server: ForkServer, limits: Limits) -> bool:
     """Whether a hidden test fails, or a forbidden call is seen."""
-    alone = replace(assignment, exercises=(wrong.exercise,))
+    alone = replace(assignment, exercises=(mistake.exercise,))
     cells = code_of(assignment.notebook, assignment)
     for cell in cells:
-        if cell["name"] == wrong.exercise.id:
-            cell["source"] = wrong.source
-    verdict = judge(alone, cells, nursery, limits, parts=("hidden",))
-    return any(not result.passed for result in verdict.results.values()) or bool(verdict.used)
+        if cell["name"] == mistake.exercise.id:
+            cell["source"] = mistake.source
+    outcome = run_tests(alone, cells, server, limits, parts=("hidden",))
+    return any(not result.passed for result in outcome.results.values()) or bool(outcome.used)
 
 
-def problems(path: Path, nursery: Nursery, limits: Limits, overlay: Path | None = None) -> Iterator[str]:
-    """Everything that speaks against an assignment. With an overlay, known mistakes need not fit any more."""
-    assignment = Assignment.read(path, overlay)
-    yield from canaries(assignment, nursery, limits)
-    public, private = (folder / "wrong" / f"{path.stem}.toml" for folder in (path.parents[1], overlay or path.parent))
-    wrongs, misfits = known_wrong(assignment, private if private.is_file() else public)
-    if overlay is None:
-        yield from misfits
-        if len(wrongs) < 8:
-            yield f"{len(wrongs)} known wrong answers; expected at least 8"
-    elif misfits:
-        print(f"{len(misfits)} known mistakes do not fit the changed solution; {len(wrongs)} are tried", end=": ")
-    for wrong in wrongs:
-        if not found(wrong, assignment, nursery, limits):
-            yield f"no hidden test fails for {wrong.name!r} ({wrong.exercise.id})"
+@dataclass(frozen=True)
+class Proof:
+    """An assignment, and the mistakes that its tests must find."""
+
+    assignment: Assignment
+    mistakes: list[KnownMistake]
+    misfits: list[str]
+    is_private: bool
+
+    @classmethod
+    def read(cls, path: Path, overlay: Path | None = None) -> "Proof":
+        """What is to be proven of an assignment; a private overlay may hold mistakes of its own."""
+        assignment = Assignment.read(path, overlay)
+        folders = [path.parent.parent, overlay or path.parent]
+        public, private = (folder / "wrong" / f"{assignment.name}.toml" for folder in folders)
+        found = known_mistakes(assignment, private if private.is_file() else public)
+        return cls(assignment, *found, is_private=overlay is not None)
+
+    def problems(self, server: ForkServer, limits: Limits) -> Iterator[str]:
+        """Everything that speaks against the assignment. In a private one, known mistakes need not fit any more."""
+        yield from self_test(self.assignment, server, limits)
+        if not self.is_private:
+            yield from self.misfits
+            if len(self.mistakes) < 8:
+                yield f"{len(self.mistakes)} known wrong answers; expected at least 8"
+        for mistake in self.mistakes:
+            if not is_caught(mistake, self.assignment, server, limits):
+                yield f"no hidden test fails for {mistake.name!r} ({mistake.exercise.id})"
 
 
-def prove_all(paths: list[Path], nursery: Nursery, overlay: Path | None = None) -> None:
+def prove_all(proofs: list[Proof], server: ForkServer) -> None:
+    """Print what speaks against assignments, and fail if anything does."""
     failed = 0
-    for path in paths:
-        print(f"{path.name}: ", end="", flush=True)
+    for proof in proofs:
+        print(f"{proof.assignment.name}.ipynb: ", end="", flush=True)
+        if proof.is_private and proof.misfits:
+            count = len(proof.misfits)
+            print(f"{count} known mistakes do not fit the changed solution; {len(proof.mistakes)} are tried", end=": ")
         sound = True
-        for what in problems(path, nursery, Limits(), overlay):
+        for what in proof.problems(server, Limits()):
             print(f"\n  {what}", end="", flush=True)
             sound = False
         print("proven" if sound else "", flush=True)
         failed += not sound
     if failed:
-        raise BookError(f"{failed} of {len(paths)} can't be trusted yet (above).")
+        raise BookError(f"{failed} of {len(proofs)} can't be trusted yet (above).")

@@ -43,16 +43,16 @@ def write_all(out: Path, assignment: Assignment, grades: list[Grade]) -> None:
         write(out / "feedback" / f"{grade.student}.md", text)
         page = PAGE.format(title=escape(title), body=MarkdownIt("commonmark", {"html": False}).render(text))
         write(out / "feedback" / f"{grade.student}.html", page)
-        if grade.verdict:
+        if grade.outcome:
             results = json.dumps(gradescope(assignment, grade), ensure_ascii=False, indent=1)
             write(out / "gradescope" / grade.student / "results.json", results)
 
 
 def row(assignment: Assignment, grade: Grade) -> dict:
     """A student's line. What could not be graded is empty, not zero."""
-    verdict = grade.verdict
-    scores = {exercise.id: verdict.score(exercise) if verdict else "" for exercise in assignment.exercises}
-    total = verdict.total(assignment) if verdict else ""
+    outcome = grade.outcome
+    scores = {exercise.id: outcome.score(exercise) if outcome else "" for exercise in assignment.exercises}
+    total = outcome.total(assignment) if outcome else ""
     ends = {"score": total, "max": assignment.points, "status": grade.status, "remark": grade.remark}
     return {"student": grade.student} | scores | ends
 
@@ -76,47 +76,47 @@ def gradescope(assignment: Assignment, grade: Grade) -> dict:
     tests = [
         {
             "name": exercise.title,
-            "score": grade.verdict.score(exercise),
+            "score": grade.outcome.score(exercise),
             "max_score": exercise.points,
             "output": "\n".join(lines(exercise, grade)),
             "output_format": "md",
         }
         for exercise in assignment.exercises
     ]
-    return {"score": grade.verdict.total(assignment), "output_format": "md", "tests": tests}
+    return {"score": grade.outcome.total(assignment), "output_format": "md", "tests": tests}
 
 
 def feedback(assignment: Assignment, grade: Grade) -> str:
     """What a student reads: Markdown that tells what visible checks said, and of hidden ones only that they failed."""
-    if grade.verdict is None:
+    if grade.outcome is None:
         return f"# {assignment.title} (not graded)\n\n{NOT_GRADED}\n\n{quoted(grade.remark or grade.status)}\n"
-    total = f"{grade.verdict.total(assignment):g} of {marks(assignment.points)}"
+    total = f"{grade.outcome.total(assignment):g} of {marks(assignment.points)}"
     parts = [f"# {assignment.title} ({total})"]
     if grade.remark:
         parts.append(quoted(grade.remark))
     for exercise in assignment.exercises:
-        score = f"{grade.verdict.score(exercise):g} of {marks(exercise.points)}"
+        score = f"{grade.outcome.score(exercise):g} of {marks(exercise.points)}"
         parts.append("\n\n".join([f"## {exercise.title} ({score})", *lines(exercise, grade)]))
-    if grade.verdict.cells:
-        parts.append("## Cells that stopped with an error\n\n" + "\n".join(map(quoted, grade.verdict.cells)))
+    if grade.outcome.cells:
+        parts.append("## Cells that stopped with an error\n\n" + "\n".join(map(quoted, grade.outcome.cells)))
     return "\n\n".join(parts) + "\n"
 
 
 def lines(exercise: Exercise, grade: Grade) -> list[str]:
-    if calls := grade.verdict.used.get(exercise.id):
+    if calls := grade.outcome.used.get(exercise.id):
         return [f"It calls {', '.join(f'`{call}`' for call in calls)}, which this exercise forbids: no points."]
-    if all(grade.verdict.results[test.id].visible == UNWRITTEN for test in exercise.tests):
+    if all(grade.outcome.results[test.id].visible == UNWRITTEN for test in exercise.tests):
         return [f"{UNWRITTEN.capitalize()}."]
-    told = []
+    said = []
     for number, test in enumerate(exercise.tests, start=1):
-        result = grade.verdict.results[test.id]
+        result = grade.outcome.results[test.id]
         if result.visible:
-            told.append(f"Check {number} (0 of {marks(test.points)}):\n\n{quoted(result.visible)}")
+            said.append(f"Check {number} (0 of {marks(test.points)}):\n\n{quoted(result.visible)}")
         elif result.hidden:
-            told.append(f"Check {number} (0 of {marks(test.points)}): {HIDDEN_FAILED.format(how=how(result.hidden))}")
+            said.append(f"Check {number} (0 of {marks(test.points)}): {HIDDEN_FAILED.format(how=how(result.hidden))}")
         else:
-            told.append(f"Check {number} ({marks(test.points)}): right.")
-    return told
+            said.append(f"Check {number} ({marks(test.points)}): right.")
+    return said
 
 
 def how(said: str) -> str:

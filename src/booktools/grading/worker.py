@@ -1,6 +1,6 @@
-"""What runs inside the sandbox: a nursery that loads PyTorch once, and for every submission a process of its own.
+"""What runs inside the sandbox: PyTorch is loaded once, and every submission gets a process of its own.
 
-    nursery ── fork ── guardian ── fork ── worker (the student's code runs here, behind walls.py)
+    server ── fork ── guardian ── fork ── worker (the student's code runs here, behind walls.py)
 
 The guardian kills its worker when the grader lets go of the lifeline.
 """
@@ -22,8 +22,9 @@ from traitlets.config import Config
 
 import attnbook
 from booktools.grading import walls
-from booktools.grading.forbidden_calls import Forbidden, Watch, refuse_backstage
+from booktools.grading.forbidden_calls import Forbidden, ForbiddenCalls, refuse_backstage
 from booktools.grading.values import BadMessage, pack, raw, receive, send, unpack
+from booktools.grading.walls import GRADER
 
 LOADED = (attnbook.attention, attnbook.Transformer, matplotlib.pyplot)  # once, for all submissions
 torch.testing.assert_close(torch.ones(1), torch.ones(1))  # the first one loads much of PyTorch
@@ -51,7 +52,7 @@ class Worker:
             leaves = [tensor.requires_grad_(grad) for tensor, grad in zip(tensors, grads, strict=True)]
             self.used = []
             try:
-                answer, results = pack(getattr(self, f"do_{request['do']}")(request, leaves), self.keep)
+                answer, results = pack(self.answer(request, leaves), self.keep)
                 tape = next(self.numbers)
                 if any(result.requires_grad for result in results):
                     self.tapes[tape] = leaves, results
@@ -59,7 +60,19 @@ class Worker:
             except BaseException as error:
                 send(self.pipe, {"error": said(error), "used": self.used})
 
-    def do_run(self, request: dict, _) -> str | None:
+    def answer(self, request: dict, leaves: list[Tensor]):
+        """What the grader has asked for."""
+        match request["do"]:
+            case "run":
+                return self.run(request)
+            case "call":
+                return self.call(request, leaves)
+            case "get":
+                return self.get(request)
+            case "backward":
+                return self.backward(request, leaves)
+
+    def run(self, request: dict) -> str | None:
         """Run a cell of the notebook; what it raised."""
         signal.signal(signal.SIGALRM, out_of_time)
         signal.setitimer(signal.ITIMER_REAL, request["seconds"])
@@ -72,7 +85,8 @@ class Worker:
             signal.setitimer(signal.ITIMER_REAL, 0)
         return error and said(error)
 
-    def do_call(self, request: dict, leaves: list[Tensor]):
+    def call(self, request: dict, leaves: list[Tensor]):
+        """What a function or an object returns; it may not change what it is given."""
         function = self.find(request)
         args, kwargs = unpack(request["args"], leaves, self.kept), unpack(request["kwargs"], leaves, self.kept)
         before = state((args, kwargs))
@@ -82,13 +96,14 @@ class Worker:
             raise BadMessage("it changes what it was given; work on a copy")
         return answer
 
-    def do_get(self, request: dict, _) -> tuple:
+    def get(self, request: dict) -> tuple:
         """A value, whether it is something to be learned, and then its gradient."""
         value = self.find(request)
         leaf = isinstance(value, Tensor) and value.is_leaf and value.requires_grad
         return (value.detach(), True, value.grad) if leaf else (value, False, None)
 
-    def do_backward(self, request: dict, grads: list[Tensor]) -> list:
+    def backward(self, request: dict, grads: list[Tensor]) -> list:
+        """The gradients of what a call was given, from those of what it returned."""
         leaves, results = self.tapes[request["tape"]]
         flowing = [result for result in results if result.requires_grad]
         total = sum((result * grad).sum() for result, grad in zip(flowing, grads, strict=True))
@@ -98,10 +113,10 @@ class Worker:
             leaf.grad = None
         return found
 
-    def watched(self, request: dict) -> Watch:
-        watch = Watch(request["forbidden"])
-        self.used = watch.used
-        return watch
+    def watched(self, request: dict) -> ForbiddenCalls:
+        calls = ForbiddenCalls(request["forbidden"])
+        self.used = calls.used
+        return calls
 
     def find(self, request: dict):
         root = request["root"]
@@ -168,8 +183,16 @@ def guard(pipe: socket.socket, lifeline: socket.socket, megabytes: int, walled: 
     os.waitpid(child, 0)
 
 
-def nursery(control: socket.socket) -> None:
+def hide_the_grader() -> None:
+    """What is loaded of the grader goes on; nothing of it can be imported any more."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == GRADER.name]:
+        del sys.modules[name]
+    sys.modules[GRADER.name] = None
+
+
+def serve_forks(control: socket.socket) -> None:
     """For each message a worker; a message brings its pipe and its lifeline."""
+    hide_the_grader()
     torch.set_num_threads(1)
     silent = Config({"HistoryManager": {"enabled": False}})
     shell = Shell.instance(config=silent)
@@ -192,4 +215,4 @@ def nursery(control: socket.socket) -> None:
 
 
 if __name__ == "__main__":
-    nursery(socket.socket(fileno=int(sys.argv[1])))
+    serve_forks(socket.socket(fileno=int(sys.argv[1])))

@@ -1,0 +1,73 @@
+"""Work done side by side, in processes that may die of it."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from multiprocessing import Pipe, get_context
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+
+from booktools.grading.walls import limit_memory
+
+MEMORY = 4096  # megabytes for one process of the grader
+FORK = get_context("fork")  # a forked process has what the work needs: sockets can't be sent
+
+
+def side_by_side(work: Callable, things: Iterable, jobs: int) -> Iterator[tuple]:
+    """Each thing and what `work` returns for it, as they come; None where a process died of it.
+
+    An error that `work` raises is raised here.
+
+    >>> sorted(side_by_side(abs, [-3, 2], jobs=2))
+    [(-3, 3), (2, 2)]
+    """
+    waiting, busy, processes = deque(things), {}, []
+
+    def next_to(pipe: Connection) -> None:
+        busy[pipe] = waiting.popleft()
+        with suppress(OSError):  # whoever is gone does not answer either
+            pipe.send(busy[pipe])
+
+    try:
+        while waiting and len(busy) < jobs:
+            next_to(start(work, processes))
+        while busy:
+            for pipe in wait(list(busy)):
+                thing = busy.pop(pipe)
+                try:
+                    result = pipe.recv()
+                except (EOFError, OSError):
+                    result, pipe = None, waiting and start(work, processes)
+                if isinstance(result, Exception):
+                    raise result
+                if waiting:
+                    next_to(pipe)
+                yield thing, result
+    finally:
+        for process in processes:
+            process.terminate()
+            process.join()
+
+
+def start(work: Callable, processes: list[BaseProcess]) -> Connection:
+    """The way to a new process, which works on whatever it is sent."""
+    ours, its = Pipe()
+    process = FORK.Process(target=serve, args=(work, its, ours), daemon=True)
+    process.start()
+    processes.append(process)
+    its.close()
+    return ours
+
+
+def serve(work: Callable, pipe: Connection, other_end: Connection) -> None:
+    other_end.close()  # or nobody would notice that the grader is gone
+    limit_memory(MEMORY)
+    while True:
+        try:
+            thing = pipe.recv()
+        except EOFError:
+            return
+        try:
+            pipe.send(work(thing))
+        except Exception as error:
+            pipe.send(error)

@@ -1,0 +1,97 @@
+"""Stand-ins that tests use as if they were a student's functions and objects, which stay in the sandbox."""
+
+import torch
+from torch import Tensor
+
+from booktools.core.assignment import Exercise
+from booktools.grading.sandbox import Sandbox, StudentError
+from booktools.grading.values import BadMessage, pack, unpack
+
+FUNCTION = "function"
+
+
+class Remote:
+    """A stand-in for a student's function or object: calls and attributes happen in the sandbox."""
+
+    def __init__(
+        self, sandbox: Sandbox, exercise: Exercise, root: str | int, path: tuple[str, ...] = (), kind="function"
+    ):
+        self._sandbox, self._exercise, self._root, self._path, self._kind = sandbox, exercise, root, path, kind
+
+    def __repr__(self):
+        return f"<a {self._kind} of the submission>"
+
+    def __call__(self, *args, **kwargs):
+        form, tensors = pack((args, kwargs), self._number)
+        args, kwargs = form["tuple"]
+        forbidden = list(self._exercise.forbidden)
+        return self._ask({"do": "call", "args": args, "kwargs": kwargs, "forbidden": forbidden}, tensors)
+
+    def __getattr__(self, name: str):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        there = Remote(self._sandbox, self._exercise, self._root, (*self._path, name))
+        value = there._value()
+        return there if isinstance(value, Remote) else value
+
+    def __getitem__(self, place):
+        raise self._not_a_value()
+
+    def __iter__(self):
+        raise self._not_a_value()
+
+    def __len__(self):
+        raise self._not_a_value()
+
+    def _not_a_value(self) -> StudentError:
+        what = f"an object of type {self._kind} came back"
+        return StudentError(f"{what}; expected a tensor, a number or a list of them")
+
+    def _value(self):
+        """What it is; a parameter comes with its gradient."""
+        value, leaf, grad = self._ask({"do": "get"})
+        if leaf:
+            value.requires_grad_().grad = grad
+        return value
+
+    def _ask(self, header: dict, tensors: list[Tensor] = ()):
+        sandbox, exercise = self._sandbox, self._exercise
+        where = {"root": self._root, "path": list(self._path)}
+        form, results, grads, tape = sandbox.request(sandbox.limits.call, exercise.id, header | where, tensors)
+        if any(grads):
+            asked = [tensor for tensor in tensors if tensor.requires_grad]
+            flowing = [result for result, grad in zip(results, grads, strict=True) if grad]
+            taped = iter(Tape.apply(self, tape, flowing, torch.zeros((), requires_grad=True), *asked))
+            results = [next(taped) if grad else result for result, grad in zip(results, grads, strict=True)]
+        try:
+            return unpack(form, results, self._stand_in)
+        except BadMessage as error:
+            raise StudentError(str(error)) from None
+
+    def _number(self, thing) -> dict:
+        if isinstance(thing, Remote) and isinstance(thing._root, int) and not thing._path:
+            return {"object": thing._root}
+        raise TypeError(f"a test can't send {thing!r} to a student's function")
+
+    def _stand_in(self, form: dict) -> "Remote":
+        match form:
+            case {"object": int(number), "type": str(kind)}:
+                return Remote(self._sandbox, self._exercise, number, kind=kind[:50])
+        raise BadMessage("the answer can't be read")
+
+
+class Tape(torch.autograd.Function):
+    """Lets gradients flow through the sandbox: backwards, the student's own graph is asked."""
+
+    @staticmethod
+    def forward(ctx, remote: Remote, tape: int, results: list[Tensor], _anchor: Tensor, *asked: Tensor):
+        ctx.remote, ctx.tape, ctx.asked = remote, tape, asked
+        return tuple(results)
+
+    @staticmethod
+    def backward(ctx, *grads: Tensor):
+        found = ctx.remote._ask({"do": "backward", "tape": ctx.tape}, list(grads))
+        fits = isinstance(found, list) and len(found) == len(ctx.asked)
+        if not fits or any(f is not None and f.shape != x.shape for f, x in zip(found, ctx.asked, strict=True)):
+            raise StudentError("the gradient can't be read")
+        return None, None, None, None, *found
