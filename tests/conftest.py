@@ -12,6 +12,12 @@ settings.register_profile("book", deadline=None, derandomize=True, database=None
 settings.load_profile("book")
 
 
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(autouse=True)
 def _seed():
     seed_everything(0)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import nbformat
+import pytest
 
 from booktools.editions.run import EVERYWHERE, run
 from tests import ROOT
@@ -20,6 +21,7 @@ print(torch.get_num_threads(), torch.cuda.is_available())
 """
 
 
+@pytest.mark.slow
 def test_a_notebook_that_trains_passes_in_a_bare_environment(tmp_path):
     """Neither the progress bar nor the number of threads nor a GPU gets into the comparison."""
     path = tmp_path / "trains.ipynb"

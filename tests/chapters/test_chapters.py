@@ -447,6 +447,7 @@ def test_every_rule_is_tried(rule):
     assert any(param.values[0] is rule for param in FAULTS)
 
 
+@pytest.mark.slow
 def test_comparison_finds_changed_and_deleted_outputs(tmp_path):
     """The other half of `what you read is what was tested` is nbval's: a run of it on three small notebooks."""
 

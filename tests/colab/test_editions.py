@@ -503,6 +503,7 @@ def test_address_stands_nowhere_else():
 # Running and storing
 
 
+@pytest.mark.slow
 def test_run_stores_cleanly_and_the_second_time_changes_nothing(tmp_path, capsys):
     script = (
         "import os, sys\n"
@@ -546,6 +547,7 @@ def test_run_stores_cleanly_and_the_second_time_changes_nothing(tmp_path, capsys
     assert first.endswith(b"}\n")
 
 
+@pytest.mark.slow
 def test_failing_cell_is_named_and_nothing_is_stored(tmp_path, capsys):
     path = tmp_path / "05_dots.ipynb"
     nbformat.write(new_notebook(cells=[new_code_cell("1", id="fine"), new_code_cell("1 / 0", id="broken")]), path)
@@ -558,6 +560,7 @@ def test_failing_cell_is_named_and_nothing_is_stored(tmp_path, capsys):
 # The site
 
 
+@pytest.mark.slow
 def test_site_gets_wheel_and_notebooks(tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT)
     (tmp_path / "index.html").touch()

@@ -26,6 +26,7 @@ from booktools.grading.submissions import find_submissions
 from tests import ROOT
 from tests.grading.three_things import answered, graded, three_things, write
 
+pytestmark = pytest.mark.slow
 SOURCES = sorted((ROOT / "assignments/source").glob("*.ipynb"))
 LIMITS = Limits(cell=3, call=3, total=40, megabytes=1024)
 WRONG_SHARES = "def shares(x):\n    return x / x.sum() if x.abs().sum() else torch.full_like(x, 0.5) + 0 * x"

@@ -18,6 +18,7 @@ from booktools.grading.values import send
 from booktools.grading.walls import MACHINES, REFUSED
 from tests.grading.three_things import SHARES, answered, write
 
+pytestmark = pytest.mark.slow
 LIMITS = Limits(cell=2, call=2, total=30, megabytes=512)
 HONEST = "powers = (x - x.amax(-1, keepdim=True)).exp()\nreturn powers / powers.sum(-1, keepdim=True)"
 REST = 5  # points of the two other exercises

@@ -398,6 +398,7 @@ def test_a_layer_runs_under_autocast(inside):
     agree([got, *grads], [want, *want_grads], 3e-2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mask", [None, padding(LENGTHS)], ids=["none", "padding"])
 def test_compiles_whole(mask):
     """One program for inputs in and out of range, forward and backward."""
@@ -409,6 +410,7 @@ def test_compiles_whole(mask):
         agree(with_gradients(lambda *x: compiled(*x, mask), sized, layer.parameters()), want, 2e-6)
 
 
+@pytest.mark.slow
 def test_compiled_scores_are_the_readable_ones_too():
     torch.compiler.reset()
     compiled = torch.compile(fast_additive_scores, backend="aot_eager", fullgraph=True)
@@ -418,6 +420,7 @@ def test_compiled_scores_are_the_readable_ones_too():
         agree(with_gradients(compiled, inputs), want, TOLERANCE[dtype])
 
 
+@pytest.mark.slow
 def test_compiled_scores_of_queries_and_keys_in_one_tensor():
     torch.compiler.reset()
     compiled = torch.compile(fast_additive_scores, backend="aot_eager", fullgraph=True)

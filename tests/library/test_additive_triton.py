@@ -18,6 +18,7 @@ from attnbook.layers.additive import fast_additive_scores
 triton = pytest.importorskip("triton", reason="triton is not installed (it is only for Linux)")
 tl = triton.language
 additive_triton = importlib.import_module("attnbook.layers._additive_triton")
+pytestmark = pytest.mark.slow
 SIZES = {
     "less than a tile": (2, 5, 7, 4),
     "one row, one column": (1, 1, 1, 2),

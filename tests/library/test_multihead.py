@@ -588,6 +588,7 @@ def test_a_cache_of_another_context_says_so(shape):
         layer(draw(shape[0], L, D), draw(*shape), cache=cache)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "more", [{}, {"rotary": Rotary(K), "score_bias": RelativeBias(H, 3)}], ids=["plain", "relative"]
 )
@@ -601,6 +602,7 @@ def test_compiles_into_one_graph(more):
     assert_close(compiled(x, mask=mask), want)  # and with tables that are there already
 
 
+@pytest.mark.slow
 def test_compiles_with_a_context_and_with_a_cache():
     torch.compiler.reset()
     layer, x, context, cache = make(), draw(B, L, D), draw(B, M, D), KVCache()

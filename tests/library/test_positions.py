@@ -158,6 +158,7 @@ def test_a_table_made_in_inference_mode_serves_training(make):
     assert x.grad.abs().sum() > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [SinusoidalPositions, Rotary, lambda width: LearnedPositions(99, width)])
 def test_compiles_whole_for_any_length_and_start(make):
     layer = make(K)

@@ -19,6 +19,7 @@ def test_an_unknown_name_lists_the_known():
         attnbook.atention  # noqa: B018
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", ["", "attention, causal, DotProductAttention, capture_attention"])
 def test_the_maths_loads_no_plotting_widgets_or_notebook(names):
     code = f"import sys, attnbook\n{'from attnbook import ' + names if names else ''}\n"

@@ -128,6 +128,7 @@ def test_embeddings_are_16_wide_unless_told_otherwise():
     assert Seq2Seq(N).source.weight.shape == Seq2Seq(N).target.weight.shape == (N, 16)
 
 
+@pytest.mark.slow
 def test_compiled_it_computes_the_same():
     model, target = make().float(), torch.randint(N, (B, L))
     compiled = torch.compile(model, backend="aot_eager")

@@ -71,6 +71,7 @@ here.train({path!r}, batch)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", [3, 6, 13, 22])
 def test_a_run_that_was_killed_goes_on_to_the_same_numbers(at, tmp_path):
     path, want = tmp_path / "run.pt", train()

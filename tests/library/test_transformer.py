@@ -284,6 +284,7 @@ def test_errors_teach(act, words):
         act()
 
 
+@pytest.mark.slow
 def test_compiles_into_one_graph():
     torch.compiler.reset()
     model, source = Transformer(N, **SMALL).eval(), torch.randint(1, N, (B, M))

@@ -223,6 +223,7 @@ def test_negative_sampling_as_in_its_formula(monkeypatch):
     assert_close(given_to_fit["loss"](model, (words, contexts)), want)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_the_grammar_teaches_every_analogy(seed):
     vectors = learn_vectors(sentences(seed=seed), seed=seed)

@@ -5,6 +5,7 @@ import pytest
 from attnbook.widgets import AttentionHeatmap
 from tests.browser.pages import PAGES, bare, settle, soup
 
+pytestmark = pytest.mark.slow
 each_page = pytest.mark.parametrize("path", PAGES)
 each_theme = pytest.mark.parametrize("theme", ["light", "dark"])
 

@@ -15,6 +15,8 @@ import uv
 from booktools.editions.site import build_wheel
 from tests import ROOT
 
+pytestmark = pytest.mark.slow
+
 
 def build(root, folder):
     build_wheel(root, folder)

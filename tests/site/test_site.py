@@ -15,6 +15,7 @@ from booktools.rehearsal.rehearse import notebooks
 from tests import ROOT
 from tests.browser.pages import CHAPTERS, PAGES, SITE, built, soup
 
+pytestmark = pytest.mark.slow
 HERE = address(ROOT)
 NOT_FOUND = "404.html"  # shown for any missing address: it has no address of its own, so no canonical one and no card
 NOTEBOOKS = [f"{name}.ipynb" for name in notebooks(SITE)]
