@@ -6,8 +6,12 @@ PACKAGES := $(foreach place,$(PIP_FIND_LINKS),--find-links "$(place)")
 CHAPTERS := $(sort $(wildcard chapters/*.ipynb))
 ASSIGNMENTS := $(sort $(wildcard assignments/source/*.ipynb))
 SITE := _build/html
-export TQDM_DISABLE := 1
-.PHONY: setup serve book test rehearse notebooks bench clean
+PYTEST := CUDA_VISIBLE_DEVICES= OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/pytest -q -n 2
+unexport PYTHONDONTWRITEBYTECODE # a module is compiled once, and not by every process again
+.PHONY: help setup check lint dev serve book test slow rehearse notebooks bench clean
+
+help:                                   ## this list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 12
 
 setup: .venv/ready                      ## everything pinned, in .venv
 	@.ci/system
@@ -29,10 +33,20 @@ serve: book                             ## the book in your browser
 	@echo "The book is at http://127.0.0.1:$(PORT)/  (Ctrl-C stops it)"
 	@$(BIN)/python -m http.server --bind 127.0.0.1 --directory $(SITE) $(PORT)
 
-test: book                              ## lint, units, notebooks as stored, the site in a browser
+check: lint                             ## what one runs all day: lint, types, the quick tests; no book is built
+	$(PYTEST) -m "not slow" src tests
+
+lint: .venv/ready                       ## format, lint and types, as pre-commit runs them
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	CUDA_VISIBLE_DEVICES= OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder --nbval tests/widgets tests/site $(CHAPTERS) tests $(ASSIGNMENTS) src # the longest first
+	$(BIN)/oxlint --deny-warnings src theme
+	$(BIN)/oxfmt --check src theme
+	$(BIN)/attnbook address --check
+
+test: check slow                        ## everything
+
+slow: book                              ## what check leaves out: the site in a browser, notebooks as stored, the grader
+	$(PYTEST) -m slow --dist loadfile --no-loadscope-reorder --nbval tests/widgets tests/site $(CHAPTERS) tests $(ASSIGNMENTS) # the longest first
 	$(BIN)/pytest -q tests/library/elsewhere # it makes a device, and that changes a whole process
 	$(if $(shell command -v nvidia-smi),$(BIN)/pytest -q -m gpu tests)
 

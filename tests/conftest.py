@@ -14,7 +14,7 @@ settings.load_profile("book")
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        if "browser" in getattr(item, "fixturenames", ()):
+        if item.path.suffix == ".ipynb" or "browser" in item.fixturenames:
             item.add_marker(pytest.mark.slow)
 
 

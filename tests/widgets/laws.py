@@ -212,6 +212,7 @@ class Laws:
         unused = [name for name in ids(json.loads((room / "en.json").read_text("utf-8"))) if name not in code]
         assert not unused, f"nothing says {unused}"
 
+    @pytest.mark.slow
     def test_scripts_and_styles_are_small(self):
         own = Path("_static/widgets", self.kind.name, self.kind.name)
         files, left = {built(own.with_suffix(".css"))}, {built(own.with_suffix(".js"))}

@@ -65,7 +65,7 @@ function render({ model, el }) {
     ...lights,
     ...things,
   );
-  const rows = names.map((name, j) => {
+  const rows = names.map((name) => {
     const cells = ["ab-number", "ab-number", "ab-number", "ab-number", "ab-bar"].map((kind) =>
       element("td", { class: kind }),
     );

@@ -13,7 +13,7 @@ class Model {
   set(name, value) {
     if (JSON.stringify(this.#state[name]) === JSON.stringify(value)) return;
     this.#state[name] = value;
-    for (const listener of [...(this.#listeners.get(`change:${name}`) ?? [])]) listener();
+    for (const listener of Array.from(this.#listeners.get(`change:${name}`) ?? [])) listener();
   }
   save_changes() {}
   on(event, listener) {
