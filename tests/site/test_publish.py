@@ -106,9 +106,19 @@ def test_workflows_run_what_is_here(path):
     targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
     (job,) = yaml.safe_load(path.read_text())["jobs"].values()
     script = "\n".join(step.get("run", "") for step in job["steps"])
-    assert set(re.findall(r"\bmake (\w+)", script)) <= set(targets)
+    each = " make ".join(job.get("strategy", {}).get("matrix", {}).get("target", []))
+    script = script.replace("${{ matrix.target }}", each)
+    assert set(re.findall(r"\bmake (\w+|\$)", script)) <= set(targets)
     for options in re.findall(r'REHEARSE="(.*)"', script):
         cli.parser().parse_args(["rehearse", str(ROOT), *options.replace("$RUNNER_TEMP", str(ROOT)).split()])
     scripts = re.findall(r"\.ci/[\w-]+", script)
     assert scripts or "make" in script
     assert all(os.access(ROOT / name, os.X_OK) for name in scripts)
+
+
+def test_the_jobs_of_ci_are_together_what_ci_run_makes():
+    """In parallel there, one after the other here; `make test` is `check` and `slow`."""
+    job = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"]["make"]
+    assert re.search(r"^test: check slow ", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert re.search(r"^make test rehearse$", (ROOT / ".ci/run").read_text(), re.MULTILINE)
+    assert job["strategy"]["matrix"]["target"] == ["check", "slow", "rehearse"]
