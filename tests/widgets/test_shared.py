@@ -11,8 +11,8 @@ from torch.testing import assert_close
 import attnbook.widgets
 from attnbook import masked_softmax
 from attnbook.colours import css
-from attnbook.widgets import AnalogyBench, BankInContext, LiveTransformer, ScaleLab, WordMap, all_widgets
-from attnbook.widgets.shared.base import ROOMS, Asset, BookWidget, one_module, page_files
+from attnbook.widgets import AnalogyBench, BankInContext, LiveTransformer, PaintMask, ScaleLab, WordMap, all_widgets
+from attnbook.widgets.shared.base import ROOMS, Asset, BookWidget, one_module, page_files, page_words
 from attnbook.widgets.shared.random import normals
 from tests.browser.hands import bring
 from tests.browser.pages import bare
@@ -42,6 +42,11 @@ def test_page_files_are_complete():
             assert {posixpath.normpath(posixpath.join(folder, other)) for other in imported} <= files.keys(), name
     for kind in all_widgets():
         assert all(t.page_name in files for t in kind.inputs().values() if isinstance(t, Asset))
+
+
+def test_words_of_a_page_keep_the_order_of_their_file():
+    """Options are listed in it."""
+    assert '{"before": "−∞ before softmax", "zero": "0 before softmax", "after":' in page_words([PaintMask])
 
 
 def test_a_widget_without_a_table_says_so():

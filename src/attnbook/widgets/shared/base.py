@@ -118,7 +118,7 @@ def page_words(kinds: Iterable[type[BookWidget]]) -> str:
 
 def _json(content: dict) -> str:
     """JSON that can stand in a page."""
-    return json.dumps(content, sort_keys=True, ensure_ascii=False).replace("<", "\\u003c")
+    return json.dumps(content, ensure_ascii=False).replace("<", "\\u003c")
 
 
 def page_files() -> dict[str, bytes]:
