@@ -61,6 +61,15 @@ def number(x: float, digits: int = 2) -> str:
     return _written(re.sub(r"^-(?=[0.]*$)", "", f"{x:.{digits}f}"))
 
 
+def plain(x: float) -> str:
+    """A number with the decimals it has.
+
+    >>> plain(-2.0), plain(0.25)
+    ('−2', '0.25')
+    """
+    return _written(f"{x:g}")
+
+
 def whole(n: int) -> str:
     """A whole number, its digits in groups of three."""
     return _written(f"{n:,}")

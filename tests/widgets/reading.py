@@ -43,4 +43,5 @@ def parsed(widget):
 def numbers(widget):
     """The table of a widget, as numbers."""
     rows = parsed(widget).select("table tr")[1:]
-    return torch.tensor([[float(cell.text.replace(",", "")) for cell in row.select("td")] for row in rows])
+    digits = {ord(","): None, ord("−"): "-"}
+    return torch.tensor([[float(cell.text.translate(digits)) for cell in row.select("td")] for row in rows])

@@ -1,6 +1,5 @@
 """TanhSum: what it shows and what PyTorch says of it, how it is worked, what is known of it besides."""
 
-import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -10,20 +9,21 @@ from attnbook.widgets import TanhSum
 from tests.browser.hands import Finger, Mouse, bring, middle, stops
 from tests.browser.pages import bare
 from tests.widgets.laws import COUNT_ELEMENTS, Laws, agree, live
+from tests.widgets.reading import parsed
 from tests.widgets.steps import slide
 
 READ = """(node) => {
-        const places = (path) => path.getAttribute("d").slice(1).split("L").map((pair) => pair.split(" "));
-        const dots = [...node.querySelectorAll("circle")];
-        return {
-            numbers: [...node.querySelectorAll("td.ab-number")].map((cell) => cell.textContent).filter(Boolean),
-            curves: ["first", "second", "sum", "dot"].map((name) => places(node.querySelector(`.ab-plot .ab-${name}`))),
-            dots: dots.map((dot) => ["cx", "cy"].map((name) => dot.getAttribute(name))),
-            line: ["x1", "x2"].map((end) => node.querySelector(".ab-here").getAttribute(end)),
-            tip: node.querySelector(".ab-tip").getAttribute("x"),
-            key: node.querySelector("caption").textContent.match(/[-−.0-9]+/)[0],
-        };
-    }"""
+    const places = (path) => path.getAttribute("d").slice(1).split("L").map((pair) => pair.split(" "));
+    const dots = [...node.querySelectorAll("circle")];
+    return {
+        numbers: [...node.querySelectorAll("td.ab-number")].map((cell) => cell.textContent).filter(Boolean),
+        curves: ["first", "second", "sum", "dot"].map((name) => places(node.querySelector(`.ab-plot .ab-${name}`))),
+        dots: dots.map((dot) => ["cx", "cy"].map((name) => dot.getAttribute(name))),
+        line: ["x1", "x2"].map((end) => node.querySelector(".ab-here").getAttribute(end)),
+        tip: node.querySelector(".ab-tip").getAttribute("x"),
+        key: node.querySelector("caption span").textContent,
+    };
+}"""
 
 
 def expected(widget) -> dict[str, Tensor]:
@@ -74,16 +74,21 @@ class TestTanhSum(Laws):
     ]
 
 
-@pytest.mark.parametrize("hand", [Mouse, Finger])
-def test_the_key_is_dragged_along_the_curves(visit, hand):
-    page = visit("bare.html", touch=hand is Finger, served={"bare.html": bare(TanhSum())})
-    node = live(page)
-    node.evaluate(COUNT_ELEMENTS)
-    start = bring(node.locator(".ab-tip"))
-    unit = node.locator(".ab-plot").bounding_box()["width"] / 12
-    hand(page).drag([start, *stops(start, (start[0] - 3 * unit, start[1] - 20))])
-    agree(node, TanhSum(k=-2.0), "the key dragged three to the left")
-    start = middle(node.locator(".ab-tip"))
-    hand(page).drag([start, *stops(start, (start[0] - 7 * unit, start[1]))])
-    agree(node, TanhSum(k=-6.0), "the key dragged out of the picture")
-    assert page.evaluate("created") == 0
+def test_the_key_is_dragged_along_the_curves(visit):
+    page = visit("bare.html", touch=True, served={"bare.html": bare(TanhSum(), TanhSum())})
+    for place, hand in enumerate([Mouse, Finger]):
+        node = live(page, place)
+        node.evaluate(COUNT_ELEMENTS)
+        start = bring(node.locator(".ab-tip"))
+        unit = node.locator(".ab-plot").bounding_box()["width"] / 12
+        hand(page).drag([start, *stops(start, (start[0] - 3 * unit, start[1] - 20))])
+        agree(node, TanhSum(k=-2.0), "the key dragged three to the left")
+        start = middle(node.locator(".ab-tip"))
+        hand(page).drag([start, *stops(start, (start[0] - 7 * unit, start[1]))])
+        agree(node, TanhSum(k=-6.0), "the key dragged out of the picture")
+        assert page.evaluate("created") == 0
+
+
+def test_table_of_additive_scores():
+    cells = [cell.text for cell in parsed(TanhSum(q=2.0, k=-2.0, w1=1.0, w2=-0.5)).select("td")[1:]]
+    assert cells == ["0.00", "1.00", "0.00", "−1.00", "−0.50", "0.50", "", "", "0.50", "", "", "−4.00"]

@@ -32,7 +32,6 @@ from attnbook.widgets import (
     ShiftLab,
     SignalRace,
     SoftDictionary,
-    TanhSum,
     WordMap,
 )
 from attnbook.widgets.block_stepper import alike
@@ -66,8 +65,6 @@ def test_tables_of_soft_lookups():
 
 
 def test_tables_of_additive_scores():
-    cells = [cell.text for cell in parsed(TanhSum(q=2.0, k=-2.0, w1=1.0, w2=-0.5)).select("td")[1:]]
-    assert cells == ["0.00", "1.00", "0.00", "-1.00", "-0.50", "0.50", "", "", "0.50", "", "", "-4.00"]
     page = parsed(AlignmentPlayer("7/4/76"))
     letters, weights = AlignmentPlayer("7/4/76").read()
     assert page.caption.text == "“7/4/76” becomes 1976-07-04■"

@@ -4,7 +4,8 @@ import torch
 import traitlets
 from torch import Tensor
 
-from attnbook.widgets.shared.base import BookWidget, html_table
+from attnbook.language import number, plain
+from attnbook.widgets.shared.base import BookWidget, Verbatim, html_table
 
 
 class TanhSum(BookWidget):
@@ -31,12 +32,11 @@ class TanhSum(BookWidget):
         return torch.tensor(self.q * self.k)
 
     def table(self) -> str:
-        first, second = self.units().tolist()
-        rows = {
-            "tanh(k + q)": [first, self.w1, self.w1 * first],
-            "tanh(k − q)": [second, self.w2, self.w2 * second],
-        }
-        written = lambda x: f"{round(float(x), 2) + 0.0:.2f}"  # noqa: E731 (adding 0 makes 0.00 of -0.00)
-        numbers = [(name, [written(x) for x in row]) for name, row in rows.items()]
-        sums = [("additive score", ["", "", written(self.score())]), ("dot product", ["", "", written(self.dot())])]
-        return html_table(f"Query {self.q:g}, key {self.k:g}", ["is", "weight w", "gives"], numbers + sums)
+        say, weights = self.edition_words()["table"], [self.w1, self.w2]
+        rows = [
+            (Verbatim(name), [number(unit), number(w), number(w * unit)])
+            for name, unit, w in zip(["tanh(k + q)", "tanh(k − q)"], self.units().tolist(), weights, strict=True)
+        ]
+        rows += [(say["score"], ["", "", number(self.score())]), (say["dot"], ["", "", number(self.dot())])]
+        caption = say["caption"].format(q=plain(self.q), k=plain(self.k))
+        return html_table(caption, [say["is"], say["weight"], say["gives"]], rows)

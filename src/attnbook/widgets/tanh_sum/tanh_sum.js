@@ -1,17 +1,17 @@
-import { body, element, follower, heading, number, update, slider, words } from "../shared/core.js";
+import {
+  body,
+  element,
+  fillNodes,
+  follower,
+  heading,
+  number,
+  update,
+  slider,
+  verbatim,
+  words,
+} from "../shared/core.js";
 import { draggable } from "../shared/dragging.js";
 
-const TEXT = {
-  en: {
-    picture:
-      "Scores over every key from −6 to 6: two tanh curves, their sum, and the dot product, a straight line. A vertical line marks the key; it can be dragged.",
-    sliders: { q: "Query q:", w1: "Weight w₁:", w2: "Weight w₂:", k: "Key k:" },
-    rows: { first: "w₁ tanh(k + q)", second: "w₂ tanh(k − q)", sum: "sum: the score", dot: "dot product" },
-    heads: ["curve", "tanh", "times w"],
-    caption: (k) => `At the key ${k}`,
-    axes: { key: "key k", score: "score" },
-  },
-};
 const halves = (least, most) => Array.from({ length: 2 * (most - least) + 1 }, (_, i) => least + i / 2);
 const STOPS = { q: halves(-3, 3), w1: halves(-2, 2), w2: halves(-2, 2), k: halves(-6, 6) };
 const [WIDE, HIGH, UNIT] = [6, 4.5, 26]; // keys from -6 to 6, scores from -4.5 to 4.5
@@ -19,10 +19,11 @@ const CURVE = 97;
 const REACH = 18; // how near to the line a finger may be
 
 function render({ model, el }) {
-  const say = words(TEXT, el);
+  const say = words(model);
   const subscriptions = follower(model);
   const at = (k, score) => [k * UNIT, -score * UNIT];
-  const names = Object.keys(say.rows);
+  const labels = { first: verbatim("w₁ tanh(k + q)"), second: verbatim("w₂ tanh(k − q)"), ...say.sums };
+  const names = Object.keys(labels);
   const sample = (name) =>
     element(
       "svg",
@@ -63,13 +64,13 @@ function render({ model, el }) {
     reach,
   );
 
-  const caption = element("caption");
+  const key = element("span");
   const rows = names.map((name) => {
     const cells = [0, 1].map(() => element("td", { class: "ab-number" }));
     return {
       name,
       cells,
-      node: element("tr", {}, element("th", { scope: "row" }, sample(name), say.rows[name]), ...cells),
+      node: element("tr", {}, element("th", { scope: "row" }, sample(name), labels[name]), ...cells),
     };
   });
   body(
@@ -89,7 +90,13 @@ function render({ model, el }) {
       element(
         "div",
         {},
-        element("table", {}, caption, heading(say.heads), element("tbody", {}, ...rows.map(({ node }) => node))),
+        element(
+          "table",
+          {},
+          element("caption", {}, ...fillNodes(say.caption, { k: key })),
+          heading([say.heads.curve, verbatim("tanh"), say.heads.times]),
+          element("tbody", {}, ...rows.map(({ node }) => node)),
+        ),
       ),
     ),
   );
@@ -123,7 +130,7 @@ function render({ model, el }) {
       dot.setAttribute("cx", x);
       dot.setAttribute("cy", at(here, found[name])[1]);
     }
-    caption.textContent = say.caption(number(here, 1));
+    key.textContent = number(here, 1);
   });
   return subscriptions.end;
 }
