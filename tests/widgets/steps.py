@@ -1,6 +1,7 @@
 """What a reader does with a control, and what it makes of the widget's traits: (what, act(hand, node), changes)."""
 
 from attnbook.widgets import WordMap
+from tests.browser.hands import stops
 
 
 def choose(trait, *values):
@@ -27,6 +28,16 @@ def paint(cells, **traits):
         hand.sweep([rows.nth(i).locator("td").nth(j) for i, j in cells])
 
     return [(f"painted {cells}", act, {"query": cells[-1][0], **traits})]
+
+
+def drag(what, way, changes):
+    """`way` is where it starts and where it ends, as a function of the widget's node."""
+
+    def act(hand, node):
+        start, end = way(node)
+        hand.drag([start, *stops(start, end)])
+
+    return [(f"{what} dragged", act, changes)]
 
 
 def press(name, changes):

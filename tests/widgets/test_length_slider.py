@@ -1,24 +1,25 @@
 """LengthSlider: what it shows and what PyTorch says of it, how it is worked, what is known of it besides."""
 
-import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 from torch.testing import assert_close
 
 from attnbook.widgets import LengthSlider
-from tests.browser.hands import Finger, Mouse, bring, stops
-from tests.browser.pages import bare
-from tests.widgets.laws import COUNT_ELEMENTS, Laws, agree, live
+from tests.browser.hands import bring
+from tests.widgets.laws import Laws
 from tests.widgets.reading import numbers
-from tests.widgets.steps import slide
+from tests.widgets.steps import drag, slide
 
-READ = """(node) => ({
-        numbers: [...node.querySelectorAll("td.ab-number")].map((cell) => cell.textContent),
-        nearer: [...node.querySelectorAll(".ab-nearer")]
-            .map((cell) => String(["both", "a", "b"].indexOf(cell.textContent))),
-        arrows: [...node.querySelectorAll(".ab-shaft")].map((shaft) => shaft.getAttribute("d").slice(5).split(" ")),
-    })"""
+READ = """(node) => {
+    const parts = (selector) => [...node.querySelectorAll(selector)];
+    const nearer = (cell) => cell.dataset.nearer === "both" ? "both" : cell.textContent;
+    return {
+        numbers: parts("td.ab-number").map((cell) => cell.textContent),
+        nearer: parts(".ab-nearer").map((cell) => String(["both", "a", "b"].indexOf(nearer(cell)))),
+        arrows: parts(".ab-shaft").map((shaft) => shaft.getAttribute("d").slice(5).split(" ")),
+    };
+}"""
 
 
 def expected(widget) -> dict[str, Tensor]:
@@ -29,6 +30,12 @@ def expected(widget) -> dict[str, Tensor]:
     same = (both[:, 0] - both[:, 1]).abs() < 1e-9
     nearer = torch.where(same, 0, 1 + both.argmax(-1))
     return {"numbers": both, "nearer": nearer, "arrows": arrows * torch.tensor([40, -40])}
+
+
+def three_units_up(node):
+    """From the tip of a to three units above the middle of the picture."""
+    start, box = bring(node.locator(".ab-tip").first), node.locator("svg").bounding_box()
+    return start, (box["x"] + box["width"] / 2, box["y"] + (0.5 - 3 / 8.6) * box["height"])
 
 
 class TestLengthSlider(Laws):
@@ -47,25 +54,15 @@ class TestLengthSlider(Laws):
         "opposite": LengthSlider(angle_a=180, length_a=4.0, angle_b=-180),
         "an angle between the stops": LengthSlider(angle_a=33, length_b=1.234),
     }
-    drags = {"angle": (LengthSlider(), slide("Angle of a", "angle_a", last=180))}
+    drags = {
+        "angle": (LengthSlider(), slide("Angle of a", "angle_a", last=180)),
+        "tip": (LengthSlider(), drag("a by its tip", three_units_up, {"angle_a": 90, "length_a": 3.0})),
+    }
+    by_finger = ("tip",)
     errors = [
         (lambda: LengthSlider(length_a=0), r"'length_a' trait .* not be less than 0.1"),
         (lambda: LengthSlider(angle_b=181), r"'angle_b' trait .* not be greater than 180"),
     ]
-
-
-@pytest.mark.parametrize("hand", [Mouse, Finger])
-def test_an_arrow_is_dragged_by_its_tip(visit, hand):
-    page = visit("bare.html", touch=hand is Finger, served={"bare.html": bare(LengthSlider())})
-    node = live(page)
-    node.evaluate(COUNT_ELEMENTS)
-    start = bring(node.locator(".ab-tip").first)
-    box = node.locator("svg").bounding_box()
-    unit = box["width"] / 8.6
-    end = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2 - 3 * unit  # three units straight up
-    hand(page).drag([start, *stops(start, end)])
-    agree(node, LengthSlider(angle_a=90, length_a=3.0), "a dragged upwards")
-    assert page.evaluate("created") == 0
 
 
 def test_table_of_arrows():

@@ -4,7 +4,8 @@ import math
 
 import traitlets
 
-from attnbook.widgets.shared.base import BookWidget, html_table
+from attnbook.language import number
+from attnbook.widgets.shared.base import BookWidget, Verbatim, html_table
 
 
 class LengthSlider(BookWidget):
@@ -28,5 +29,6 @@ class LengthSlider(BookWidget):
         return found
 
     def table(self) -> str:
-        rows = ((name, [f"{dot:.2f}", f"{cosine:.2f}"]) for name, (dot, cosine) in self.measures().items())
-        return html_table("Two vectors against a query of length 1", ["dot product", "cosine"], rows)
+        say = self.edition_words()["table"]
+        rows = ((Verbatim(name), map(number, measures)) for name, measures in self.measures().items())
+        return html_table(say["caption"], [say["dot"], say["cosine"]], rows)
