@@ -4,7 +4,8 @@ import torch
 import traitlets
 from torch import Tensor
 
-from attnbook.widgets.shared.base import BookWidget, html_table
+from attnbook.language import number, plain
+from attnbook.widgets.shared.base import BookWidget, Verbatim, html_table
 
 SCENES = {  # each thing: how much it stands out, and how well it fits the wish
     "desk": {
@@ -48,9 +49,12 @@ class CueScene(BookWidget):
         return (torch.tensor(self.keys_MK).double() @ query).softmax(-1)
 
     def table(self) -> str:
-        rows = (
-            (n, [f"{x:.1f}" for x in k] + [f"{w:.2f}"])
-            for n, k, w in zip(self.names, self.keys_MK, self.weights().tolist(), strict=True)
+        say = self.edition_words()
+        named = (say["things"].get(name, Verbatim(name)) for name in self.names)
+        numbers = (
+            [*(number(x, 1) for x in key), number(weight)]
+            for key, weight in zip(self.keys_MK, self.weights().tolist(), strict=True)
         )
-        caption = f"Where the gaze goes when standing out counts {self.salience:g} and the wish {self.wish:g}"
-        return html_table(caption, ["stands out", "fits the wish", "weight"], rows)
+        caption = say["table"]["caption"].format(salience=plain(self.salience), wish=plain(self.wish))
+        heads = [say["outstanding"], say["table"]["fits"], say["weight"]]
+        return html_table(caption, heads, zip(named, numbers, strict=True))

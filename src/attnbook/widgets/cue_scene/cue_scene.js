@@ -1,18 +1,5 @@
-import { body, dot, element, follower, heading, number, slider, softmax, words } from "../shared/core.js";
+import { body, dot, element, follower, heading, number, slider, softmax, verbatim, words } from "../shared/core.js";
 
-const TEXT = {
-  en: {
-    pictures: {
-      desk: "A desk: a newspaper, a sheet of paper, a red cup, a notebook, a book. The light on each shows its share of the gaze.",
-      crowd:
-        "Five people: one with an umbrella, one in a green coat, a child who runs, a friend in a green coat who waves, one with a phone. The light on each shows its share of the gaze.",
-    },
-    salience: "What stands out counts",
-    wishes: { desk: "I want to read; that counts", crowd: "I look for a green coat and a familiar face; that counts" },
-    heads: ["", "stands out", "fits", "score", "weight", ""],
-    query: "query",
-  },
-};
 const LEVELS = Array.from({ length: 17 }, (_, i) => i / 2);
 const MOST = 48; // the light on a thing that has all of the gaze
 const STEP = 60; // each thing stands in a field of this width
@@ -49,69 +36,54 @@ const THINGS = {
   phone: () => person("ab-outline", path("M11 -6L17 -14M14 -22H20V-13H14Z")),
 };
 
-function render({ model, el }) {
-  const say = words(TEXT, el);
-  const subscriptions = follower(model);
-  const scene = model.get("scene");
-  const names = model.get("names");
+function pictured(label, names) {
   const places = names.map((_, j) => STEP * (j + 0.5));
   const lights = places.map((cx) => element("circle", { class: "ab-gaze", cx, cy: 60 }));
   const things = names.map((name, j) =>
     element("g", { transform: `translate(${places[j]} 60)` }, ...(THINGS[name]?.() ?? [])),
   );
-  const svg = element(
-    "svg",
-    { viewBox: `0 0 ${STEP * names.length} 100`, role: "img", "aria-label": say.pictures[scene] },
-    ...lights,
-    ...things,
-  );
-  const rows = names.map((name) => {
-    const cells = ["ab-number", "ab-number", "ab-number", "ab-number", "ab-bar"].map((kind) =>
-      element("td", { class: kind }),
-    );
-    cells[4].append(element("i"));
-    return { cells, node: element("tr", {}, element("th", { scope: "row", class: "attn-key" }, name), ...cells) };
-  });
+  const attributes = { viewBox: `0 0 ${STEP * names.length} 100`, role: "img", "aria-label": label };
+  return { lights, things, node: element("svg", attributes, ...lights, ...things) };
+}
+
+// The query's two numbers, and below them a row for each thing.
+function lookup(say, names) {
   const asks = [0, 1].map(() => element("td", { class: "ab-number attn-query" }));
+  const rows = names.map((name) => {
+    const numbers = Array.from({ length: 4 }, () => element("td", { class: "ab-number" }));
+    const bar = element("td", { class: "ab-bar" }, element("i"));
+    const head = element("th", { scope: "row", class: "attn-key" }, say.things[name] ?? verbatim(name));
+    return { numbers, bar, node: element("tr", {}, head, ...numbers, bar) };
+  });
+  const asking = element(
+    "tr",
+    { class: "ab-asks" },
+    element("th", { scope: "row", class: "attn-query" }, say.query),
+    ...asks,
+    ...[0, 1, 2].map(() => element("td")),
+  );
+  const heads = heading(["", say.outstanding, say.fits, say.score, say.weight, ""]);
+  return {
+    asks,
+    rows,
+    node: element("table", {}, heads, element("tbody", {}, asking, ...rows.map(({ node }) => node))),
+  };
+}
+
+function render({ model, el }) {
+  const say = words(model);
+  const subscriptions = follower(model);
+  const [scene, names] = [model.get("scene"), model.get("names")];
+  const picture = pictured(say.pictures[scene], names);
+  const table = lookup(say, names);
+  const level = (trait, label) =>
+    slider(model, subscriptions, { trait, label, values: LEVELS, show: (x) => number(x, 1) });
   body(
     el,
     "cuescene",
-    svg,
-    element(
-      "div",
-      { class: "ab-controls" },
-      slider(model, subscriptions, {
-        trait: "salience",
-        label: say.salience,
-        values: LEVELS,
-        show: (x) => number(x, 1),
-      }),
-      slider(model, subscriptions, {
-        trait: "wish",
-        label: say.wishes[scene],
-        values: LEVELS,
-        show: (x) => number(x, 1),
-      }),
-    ),
-    element(
-      "table",
-      {},
-      heading(say.heads),
-      element(
-        "tbody",
-        {},
-        element(
-          "tr",
-          { class: "ab-asks" },
-          element("th", { scope: "row", class: "attn-query" }, say.query),
-          ...asks,
-          element("td"),
-          element("td"),
-          element("td"),
-        ),
-        ...rows.map(({ node }) => node),
-      ),
-    ),
+    picture.node,
+    element("div", { class: "ab-controls" }, level("salience", say.salience), level("wish", say.wishes[scene])),
+    table.node,
   );
 
   subscriptions.follow(["keys_MK", "salience", "wish"], () => {
@@ -119,17 +91,17 @@ function render({ model, el }) {
     const keys = model.get("keys_MK");
     const scores = keys.map((key) => dot(key, query));
     const weights = softmax(scores);
-    asks.forEach((cell, c) => {
+    table.asks.forEach((cell, c) => {
       cell.textContent = number(query[c], 1);
     });
-    rows.forEach(({ cells: [first, second, score, weight, bar] }, j) => {
-      first.textContent = number(keys[j][0], 1);
-      second.textContent = number(keys[j][1], 1);
-      score.textContent = number(scores[j]);
-      weight.textContent = number(weights[j]);
+    table.rows.forEach(({ numbers, bar }, j) => {
+      const texts = [...keys[j].map((x) => number(x, 1)), number(scores[j]), number(weights[j])];
+      numbers.forEach((cell, c) => {
+        cell.textContent = texts[c];
+      });
       bar.style.setProperty("--w", weights[j]);
-      lights[j].setAttribute("r", MOST * Math.sqrt(weights[j])); // the area is the share
-      things[j].style.setProperty("opacity", 0.35 + (0.65 * weights[j]) / Math.max(...weights));
+      picture.lights[j].setAttribute("r", MOST * Math.sqrt(weights[j])); // the area is the share
+      picture.things[j].style.setProperty("opacity", 0.35 + (0.65 * weights[j]) / Math.max(...weights));
     });
   });
   return subscriptions.end;
