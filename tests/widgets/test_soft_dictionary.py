@@ -1,33 +1,32 @@
 """SoftDictionary: what it shows and what PyTorch says of it, how it is worked, what is known of it besides."""
 
-import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.testing import assert_close
 
 from attnbook.widgets import SoftDictionary
-from tests.browser.hands import Finger, Mouse, bring, middle, stops
-from tests.browser.pages import bare
-from tests.widgets.laws import COUNT_ELEMENTS, Laws, agree, live
-from tests.widgets.steps import choose, slide
+from tests.browser.hands import bring, middle
+from tests.widgets.laws import Laws
+from tests.widgets.reading import numbers, parsed
+from tests.widgets.steps import choose, drag, slide
 
 READ = """(node) => {
-        const rows = [...node.querySelectorAll("tbody tr")];
-        const texts = (nodes) => [...nodes].map((cell) => cell.textContent.replace(" °C", ""));
-        const [exact, soft] = texts(node.querySelectorAll("dd"));
-        const [query] = node.querySelectorAll(".ab-query");
-        const place = (dot) => ["cx", "cy"].map((name) => dot.getAttribute(name));
-        const places = (name) => [...node.querySelectorAll(name)].map(place);
-        return {
-            numbers: rows.map((row) => texts(row.querySelectorAll(".ab-number"))),
-            bars: rows.map((row) => row.querySelector(".ab-bar").style.getPropertyValue("--w")),
-            pulls: [...node.querySelectorAll(".ab-pull")].map((line) => line.getAttribute("stroke-width")),
-            query: places(".ab-query"),
-            keys: places(".ab-key"),
-            exact: exact.startsWith("nothing") ? [] : [exact],
-            soft,
-        };
-    }"""
+    const parts = (selector, within = node) => [...within.querySelectorAll(selector)];
+    const texts = (cells) => cells.map((cell) => cell.textContent.split(" ")[0]); // without °C
+    const [exact, soft] = parts("dd");
+    const places = (selector) => parts(selector).map((dot) => ["cx", "cy"].map((name) => dot.getAttribute(name)));
+    return {
+        numbers: parts("tbody tr").map((row) => texts(parts(".ab-number", row))),
+        bars: parts(".ab-bar").map((bar) => bar.style.getPropertyValue("--w")),
+        pulls: parts(".ab-pull").map((line) => line.getAttribute("stroke-width")),
+        points: parts("svg text").map((text) => text.textContent.match(/[−\\d]+/)[0]),
+        query: places(".ab-query"),
+        keys: places(".ab-key"),
+        exact: exact.matches("[data-nothing]") ? [] : texts([exact]),
+        soft: texts([soft]),
+    };
+}"""
 
 
 def expected(widget) -> dict[str, Tensor]:
@@ -42,6 +41,7 @@ def expected(widget) -> dict[str, Tensor]:
         "numbers": torch.stack([scores, weights, values], -1),
         "bars": weights,
         "pulls": 12 * weights,
+        "points": values,
         "query": place * flip + torch.tensor([0, 200]),
         "keys": keys * flip + torch.tensor([0, 200]),
         "exact": values[far == 0],
@@ -52,6 +52,10 @@ def expected(widget) -> dict[str, Tensor]:
             (scores / widget.temperature)[None],
         ),
     }
+
+
+def to_the_town(node):
+    return bring(node.locator(".ab-tip")), middle(node.locator(".ab-key").nth(3))
 
 
 class TestSoftDictionary(Laws):
@@ -70,19 +74,17 @@ class TestSoftDictionary(Laws):
         "at a station": SoftDictionary(x=5.0, y=4.0, temperature=0.1),
         "far from all, by dot product": SoftDictionary(x=0.0, y=10.0, score="dot", temperature=1000.0),
     }
-    drags = {"place": (SoftDictionary(), slide("East", "x", last=10.0))}
+    drags = {
+        "place": (SoftDictionary(), slide("East", "x", last=10.0)),
+        "query": (SoftDictionary(), drag("the query", to_the_town, {"x": 5.0, "y": 4.0})),
+    }
+    by_finger = ("query",)
     errors = [
         (lambda: SoftDictionary(values_M=[1, 2]), r"each key has one name and one value; got \[5, 5, 2\] names, keys"),
         (lambda: SoftDictionary(temperature=0), r"'temperature' trait .* not be less than 0.1"),
     ]
 
 
-@pytest.mark.parametrize("hand", [Mouse, Finger])
-def test_the_query_is_dragged_over_the_map(visit, hand):
-    page = visit("bare.html", touch=hand is Finger, served={"bare.html": bare(SoftDictionary())})
-    node = live(page)
-    node.evaluate(COUNT_ELEMENTS)
-    start, end = bring(node.locator(".ab-tip")), middle(node.locator(".ab-key").nth(3))  # the town, at (5, 4)
-    hand(page).drag([start, *stops(start, end)])
-    agree(node, SoftDictionary(x=5.0, y=4.0), "dragged to the town")
-    assert page.evaluate("created") == 0
+def test_table_of_a_soft_dictionary():
+    assert "2.0" in parsed(SoftDictionary(x=9.0, y=8.0, temperature=0.1)).caption.text
+    assert_close(numbers(SoftDictionary(temperature=1000.0))[:, 0], torch.full((5,), 0.2), rtol=0, atol=0.02)

@@ -4,7 +4,8 @@ import torch
 import traitlets
 from torch import Tensor
 
-from attnbook.widgets.shared.base import BookWidget, html_table
+from attnbook.language import number, plain
+from attnbook.widgets.shared.base import BookWidget, Verbatim, html_table
 
 STATIONS = {
     "Bay": ([2, 3], 14.0),
@@ -48,7 +49,12 @@ class SoftDictionary(BookWidget):
         return self.weights() @ torch.tensor(self.values_M).double()
 
     def table(self) -> str:
-        found = zip(self.names, self.weights().tolist(), self.values_M, strict=True)
-        rows = ((name, [f"{weight:.2f}", f"{value:.1f}"]) for name, weight, value in found)
-        caption = f"At ({self.x:g}, {self.y:g}) the soft dictionary answers {self.answer():.1f} °C"
-        return html_table(caption, ["weight", "°C"], rows)
+        say = self.edition_words()
+        names = (say["stations"].get(name, Verbatim(name)) for name in self.names)
+        numbers = (
+            [number(weight), number(value, 1)]
+            for weight, value in zip(self.weights().tolist(), self.values_M, strict=True)
+        )
+        answer = say["degrees"].format(x=number(self.answer().item(), 1))
+        caption = say["table"]["caption"].format(x=plain(self.x), y=plain(self.y), answer=answer)
+        return html_table(caption, [say["weight"], say["table"]["unit"]], zip(names, numbers, strict=True))
