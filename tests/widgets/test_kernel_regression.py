@@ -1,36 +1,41 @@
 """KernelRegression: what it shows and what PyTorch says of it, how it is worked, what is known of it besides."""
 
-import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.testing import assert_close
 
 from attnbook import masked_softmax
 from attnbook.widgets import KernelRegression
-from tests.browser.hands import Finger, Mouse, bring, middle, stops
-from tests.browser.pages import bare
-from tests.widgets.laws import COUNT_ELEMENTS, Laws, agree, live
-from tests.widgets.steps import slide
+from tests.browser.hands import bring, middle
+from tests.widgets.laws import Laws
+from tests.widgets.reading import numbers
+from tests.widgets.steps import drag, slide
 
 READ = """(node) => {
-        const place = (dot) => ["cx", "cy"].map((name) => dot.getAttribute(name));
-        const circles = (name) => [...node.querySelectorAll(name)].map(place);
-        const index = (name, of) => String([...node.querySelectorAll(of)].findIndex((part) => part.matches(name)));
-        return {
-            numbers: [...node.querySelectorAll("dd")].map((cell) => cell.textContent),
-            curve: node.querySelector(".ab-curve").getAttribute("d").slice(1).split("L").map((pair) => pair.split(" ")),
-            points: circles(".ab-point"),
-            answer: circles(".ab-answer"),
-            heat: [...node.querySelectorAll(".ab-heat i")].map((cell) => cell.style.getPropertyValue("--w")),
-            here: index(".ab-here", ".ab-heat > div"),
-            chosen: index(".ab-chosen", ".ab-point"),
-        };
-    }"""
+    const place = (dot) => ["cx", "cy"].map((name) => dot.getAttribute(name));
+    const circles = (name) => [...node.querySelectorAll(name)].map(place);
+    const index = (name, of) => String([...node.querySelectorAll(of)].findIndex((part) => part.matches(name)));
+    return {
+        numbers: [...node.querySelectorAll("dd")].map((cell) => cell.textContent),
+        curve: node.querySelector(".ab-curve").getAttribute("d").slice(1).split("L").map((pair) => pair.split(" ")),
+        points: circles(".ab-point"),
+        answer: circles(".ab-answer"),
+        heat: [...node.querySelectorAll(".ab-heat i")].map((cell) => cell.style.getPropertyValue("--w")),
+        here: index(".ab-here", ".ab-heat > div"),
+        chosen: index(".ab-chosen", ".ab-point"),
+        height: [...node.querySelectorAll(".ab-value")].at(-1).textContent,
+    };
+}"""
 
 
 def lifted(twin, y):
     """The points, the chosen one at another height."""
     return [[x, y if j == twin.chosen else old] for j, (x, old) in enumerate(twin.points)]
+
+
+def merged(twin):
+    return [twin.points[7] if j == 4 else point for j, point in enumerate(twin.points)]
 
 
 def expected(widget) -> dict[str, Tensor]:
@@ -53,7 +58,12 @@ def expected(widget) -> dict[str, Tensor]:
         "heat": weights(rows),
         "here": (rows - widget.query).abs().argmin(),
         "chosen": torch.tensor(min(widget.chosen, len(x) - 1)),
+        "height": y[min(widget.chosen, len(x) - 1)],
     }
+
+
+def onto_another(node):
+    return bring(node.locator(".ab-tip").nth(4)), middle(node.locator(".ab-point").nth(7))
 
 
 class TestKernelRegression(Laws):
@@ -76,21 +86,19 @@ class TestKernelRegression(Laws):
         "two points": KernelRegression(points=[[1.0, 2.0], [4.0, 5.0]], chosen=7, query=0.0),
         "a kernel that sees nothing but itself": KernelRegression(width=0.02, query=5.0),
     }
-    drags = {"kernel": (KernelRegression(), slide("Width", "width", last=100.0))}
+    drags = {
+        "kernel": (KernelRegression(), slide("Width", "width", last=100.0)),
+        "point": (KernelRegression(), drag("one point onto another", onto_another, {"points": merged, "chosen": 4})),
+    }
+    by_finger = ("point",)
     errors = [
         (lambda: KernelRegression(points=[[0, 0]]), r"'points' trait .* length 2 <= L <= 12"),
         (lambda: KernelRegression(width=0), r"'width' trait .* not be less than 0.02"),
     ]
 
 
-@pytest.mark.parametrize("hand", [Mouse, Finger])
-def test_a_point_is_dragged(visit, hand):
-    page = visit("bare.html", touch=hand is Finger, served={"bare.html": bare(KernelRegression())})
-    node, twin = live(page), KernelRegression()
-    node.evaluate(COUNT_ELEMENTS)
-    start, end = bring(node.locator(".ab-tip").nth(4)), middle(node.locator(".ab-point").nth(7))
-    hand(page).drag([start, *stops(start, end)])
-    twin.points = [twin.points[7] if j == 4 else point for j, point in enumerate(twin.points)]
-    twin.chosen = 4
-    agree(node, twin, "one point dragged onto another")
-    assert page.evaluate("created") == 0
+def test_table_of_a_kernel():
+    itself, others = KernelRegression(width=0.02).errors()
+    assert itself < 1e-9 < 0.3 < others
+    assert KernelRegression(width=0.3).errors()[1] < others
+    assert_close(numbers(KernelRegression(width=100.0))[:, 2], torch.full((12,), 1 / 12), rtol=0, atol=0.00501)

@@ -4,6 +4,7 @@ import torch
 import traitlets
 from torch import Tensor
 
+from attnbook.language import number, plain, whole
 from attnbook.widgets.shared.base import BookWidget, html_table
 
 XS = [0.2, 0.6, 1.0, 1.4, 1.9, 2.3, 2.7, 3.1, 3.6, 4.0, 4.4, 4.8]
@@ -40,13 +41,11 @@ class KernelRegression(BookWidget):
         return tuple((self.weights(x, without) @ y - y).square().mean().item() for without in (False, True))
 
     def table(self) -> str:
+        say = self.edition_words()["table"]
         weights = self.weights(torch.tensor([self.query]).double())[0].tolist()
         rows = (
-            (f"point {j + 1}", [f"{x:.1f}", f"{y:.1f}", f"{w:.2f}"])
-            for j, ((x, y), w) in enumerate(zip(self.points, weights, strict=True))
+            (say["point"].format(n=whole(j)), [number(x, 1), number(y, 1), number(weight)])
+            for j, ((x, y), weight) in enumerate(zip(self.points, weights, strict=True), start=1)
         )
-        return html_table(
-            f"Weights of the points for the query x = {self.query:g}, width {self.width:g}",
-            ["x, the key", "y, the value", "weight"],
-            rows,
-        )
+        caption = say["caption"].format(query=plain(self.query), width=plain(self.width))
+        return html_table(caption, [say["key"], say["value"], say["weight"]], rows)
