@@ -119,4 +119,4 @@ def _bracketed(english):
         return {name: _bracketed(text) for name, text in english.items()}
     if isinstance(english, list):
         return [_bracketed(text) for text in english]
-    return f"⟦{english}⟧"
+    return f"⟦{english}⟧" if isinstance(english, str) else english

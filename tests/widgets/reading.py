@@ -22,18 +22,20 @@ def agrees(text: str, x: float) -> bool:
     (True, True, False)
     >>> agrees("2.2 TB", 2.199e12), agrees("2.2 GB", 2.199e12), agrees("16.4 thousand", 16384)
     (True, False, True)
+    >>> agrees("524,288", 2**19), agrees("52,4288", 2**19)
+    (True, False)
     >>> agrees("NaN", torch.nan), agrees("NaN", 0.0), agrees("0.00", torch.nan)
     (True, False, False)
     """
     text, _, unit = text.partition(" ")
     if text in ("−∞", "∞", "NaN"):
         return x != x if text == "NaN" else x == float(text.replace("−", "-").replace("∞", "inf"))
-    number = re.fullmatch(r"-?\d+(?:\.(\d+))?(?:e(-?\d+))?", text.replace("−", "-"))
+    number = re.fullmatch(r"-?(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.(\d+))?(?:e(-?\d+))?", text.replace("−", "-"))
     if not number:
         return False
     decimals = min(len(number[1]), 9) if number[1] else 9  # a number without decimals must be whole
     power = int(number[2] or 0) + POWERS[unit]
-    return abs(float(number[0]) * 10.0 ** POWERS[unit] - x) <= 0.5001 * 10.0 ** (power - decimals)
+    return abs(value(number[0]) * 10.0 ** POWERS[unit] - x) <= 0.5001 * 10.0 ** (power - decimals)
 
 
 def parsed(widget):
@@ -43,5 +45,13 @@ def parsed(widget):
 def numbers(widget):
     """The table of a widget, as numbers."""
     rows = parsed(widget).select("table tr")[1:]
-    digits = {ord(","): None, ord("−"): "-"}
-    return torch.tensor([[float(cell.text.translate(digits)) for cell in row.select("td")] for row in rows])
+    return torch.tensor([[value(cell.text) for cell in row.select("td")] for row in rows])
+
+
+def value(text: str) -> float:
+    """The number that an English text says.
+
+    >>> value("−1,234.5")
+    -1234.5
+    """
+    return float(text.replace("−", "-").replace(",", ""))

@@ -38,18 +38,18 @@ const TEXT = {
   },
 };
 const SIZES = [
-  [1e15, "quadrillion"],
-  [1e12, "trillion"],
-  [1e9, "billion"],
-  [1e6, "million"],
-  [1e3, "thousand"],
+  [1e15, "{x} quadrillion"],
+  [1e12, "{x} trillion"],
+  [1e9, "{x} billion"],
+  [1e6, "{x} million"],
+  [1e3, "{x} thousand"],
 ];
 const BYTES = [
-  [1e15, "PB"],
-  [1e12, "TB"],
-  [1e9, "GB"],
-  [1e6, "MB"],
-  [1e3, "kB"],
+  [1e15, "{x} PB"],
+  [1e12, "{x} TB"],
+  [1e9, "{x} GB"],
+  [1e6, "{x} MB"],
+  [1e3, "{x} kB"],
 ];
 const MODELS = {
   "base Transformer, a sentence": [64, 512, 8],

@@ -14,8 +14,8 @@ const TEXT = {
       rank: "rank of a head's scores, at most min(K, L)",
     },
     sizes: [
-      [1e9, "billion"],
-      [1e6, "million"],
+      [1e9, "{x} billion"],
+      [1e6, "{x} million"],
     ],
   },
 };
@@ -67,7 +67,7 @@ function render({ model, el }) {
     const [now, single] = [figures(D, H, L), figures(D, 1, L)];
     for (const { name, cells, node } of rows) {
       [now, single].forEach((found, n) => {
-        cells[n].textContent = large(found[name], say.sizes);
+        cells[n].textContent = large(found[name], say.sizes, 1e6);
       });
       node.classList.toggle("ab-same", now[name] === single[name]);
     }

@@ -190,10 +190,11 @@ function marked(digits) {
   return digits.replace(/[.,-]/g, (mark) => ({ ".": decimal, ",": group, "-": minus })[mark]);
 }
 
-// A large whole number, rounded, and the words for its size: 335.5 million.
-export function large(x, sizes) {
-  const [size, unit] = sizes.find(([least]) => x >= least) ?? [];
-  return size ? `${number(x / size, 1)} ${unit}` : `${x}`;
+// A whole number, from `from` on rounded, in the words for its size: 335.5 million. The sizes stand in shared/en.json, since
+// another language may go by other powers of ten.
+export function large(x, sizes, from = 0) {
+  const size = x >= from && sizes.find(([least]) => x >= least);
+  return size ? fill(size[1], { x: number(x / size[0], 1) }) : whole(x);
 }
 
 // As a power of ten: 4.2e−5.

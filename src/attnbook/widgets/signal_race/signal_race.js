@@ -24,9 +24,9 @@ const TEXT = {
     heads: ["", "steps so far", "operations so far"],
     totals: ["", "steps", "operations", "moments", ""],
     sizes: [
-      [1e9, "billion"],
-      [1e6, "million"],
-      [1e3, "thousand"],
+      [1e9, "{x} billion"],
+      [1e6, "{x} million"],
+      [1e3, "{x} thousand"],
     ],
   },
 };
