@@ -55,3 +55,8 @@ def value(text: str) -> float:
     -1234.5
     """
     return float(text.replace("−", "-").replace(",", ""))
+
+
+def codes(*texts: str) -> torch.Tensor:
+    """The letters of texts as numbers, so that texts can stand among what a widget shows."""
+    return torch.tensor([ord(letter) for text in texts for letter in text])

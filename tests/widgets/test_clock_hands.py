@@ -5,23 +5,29 @@ import math
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.testing import assert_close
 
 from attnbook import sinusoidal
 from attnbook.widgets import ClockHands
 from tests.widgets.laws import Laws
+from tests.widgets.reading import codes, numbers, parsed
 from tests.widgets.steps import slide
 
 READ = """(node) => {
-        const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
-        const at = (part, ...names) => names.map((name) => part.getAttribute(name));
-        return {
-            hands: seen(".ab-faces line").map((line) => at(line, "x2", "y2")),
-            said: node.querySelector(".ab-faces").getAttribute("aria-label").match(/\\d+/g),
-            curve: node.querySelector(".ab-curve").getAttribute("d").slice(1).split("L").map((pair) => pair.split(" ")),
-            marks: seen(".ab-plot circle").map((mark) => at(mark, "cx", "cy")),
-            figures: seen("dd").map((figure) => figure.textContent.replace(/,| positions/g, "")),
-        };
-    }"""
+    const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
+    const at = (part, ...names) => names.map((name) => part.getAttribute(name));
+    const codes = (text) => [...text].map((letter) => String(letter.codePointAt(0)));
+    const [alike, apart, period] = seen("dd");
+    return {
+        hands: seen(".ab-faces line").map((line) => at(line, "x2", "y2")),
+        clocks: codes(node.querySelector(".ab-faces").getAttribute("aria-label")),
+        curve: node.querySelector(".ab-curve").getAttribute("d").slice(1).split("L").map((pair) => pair.split(" ")),
+        marks: seen(".ab-plot circle").map((mark) => at(mark, "cx", "cy")),
+        named: codes(node.querySelector("dt").textContent),
+        figures: [alike.textContent, apart.textContent, period.dataset.n],
+        period: codes(period.textContent),
+    };
+}"""
 
 
 def expected(widget) -> dict[str, Tensor]:
@@ -29,16 +35,16 @@ def expected(widget) -> dict[str, Tensor]:
     both = P[[widget.other, widget.position]].unflatten(-1, (-1, 2))  # sine goes right, cosine up
     alike = F.cosine_similarity(P[widget.position], P)
     curve = torch.stack([torch.arange(60) * 590 / 59, 60 * (1 - alike)], -1)
-    period = 2 * math.pi * widget.base ** (1 - 2 / widget.width)
+    period = torch.tensor(2 * math.pi * widget.base ** (1 - 2 / widget.width), dtype=torch.float64)
+    say = widget.edition_words()
     return {
         "hands": (both * torch.tensor([20, -20])).transpose(0, 1),
-        "said": torch.tensor([widget.width // 2, widget.position, widget.other]),
+        "clocks": codes(say["clocks"]["other"].format(n=widget.width // 2, i=widget.position, other=widget.other)),
         "curve": curve,
         "marks": curve[[widget.position, widget.other]],
-        "figures": torch.tensor(
-            [alike[widget.other], abs(widget.position - widget.other), round(period) if period >= 1000 else period],
-            dtype=torch.float64,
-        ),
+        "named": codes(say["alike"].format(i=widget.position, other=widget.other)),
+        "figures": torch.stack([alike[widget.other], torch.tensor(abs(widget.position - widget.other)), period]),
+        "period": codes(say["positions"]["other"].format(n=f"{period:,.0f}" if period >= 1000 else f"{period:.1f}")),
     }
 
 
@@ -59,3 +65,24 @@ class TestClockHands(Laws):
     }
     drags = {"position": (ClockHands(width=32), slide("Position i:", "position", last=59))}
     errors = [(lambda: ClockHands(width=5), r"'width' trait .* any of \[4, 8, 16, 32\]")]
+
+
+def test_table_of_two_positions():
+    assert_close(numbers(ClockHands(position=0, other=1, width=4))[0], torch.tensor([0.0, 1, 0.84, 0.54]))
+    page = parsed(ClockHands(position=5, other=8))
+    assert page.caption.text == "Positions 5 and 8 are 0.69 alike"
+    assert [cell.text for cell in page.select("th")[:5]] == ["sin 5", "cos 5", "sin 8", "cos 8", "hand 1"]
+
+
+def test_what_chapter_8_says_of_it():
+    def alike(**traits):
+        return ClockHands(**traits).alike().item()
+
+    assert round(alike(position=5, other=8), 2) == round(alike(position=45, other=48), 2) == 0.69
+    assert [round(alike(position=0, other=i, base=2), 2) for i in (4, 8)] == [-0.82, 0.4]
+    assert round(min(alike(position=0, other=i, base=100_000) for i in range(60)), 2) == 0.28
+    slow = ClockHands(width=4).vectors()
+    assert 0.55 < slow[59, 2].asin() < 0.6
+    assert (slow[2, :2] - slow[46, :2]).norm() < 0.02
+    assert (slow[1:, 2:] - slow[:-1, 2:]).norm(dim=-1).max() < 0.0101
+    assert round(torch.cdist(slow, slow).fill_diagonal_(9).min().item(), 2) == 0.24

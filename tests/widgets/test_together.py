@@ -18,7 +18,6 @@ from attnbook.widgets import (
     BankInContext,
     BlockStepper,
     CacheStepper,
-    ClockHands,
     CostPlane,
     CueScene,
     FindTheBug,
@@ -237,8 +236,6 @@ def test_what_the_chapters_say_of_the_networks_in_their_widgets():
 
 
 def test_tables_of_positions():
-    assert_close(numbers(ClockHands(position=0, other=1, width=4))[0], torch.tensor([0.0, 1, 0.84, 0.54]))
-    assert parsed(ClockHands(position=5, other=8)).caption.text == "Positions 5 and 8 are 0.69 alike"
     moved = numbers(ShiftLab(position=20, apart=-7))
     assert_close(moved[:, 5], moved[:, 6])
     assert_close(moved[:, :4] @ moved[:, 4], moved[:, 5], rtol=0, atol=0.02)
@@ -252,17 +249,6 @@ def test_tables_of_positions():
 
 
 def test_what_chapter_8_says_of_its_widgets():
-    def alike(**traits):
-        return ClockHands(**traits).alike().item()
-
-    assert round(alike(position=5, other=8), 2) == round(alike(position=45, other=48), 2) == 0.69
-    assert [round(alike(position=0, other=i, base=2), 2) for i in (4, 8)] == [-0.82, 0.4]
-    assert round(min(alike(position=0, other=i, base=100_000) for i in range(60)), 2) == 0.28
-    slow = ClockHands(width=4).vectors()
-    assert 0.55 < slow[59, 2].asin() < 0.6
-    assert (slow[2, :2] - slow[46, :2]).norm() < 0.02
-    assert (slow[1:, 2:] - slow[:-1, 2:]).norm(dim=-1).max() < 0.0101
-    assert round(torch.cdist(slow, slow).fill_diagonal_(9).min().item(), 2) == 0.24
     scores = {apart: ShiftLab(apart=apart).scores() for apart in range(-10, 11)}
     assert sorted(scores, key=lambda apart: -scores[apart][0])[:2] == [8, 7]
     turned, added = zip(*(ShiftLab(position=i, apart=3).scores() for i in range(10, 51)), strict=True)

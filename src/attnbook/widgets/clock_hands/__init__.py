@@ -4,8 +4,9 @@ import torch
 import traitlets
 from torch import Tensor
 
+from attnbook.language import number
 from attnbook.layers.positions import sinusoidal
-from attnbook.widgets.shared.base import BookWidget, html_table
+from attnbook.widgets.shared.base import BookWidget, Verbatim, html_table
 
 WIDTHS, BASES, LAST = [4, 8, 16, 32], [2, 10, 100, 1000, 10_000, 100_000], 59
 
@@ -32,10 +33,11 @@ class ClockHands(BookWidget):
         return vectors[self.position] @ vectors[self.other] / (self.width / 2)
 
     def table(self) -> str:
-        vectors = self.vectors()[[self.position, self.other]]
+        say, vectors = self.edition_words(), self.vectors()[[self.position, self.other]]
         rows = [
-            (f"hand {j // 2 + 1}", [f"{x:.2f}" for x in vectors[:, j : j + 2].flatten()])
+            (say["hand"].format(n=j // 2 + 1), map(number, vectors[:, j : j + 2].flatten().tolist()))
             for j in range(0, self.width, 2)
         ]
-        columns = [f"{name} {place}" for place in (self.position, self.other) for name in ("sin", "cos")]
-        return html_table(f"Positions {self.position} and {self.other} are {self.alike():.2f} alike", columns, rows)
+        columns = [Verbatim(f"{name} {place}") for place in (self.position, self.other) for name in ("sin", "cos")]
+        caption = say["table"].format(i=self.position, other=self.other, x=number(self.alike().item()))
+        return html_table(caption, columns, rows)

@@ -1,18 +1,5 @@
-import { body, element, follower, number, slider, words } from "../shared/core.js";
+import { body, count, element, fill, follower, number, slider, whole, words } from "../shared/core.js";
 
-const TEXT = {
-  en: {
-    sliders: { position: "Position i:", other: "Position i′:", width: "Width d:", base: "Base:" },
-    clock: (j) => `hand ${j}`,
-    clocks: (n, i, other) => `${n} clocks. On each, one hand for position ${i} and one for position ${other}.`,
-    curve: "How alike position i and every other position are, from 0 to 59; at i it is 1.",
-    axis: "how alike position i and each other one are",
-    alike: (i, other) => `Positions ${i} and ${other}, cosine`,
-    apart: "They are apart by",
-    period: "Slowest hand: once round in",
-    positions: (x) => `${x >= 1000 ? Math.round(x).toLocaleString("en") : number(x, 1)} positions`,
-  },
-};
 const LAST = 59;
 const STOPS = {
   position: Array.from({ length: LAST + 1 }, (_, i) => i),
@@ -24,7 +11,7 @@ const MOST = Math.max(...STOPS.width) / 2;
 const [WIDE, TALL] = [590, 120];
 
 function render({ model, el }) {
-  const say = words(TEXT, el);
+  const say = words(model);
   const subscriptions = follower(model);
   const clocks = Array.from({ length: MOST }, (_, j) => {
     const hands = ["ab-other", "ab-query"].map((kind) => element("line", { class: kind }));
@@ -34,7 +21,7 @@ function render({ model, el }) {
       element("circle", { class: "ab-face", r: 22 }),
       ...hands,
     );
-    return { hands, node: element("div", {}, svg, element("span", {}, say.clock(j + 1))) };
+    return { hands, node: element("div", {}, svg, element("span", {}, fill(say.hand, { n: j + 1 }))) };
   });
   const face = element("div", { class: "ab-faces", role: "img" }, ...clocks.map(({ node }) => node));
   const curve = element("path", { class: "ab-curve" });
@@ -62,7 +49,7 @@ function render({ model, el }) {
       "div",
       { class: "ab-controls" },
       ...Object.entries(say.sliders).map(([trait, label]) =>
-        slider(model, subscriptions, { trait, label, values: STOPS[trait], show: (x) => x.toLocaleString("en") }),
+        slider(model, subscriptions, { trait, label, values: STOPS[trait], show: whole }),
       ),
     ),
     face,
@@ -82,7 +69,7 @@ function render({ model, el }) {
         hands[n].setAttribute("y2", -20 * Math.cos(place * speeds[j]));
       });
     });
-    face.setAttribute("aria-label", say.clocks(speeds.length, i, other));
+    face.setAttribute("aria-label", count(say.clocks, speeds.length, { i, other }));
     const at = (place) => [place * (WIDE / LAST), (TALL * (1 - cosine(place - i))) / 2];
     curve.setAttribute("d", `M${Array.from({ length: LAST + 1 }, (_, place) => at(place).join(" ")).join("L")}`);
     [i, other].forEach((place, n) => {
@@ -90,10 +77,12 @@ function render({ model, el }) {
       marks[n].setAttribute("cx", x);
       marks[n].setAttribute("cy", y);
     });
-    name.textContent = say.alike(i, other);
+    name.textContent = fill(say.alike, { i, other });
     alike.textContent = number(cosine(other - i));
     apart.textContent = `${Math.abs(other - i)}`;
-    period.textContent = say.positions((2 * Math.PI) / speeds.at(-1));
+    const round = (2 * Math.PI) / speeds.at(-1);
+    period.dataset.n = round;
+    period.textContent = count(say.positions, round, { n: round >= 1000 ? whole(round) : number(round, 1) });
   });
   return subscriptions.end;
 }
