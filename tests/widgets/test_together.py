@@ -28,7 +28,6 @@ from attnbook.widgets import (
     LiveTransformer,
     MaskMap,
     OnlineSoftmax,
-    ShiftLab,
     SignalRace,
     SoftDictionary,
     WordMap,
@@ -236,10 +235,6 @@ def test_what_the_chapters_say_of_the_networks_in_their_widgets():
 
 
 def test_tables_of_positions():
-    moved = numbers(ShiftLab(position=20, apart=-7))
-    assert_close(moved[:, 5], moved[:, 6])
-    assert_close(moved[:, :4] @ moved[:, 4], moved[:, 5], rtol=0, atol=0.02)
-    assert parsed(ShiftLab(mode="turned")).caption.text.startswith("Score -0.11; with positions added 0.28")
     cells = numbers(FindTheBug())
     assert [head.text for head in parsed(FindTheBug()).select("th[scope=row]")] == ["A", "B", "C"]
     assert (cells[0] != cells[1]).any()
@@ -249,11 +244,6 @@ def test_tables_of_positions():
 
 
 def test_what_chapter_8_says_of_its_widgets():
-    scores = {apart: ShiftLab(apart=apart).scores() for apart in range(-10, 11)}
-    assert sorted(scores, key=lambda apart: -scores[apart][0])[:2] == [8, 7]
-    turned, added = zip(*(ShiftLab(position=i, apart=3).scores() for i in range(10, 51)), strict=True)
-    assert {round(score, 4) for score in turned} == {-0.1142}
-    assert min(abs(a - b) for a, b in pairwise(added)) > 1e-4
     words, texts = FindTheBug(words_swapped=True), FindTheBug(texts_swapped=True)
     assert words.moved("right")[0].all()
     assert not torch.cat([words.moved("batch"), words.moved("none")]).any()

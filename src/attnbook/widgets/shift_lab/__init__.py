@@ -6,8 +6,9 @@ import torch
 import traitlets
 from torch import Tensor
 
+from attnbook.language import number, whole
 from attnbook.layers.positions import Rotary, sinusoidal
-from attnbook.widgets.shared.base import BookWidget, html_table
+from attnbook.widgets.shared.base import BookWidget, Verbatim, html_table
 
 WIDTH, BASE, FIRST, LAST, FARTHEST = 4, 100.0, 10, 50, 10  # two hands, of speeds 1 and 1/10
 QUERY, KEY = [1.0, 0.3, -0.5, 0.8], [0.6, -0.7, 0.9, 0.4]
@@ -52,15 +53,22 @@ class ShiftLab(BookWidget):
         return (q @ k).item(), added.item()
 
     def table(self) -> str:
-        i, j = self.position, self.position + self.apart
+        every, i, j = self.edition_words(), self.position, self.position + self.apart
+        say = every["table"]
         if self.mode == "moved":
-            columns = ["sin 1", "cos 1", "sin 2", "cos 2", f"position {i}", "product", f"position {j}"]
+            columns = [
+                *map(Verbatim, ("sin 1", "cos 1", "sin 2", "cos 2")),
+                say["position"].format(i=i),
+                every["product"],
+                say["position"].format(i=j),
+            ]
             numbers = torch.stack([*self.matrix().T, self.place(i), self.matrix() @ self.place(i), self.place(j)], -1)
-            caption = f"The matrix that moves by {self.apart}"
+            caption = say["matrix"].format(apart=whole(self.apart))
         else:
-            columns = ["query", f"turned to {i}", "key", f"turned to {j}"]
+            columns = [every["query"], say["turnedTo"].format(i=i), every["key"], say["turnedTo"].format(i=j)]
             q, k = self.turned()
             numbers = torch.stack([torch.tensor(QUERY).double(), q, torch.tensor(KEY).double(), k], -1)
-            caption = "Score {:.2f}; with positions added {:.2f}".format(*self.scores())
-        rows = ((f"{n + 1}", [f"{x:.2f}" for x in row]) for n, row in enumerate(numbers.tolist()))
+            turned, added = map(number, self.scores())
+            caption = say["scores"].format(turned=turned, added=added)
+        rows = ((f"{n + 1}", map(number, row)) for n, row in enumerate(numbers.tolist()))
         return html_table(caption, columns, rows)

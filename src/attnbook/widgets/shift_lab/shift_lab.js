@@ -1,28 +1,20 @@
-import { body, choice, dot, element, follower, heading, number, plus, slider, times, words } from "../shared/core.js";
+import {
+  body,
+  choice,
+  dot,
+  element,
+  fill,
+  follower,
+  heading,
+  number,
+  plain,
+  plus,
+  slider,
+  times,
+  verbatim,
+  words,
+} from "../shared/core.js";
 
-const TEXT = {
-  en: {
-    mode: "What to look at",
-    modes: { moved: "one matrix moves a position", turned: "queries and keys, turned" },
-    sliders: { position: "Position i:", apart: "Distance δ:" },
-    picture: {
-      moved: "Two circles, one for each hand: where position i stands on it, and where i + δ does.",
-      turned:
-        "Two circles, one for each pair of numbers: the query, turned by its position, and the key, turned by its own.",
-    },
-    heads: {
-      moved: (i, j) => ["sin 1", "cos 1", "sin 2", "cos 2", `at ${i}`, "product", `at ${j}`],
-      turned: (i, j) => ["query", `at ${i}`, "key", `at ${j}`],
-    },
-    captions: {
-      moved: (i, apart) => `The matrix that moves by ${apart}, and position ${i}`,
-      turned: () => "A query and a key of four numbers",
-    },
-    score: "Score of the two, turned",
-    added: "Score if positions are added instead",
-    signed: (x) => number(x, 0),
-  },
-};
 const [QUERY, KEY, SPEEDS] = [
   [1, 0.3, -0.5, 0.8],
   [0.6, -0.7, 0.9, 0.4],
@@ -46,49 +38,33 @@ const mover = (apart) =>
     return [row(c, s), row(-s, c)];
   });
 
+function circle() {
+  const hands = ["ab-query", "ab-key"].map((kind) => element("line", { class: kind }));
+  const face = element("circle", { r: REACH, class: "ab-face" });
+  return { hands, node: element("svg", { viewBox: "-50 -50 100 100", "aria-hidden": "true" }, face, ...hands) };
+}
+
+// A table of four rows; `at` are the two heads that name the positions.
+function tableOf(say, mode) {
+  const [caption, ...at] = [element("caption"), element("span"), element("span")];
+  const heads = {
+    moved: [...["sin 1", "cos 1", "sin 2", "cos 2"].map((name) => verbatim(name)), at[0], say.product, at[1]],
+    turned: [say.query, at[0], say.key, at[1]],
+  }[mode];
+  const cells = QUERY.map(() => heads.map(() => element("td", { class: "ab-number" })));
+  const rows = cells.map((row) => element("tr", {}, ...row));
+  return { caption, at, cells, node: element("table", {}, caption, heading(heads), element("tbody", {}, ...rows)) };
+}
+
 function render({ model, el }) {
-  const say = words(TEXT, el);
+  const say = words(model);
   const subscriptions = follower(model);
-  const circles = SPEEDS.map(() => {
-    const hands = ["ab-query", "ab-key"].map((kind) => element("line", { class: kind }));
-    return {
-      hands,
-      node: element(
-        "svg",
-        { viewBox: "-50 -50 100 100", "aria-hidden": "true" },
-        element("circle", { r: REACH, class: "ab-face" }),
-        ...hands,
-      ),
-    };
-  });
+  const circles = SPEEDS.map(circle);
   const picture = element("div", { class: "ab-circles", role: "img" }, ...circles.map(({ node }) => node));
-  const tables = Object.fromEntries(
-    Object.entries({ moved: 7, turned: 4 }).map(([mode, wide]) => {
-      const cells = Array.from({ length: 4 }, () =>
-        Array.from({ length: wide }, () => element("td", { class: "ab-number" })),
-      );
-      const [caption, head] = [element("caption"), heading(range(1, wide).map(String))];
-      return [
-        mode,
-        {
-          cells,
-          caption,
-          heads: [...head.querySelectorAll("th")],
-          node: element(
-            "table",
-            {},
-            caption,
-            head,
-            element("tbody", {}, ...cells.map((row) => element("tr", {}, ...row))),
-          ),
-        },
-      ];
-    }),
-  );
+  const tables = Object.keys(say.modes).map((mode) => ({ mode, ...tableOf(say, mode) }));
   const [turned, added] = [0, 0].map(() => element("dd", { class: "ab-number" }));
   const scores = element("dl", {}, element("dt", {}, say.score), turned, element("dt", {}, say.added), added);
-  const control = (trait) =>
-    slider(model, subscriptions, { trait, label: say.sliders[trait], values: STOPS[trait], show: say.signed });
+  const control = (trait) => slider(model, subscriptions, { trait, label: say.sliders[trait], values: STOPS[trait] });
   body(
     el,
     "shift",
@@ -100,7 +76,7 @@ function render({ model, el }) {
       control("apart"),
     ),
     picture,
-    element("div", { class: "ab-scroll" }, ...Object.values(tables).map(({ node }) => node)),
+    element("div", { class: "ab-scroll" }, ...tables.map(({ node }) => node)),
     scores,
   );
 
@@ -123,11 +99,11 @@ function render({ model, el }) {
       moved: mover(apart).map((row, n) => [...row, place(i)[n], product[n], place(j)[n]]),
       turned: QUERY.map((x, n) => [x, q[n], KEY[n], k[n]]),
     };
-    for (const [name, { cells, caption, heads, node }] of Object.entries(tables)) {
+    for (const { mode: name, at, cells, caption, node } of tables) {
       node.hidden = name !== mode;
-      caption.textContent = say.captions[name](i, number(apart, 0));
-      say.heads[name](i, j).forEach((text, n) => {
-        heads[n].textContent = text;
+      caption.textContent = fill(say.captions[name], { i, apart: plain(apart) });
+      [i, j].forEach((place, n) => {
+        at[n].textContent = fill(say.at, { i: place });
       });
       numbers[name].forEach((row, n) =>
         row.forEach((x, m) => {
