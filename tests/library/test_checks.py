@@ -1,5 +1,6 @@
 """A check that can't fail teaches nothing: each one accepts right answers, and says what is wrong with wrong ones."""
 
+import ast
 import math
 import re
 from itertools import permutations
@@ -9,6 +10,10 @@ import pytest
 import torch
 
 from attnbook import additive_scores, attention, causal, check, masked_softmax
+from attnbook.checks.judging import HERE as JUDGED
+from attnbook.checks.judging import say, told
+from attnbook.language import PSEUDO, speaking, words
+from tests.widgets.forgotten import left_over
 
 
 def loops(q, k, v, mask=None):
@@ -246,7 +251,7 @@ def test_every_known_mistake_is_found_and_named(name):
     verdict = check.attention(check.WRONG_ATTENTION[name])
     assert not verdict
     assert "weights: first wrong cell (query, key) = " in verdict.message
-    assert f"(your function {name})" in verdict.message
+    assert f"({say('mistake', mistake=told(name))})" in verdict.message
 
 
 def no_function(*_): ...
@@ -362,7 +367,7 @@ def test_only_a_mistake_that_explains_everything_is_named():
 def test_every_wrong_analogy_is_found_and_named(name):
     verdict = check.analogy(check.WRONG_ANALOGY[name])
     assert not verdict
-    assert f"(your function {name})" in verdict.message
+    assert f"({say('mistake', mistake=told(name))})" in verdict.message
 
 
 @pytest.mark.parametrize(
@@ -412,21 +417,21 @@ def test_every_wrong_causal_mask_is_found_and_named(name):
     verdict = check.causal(check.WRONG_CAUSAL[name])
     assert not verdict
     assert "first wrong cell (query, key) = " in verdict.message
-    assert f"(your function {name})" in verdict.message
+    assert f"({say('mistake', mistake=told(name))})" in verdict.message
 
 
 @pytest.mark.parametrize("name", check.WRONG_PACKED)
 def test_every_wrong_packed_mask_is_found_and_named(name):
     verdict = check.packed(check.WRONG_PACKED[name])
     assert not verdict
-    assert f"(your function {name})" in verdict.message
+    assert f"({say('mistake', mistake=told(name))})" in verdict.message
 
 
 @pytest.mark.parametrize("name", check.WRONG_SOFTMAX)
 def test_every_wrong_softmax_is_found_and_named(name):
     verdict = check.masked_softmax(check.WRONG_SOFTMAX[name])
     assert not verdict
-    assert f"(your function {name})" in verdict.message
+    assert f"({say('mistake', mistake=told(name))})" in verdict.message
 
 
 def added(scores, mask):
@@ -541,7 +546,7 @@ def test_every_known_mistake_of_these_is_found_and_named(judge, wrong):
     for name, mistake in getattr(check, f"WRONG_{wrong}").items():
         verdict = judge(mistake)
         assert not verdict
-        assert f"(your function {name})" in verdict.message, verdict.message
+        assert f"({say('mistake', mistake=told(name))})" in verdict.message, verdict.message
 
 
 @pytest.mark.parametrize(
@@ -665,3 +670,43 @@ def test_wrong_scores_and_heads_are_told_what_broke(judge, answer, words):
     verdict = judge(answer)
     assert not verdict
     assert words in verdict.message, verdict.message
+
+
+# ---- in the language of the edition ----
+
+
+def everything_said():
+    """What is said of every known mistake, of a stub, of an error, of a text, and of what is right."""
+    checks = {
+        **{"attention": "ATTENTION", "causal": "CAUSAL", "packed": "PACKED", "masked_softmax": "SOFTMAX"},
+        **{"analogy": "ANALOGY", "soft_lookup": "LOOKUP", "left_out_error": "ERROR", "merge": "MERGE"},
+        **{"additive_scores": "ADDITIVE", "factorised_scores": "FACTORISED", "split_heads": "SPLIT"},
+        **{"multi_head": "MULTI_HEAD", "layer_norm": "LAYER_NORM", "greedy": "GREEDY", "tokens_that_fit": "FIT"},
+        **{"sinusoidal": "SINUSOIDAL", "rotary": "ROTARY", "three_steps": "STEPS", "equivariant": "TESTS"},
+        **{"operations": "OPERATIONS"},
+    }
+    for name, wrong in checks.items():
+        for answer in (*getattr(check, f"WRONG_{wrong}").values(), no_function, lambda *_: "text"):
+            yield name, getattr(check, name)(answer).message
+    for name in ("softmax_jacobian", "skip_gram_pairs", "attention_test"):
+        yield name, getattr(check, name)(lambda *_: torch.ones(3)).message
+    yield "attention", check.attention(attention).message
+
+
+def test_every_message_is_in_a_file_of_words():
+    with speaking(PSEUDO):
+        bare = [(name, said) for name, said in everything_said() if left_over(said)]
+    assert not bare, f"no words stand for {bare[:3]}"
+
+
+@pytest.mark.parametrize("path", sorted(JUDGED.glob("*.py")), ids=lambda path: path.stem)
+def test_what_is_wrong_is_said_by_its_name(path):
+    """Also where no test comes by: a `Wrong` names a sentence, and fills its gaps."""
+    said = words(JUDGED)["said"]
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("Wrong", "say"):
+            constants = [x.value for x in ast.walk(node.args[0]) if isinstance(x, ast.Constant) and x.value in said]
+            assert constants or isinstance(node.args[0], ast.Name), f"line {node.lineno} says what is in no file"
+            gaps = {keyword.arg for keyword in node.keywords} - {"why"} if node.func.id == "Wrong" else None
+            for name in constants if gaps is not None else ():
+                assert set(re.findall(r"\{(\w+)\}", said[name])) == gaps, f"line {node.lineno}: the gaps of {name}"

@@ -7,6 +7,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from attnbook.checks.judging import Wrong, call, compare, exercise, explained
+from attnbook.language import whole
 from attnbook.layers.additive import additive_scores as book_scores
 
 
@@ -34,15 +35,9 @@ def factorised_scores(answer: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Non
     q_LK, k_MK, _ = _FACTORS[_LARGE]
     pairs, single, watch = q_LK.numel() * len(k_MK), q_LK.numel() + k_MK.numel(), watches[_LARGE]
     if watch.largest >= pairs:
-        raise Wrong(
-            f"{_LARGE}: the scores are right, but one of your tensors has {watch.largest:,} numbers, and L × M × K is "
-            f"{pairs:,}; try one hidden unit, or a few queries, after the other"
-        )
+        raise Wrong("large_tensor", case=_LARGE, got=whole(watch.largest), most=whole(pairs))
     if watch.curved > single:
-        raise Wrong(
-            f"{_LARGE}: the scores are right, but exp or tanh met {watch.curved:,} numbers; with e^(2q) · e^(2k) in "
-            f"place of e^(2q + 2k) they need meet only (L + M) × K = {single:,}"
-        )
+        raise Wrong("many_powers", case=_LARGE, got=whole(watch.curved), enough=whole(single))
 
 
 class _Watch(TorchFunctionMode):
@@ -68,15 +63,15 @@ def _additive_from(score: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Callabl
 
 # What real code has got wrong, each as a function with the signature of the exercise.
 WRONG_ADDITIVE: dict[str, Callable[..., Tensor]] = {
-    "leaves the tanh out": _additive_from(lambda q, k, w: (q + k) @ w),
-    "takes the tanh of query and key before it adds them": _additive_from(lambda q, k, w: (q.tanh() + k.tanh()) @ w),
-    "takes the tanh after the sum over hidden units": _additive_from(lambda q, k, w: ((q + k) @ w).tanh()),
-    "takes a sigmoid, and not a tanh": _additive_from(lambda q, k, w: (q + k).sigmoid() @ w),
-    "leaves the query out": _additive_from(lambda q, k, w: (0 * q + k).tanh() @ w),
-    "leaves w out": _additive_from(lambda q, k, w: (q + k).tanh().sum(-1)),
-    "multiplies query and key, and does not add them": _additive_from(lambda q, k, w: (q * k).tanh() @ w),
-    "subtracts the key": _additive_from(lambda q, k, w: (q - k).tanh() @ w),
-    "takes a softmax, which comes later": _additive_from(lambda q, k, w: ((q + k).tanh() @ w).softmax(-1)),
+    "leaves_the_tanh_out": _additive_from(lambda q, k, w: (q + k) @ w),
+    "takes_the_tanh_of_query": _additive_from(lambda q, k, w: (q.tanh() + k.tanh()) @ w),
+    "takes_the_tanh_after_the_sum": _additive_from(lambda q, k, w: ((q + k) @ w).tanh()),
+    "takes_a_sigmoid": _additive_from(lambda q, k, w: (q + k).sigmoid() @ w),
+    "leaves_the_query_out": _additive_from(lambda q, k, w: (0 * q + k).tanh() @ w),
+    "leaves_w_out": _additive_from(lambda q, k, w: (q + k).tanh().sum(-1)),
+    "multiplies_query_and_key": _additive_from(lambda q, k, w: (q * k).tanh() @ w),
+    "subtracts_the_key": _additive_from(lambda q, k, w: (q - k).tanh() @ w),
+    "takes_a_softmax": _additive_from(lambda q, k, w: ((q + k).tanh() @ w).softmax(-1)),
 }
 
 
@@ -85,20 +80,18 @@ def _factorised_from(score: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 WRONG_FACTORISED: dict[str, Callable[..., Tensor]] = {
-    "leaves the sum of w out": _factorised_from(lambda q, k, w: -2 * (1 / (1 + (2 * q).exp() * (2 * k).exp())) @ w),
-    "adds a 1 for every hidden unit, and not its w": _factorised_from(
+    "leaves_the_sum_of_w_out": _factorised_from(lambda q, k, w: -2 * (1 / (1 + (2 * q).exp() * (2 * k).exp())) @ w),
+    "adds_a_1_for_every_hidden": _factorised_from(
         lambda q, k, w: w.numel() - 2 * (1 / (1 + (2 * q).exp() * (2 * k).exp())) @ w
     ),
-    "adds the two powers of e, and does not multiply them": _factorised_from(
+    "adds_the_two_powers_of_e": _factorised_from(
         lambda q, k, w: w.sum() - 2 * (1 / (1 + (2 * q).exp() + (2 * k).exp())) @ w
     ),
-    "forgets the 2 in the powers of e": _factorised_from(lambda q, k, w: w.sum() - 2 * (1 / (1 + (q + k).exp())) @ w),
-    "has the powers of e upside down": _factorised_from(
+    "forgets_the_2_in_the_powers": _factorised_from(lambda q, k, w: w.sum() - 2 * (1 / (1 + (q + k).exp())) @ w),
+    "has_the_powers_of_e_upside": _factorised_from(
         lambda q, k, w: w.sum() - 2 * (1 / (1 + (-2 * q).exp() * (-2 * k).exp())) @ w
     ),
-    "forgets the 2 in front of the fraction": _factorised_from(
-        lambda q, k, w: w.sum() - (1 / (1 + (2 * q + 2 * k).exp())) @ w
-    ),
+    "forgets_the_2_in_front": _factorised_from(lambda q, k, w: w.sum() - (1 / (1 + (2 * q + 2 * k).exp())) @ w),
 }
 
 
@@ -109,13 +102,13 @@ def _cases() -> tuple[dict[str, tuple], dict[str, tuple]]:
     draw = torch.Generator().manual_seed(4)
     random = lambda *shape: torch.randn(*shape, generator=draw)  # noqa: E731
     scores = {
-        "one query, two keys, one hidden unit": tuple(
+        "one_hidden_unit": tuple(
             torch.tensor(x) for x in ([[1.0, 2.0]], [[0.0], [3.0]], [[1.0, -1.0]], [[1.0]], [0.5])
         ),
         "L=3, M=5": (random(3, 4), random(5, 2), random(6, 4), random(6, 2), random(6)),
     }
     factors = {
-        "two queries, three keys": (random(2, 2), random(3, 2), random(2)),
+        "two_queries_three_keys": (random(2, 2), random(3, 2), random(2)),
         _LARGE: (random(64, 16), random(48, 16), random(16)),
     }
     return scores, factors

@@ -5,7 +5,20 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from attnbook.checks.judging import Wrong, call, close, compare, describe, exercise, explained, shape_of
+from attnbook.checks.judging import (
+    Wrong,
+    call,
+    close,
+    compare,
+    describe,
+    exercise,
+    explained,
+    named,
+    say,
+    shape_of,
+    told,
+)
+from attnbook.language import number
 from attnbook.layers.dot_product import attention as book_attention
 from attnbook.layers.masks import causal
 from attnbook.layers.softmax import masked_softmax
@@ -19,13 +32,14 @@ def attention(answer: Attention) -> None:
     answers = {case: call(answer, *inputs) for case, inputs in _ATTENTION_CASES.items()}
     for case, got in answers.items():
         if not isinstance(got, tuple) or len(got) != 2:
-            raise Wrong(f"{case}: return two tensors, output and weights; got {describe(got)}")
+            raise Wrong("two_tensors", case=case, got=describe(got))
     for case, got in answers.items():
         output, weights = book_attention(*_ATTENTION_CASES[case])
         if [shape_of(x) for x in got] == [weights.shape, output.shape] != [output.shape, weights.shape]:
-            raise Wrong(f"{case}: return the output first, then the weights")
-        compare(f"{case}: weights", got[1], weights, ("query", "key"), lambda got=got: _mistake(answers, got[1]))
-        compare(f"{case}: output", got[0], output, ("query", "v"), lambda: "the weights are right; mix the values")
+            raise Wrong("output_first", case=case)
+        in_weights, in_output = (say(name, case=named(case)) for name in ("weights_of", "output_of"))
+        compare(in_weights, got[1], weights, ("query", "key"), lambda got=got: _mistake(answers, got[1]))
+        compare(in_output, got[0], output, ("query", "value"), lambda: say("mix_the_values"))
 
 
 @exercise
@@ -42,11 +56,11 @@ def softmax_jacobian(answer: Callable[[Tensor], Tensor]) -> None:
 def attention_test(answer: Callable[[Attention], bool]) -> None:
     """`answer(function)` is True for `attnbook.attention` and False for each of `WRONG_ATTENTION`."""
     if not _accepts(answer, book_attention):
-        raise Wrong("your test rejects the right function: it must return True for attnbook.attention")
+        raise Wrong("rejects_the_right")
     fooled = [name for name, wrong in WRONG_ATTENTION.items() if _notices_nothing(answer, wrong)]
     if fooled:
-        caught = f"{len(WRONG_ATTENTION) - len(fooled)} of {len(WRONG_ATTENTION)} wrong functions"
-        raise Wrong(f"your test catches {caught}; it is fooled by one that {fooled[0]}")
+        caught = len(WRONG_ATTENTION) - len(fooled)
+        raise Wrong("is_fooled", caught=caught, all=len(WRONG_ATTENTION), mistake=told(fooled[0]))
 
 
 def _attention_from(weights: Callable[..., Tensor], sense: Callable = lambda mask: mask) -> Attention:
@@ -61,24 +75,18 @@ def _attention_from(weights: Callable[..., Tensor], sense: Callable = lambda mas
 
 # What real code has got wrong, each as a function with the signature of `attention`.
 WRONG_ATTENTION: dict[str, Attention] = {
-    "divides by d": _attention_from(lambda s, d, m: masked_softmax(s / d, m)),
-    "does not scale": _attention_from(lambda s, d, m: masked_softmax(s, m)),
-    "divides by √M, the number of keys": _attention_from(lambda s, d, m: masked_softmax(s / s.shape[-1] ** 0.5, m)),
-    "takes the softmax over the queries": _attention_from(lambda s, d, m: masked_softmax((s / d**0.5).mT, m.mT).mT),
-    "has the mask the wrong way round": _attention_from(
-        lambda s, d, m: masked_softmax(s / d**0.5, m), torch.logical_not
-    ),
-    "ignores the mask": _attention_from(lambda s, d, m: (s / d**0.5).softmax(-1)),
-    "masks after the softmax and does not normalise again": _attention_from(
-        lambda s, d, m: (s / d**0.5).softmax(-1) * m
-    ),
-    "fills masked scores with 0": _attention_from(lambda s, d, m: (s * m / d**0.5).softmax(-1)),
-    "spreads its weights evenly where a query has nothing to attend to": _attention_from(
+    "divides_by_d": _attention_from(lambda s, d, m: masked_softmax(s / d, m)),
+    "does_not_scale": _attention_from(lambda s, d, m: masked_softmax(s, m)),
+    "divides_by_root_m": _attention_from(lambda s, d, m: masked_softmax(s / s.shape[-1] ** 0.5, m)),
+    "takes_the_softmax_over_the_queries": _attention_from(lambda s, d, m: masked_softmax((s / d**0.5).mT, m.mT).mT),
+    "has_the_mask_the_wrong_way": _attention_from(lambda s, d, m: masked_softmax(s / d**0.5, m), torch.logical_not),
+    "ignores_the_mask": _attention_from(lambda s, d, m: (s / d**0.5).softmax(-1)),
+    "masks_after_the_softmax": _attention_from(lambda s, d, m: (s / d**0.5).softmax(-1) * m),
+    "fills_masked_scores_with_0": _attention_from(lambda s, d, m: (s * m / d**0.5).softmax(-1)),
+    "spreads_its_weights_evenly_where_a_query": _attention_from(
         lambda s, d, m: (s / d**0.5).masked_fill(~m, -1e9).softmax(-1)
     ),
-    "gives NaN where a query has nothing to attend to": _attention_from(
-        lambda s, d, m: (s / d**0.5).masked_fill(~m, -torch.inf).softmax(-1)
-    ),
+    "gives_nan_where_a_query": _attention_from(lambda s, d, m: (s / d**0.5).masked_fill(~m, -torch.inf).softmax(-1)),
 }
 
 
@@ -87,10 +95,10 @@ def _attention_cases() -> dict[str, tuple]:
     q, k, v = (torch.randn(*shape, generator=draw) for shape in ((3, 4), (5, 4), (5, 2)))
     empty_row = causal(3, 5) & torch.tensor([[True], [False], [True]])
     return {
-        "one query, two keys": (torch.tensor([[2.0, 0.0, 1.0]]), torch.eye(2, 3), torch.tensor([[10.0], [20.0]])),
+        "one_query_two_keys": (torch.tensor([[2.0, 0.0, 1.0]]), torch.eye(2, 3), torch.tensor([[10.0], [20.0]])),
         "L=3, M=5": (q, k, v),
-        "with a causal mask": (q, k, v, causal(3, 5)),
-        "a query with nothing to attend to": (q, k, v, empty_row),
+        "with_a_causal_mask": (q, k, v, causal(3, 5)),
+        "a_query_with_nothing_to_attend": (q, k, v, empty_row),
     }
 
 
@@ -115,10 +123,10 @@ def _mistake(answers: dict[str, tuple], weights: Tensor) -> str:
         return why
     total = weights.sum(-1)
     row = int((total - 1).abs().argmax())
-    return f"row {row} of your weights adds up to {total[row]:.2f}" if abs(total[row] - 1) > 1e-3 else ""
+    return say("row_adds_up", row=row, total=number(total[row].item())) if abs(total[row] - 1) > 1e-3 else ""
 
 
 def _diagonal(got: Tensor, want: Tensor) -> str:
     if close(got.diagonal(), want.diagonal()).all():
-        return "the diagonal is right"
-    return "the sign is wrong" if close(-got, want).all() else ""
+        return say("diagonal_right")
+    return say("sign_wrong") if close(-got, want).all() else ""

@@ -1,11 +1,19 @@
-"""What every check is made of: a verdict in a sentence, and comparisons that say where."""
+"""What every check is made of: a verdict in a sentence, and comparisons that say where.
+
+A mistake, a case and a sentence have names here; how they read stands in the file of the language.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
+from pathlib import Path
 
 import torch
 from torch import Tensor
+
+from attnbook.language import number, words
+
+HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True)
@@ -23,7 +31,32 @@ class Verdict:
 
 
 class Wrong(Exception):
-    """What broke, in a sentence."""
+    """What broke: the name of a sentence, and what belongs in its gaps; `why` is added in brackets."""
+
+    def __init__(self, name: str, *, case: str = "", why: str = "", **gaps):
+        said = say(name, case=named(case), **gaps)
+        super().__init__(say("because", said=said, why=why) if why else said)
+
+
+def say(name: str, **gaps) -> str:
+    """A sentence in the language spoken now."""
+    return words(HERE)["said"][name].format(**gaps)
+
+
+def named(case: str) -> str:
+    """How a case is called: in words, with its number if it has one; "L=2, M=3" needs none.
+
+    >>> named("at_a_station"), named("documents [0, 1]"), named("L=2, M=3")
+    ('at a station', 'documents [0, 1]', 'L=2, M=3')
+    """
+    name, _, n = case.partition(" ")
+    texts = words(HERE)["cases"]
+    return texts[name].format(n=n) if name in texts else case
+
+
+def told(mistake: str) -> str:
+    """What a known mistake does, in words."""
+    return words(HERE)["mistakes"][mistake]
 
 
 def exercise(check: Callable[[Callable], None]) -> Callable[[Callable], Verdict]:
@@ -37,8 +70,8 @@ def exercise(check: Callable[[Callable], None]) -> Callable[[Callable], Verdict]
             return Verdict(False, str(wrong))
         except Exception as error:  # an answer can be stranger than a check foresees
             why = str(error).partition("\n")[0]
-            return Verdict(False, f"your answer can't be compared: {type(error).__name__}: {why}")
-        return Verdict(True, "correct")
+            return Verdict(False, say("stranger", kind=type(error).__name__, error=why))
+        return Verdict(True, say("correct"))
 
     return judged
 
@@ -51,35 +84,33 @@ def call(answer: Callable, *inputs):
     except NotImplementedError:
         got = None
     except (Exception, SystemExit) as error:
-        raise Wrong(f"your function raised {type(error).__name__}: {error}") from error
+        raise Wrong("raised", kind=type(error).__name__, error=error) from error
     if got is None or got is ...:
-        raise Wrong("not written yet: your function returned nothing")
+        raise Wrong("unwritten")
     for position, (copy, original) in enumerate(zip(copies, inputs, strict=True), start=1):
         if isinstance(original, Tensor) and not torch.equal(copy, original):
-            raise Wrong(f"your function changed its argument {position}; work on a copy")
+            raise Wrong("changed_argument", n=position)
     return got
 
 
-def compare(where: str, got: object, want: Tensor, axes: tuple[str, ...], hint: Callable[[], str]) -> None:
+def compare(case: str, got: object, want: Tensor, axes: tuple[str, ...], hint: Callable[[], str]) -> None:
     if not isinstance(got, Tensor):
-        raise Wrong(f"{where}: expected a tensor, got {describe(got)}")
+        raise Wrong("tensor", case=case, got=describe(got))
     if got.shape != want.shape:
-        raise Wrong(f"{where}: expected shape {tuple(want.shape)}, got {tuple(got.shape)}")
+        raise Wrong("shape", case=case, want=tuple(want.shape), got=tuple(got.shape))
     wrong = ~close(got, want)
     if wrong.any():
         cell = tuple(wrong.nonzero()[0].tolist())
-        found = "expected {}, got {}".format(
-            *(f"{x[cell]:.4f}" if x.is_floating_point() else x[cell].item() for x in (want, got))
-        )
-        why = hint()
-        raise Wrong(f"{where}: first wrong cell ({', '.join(axes)}) = {cell}: {found}{why and f' ({why})'}")
+        right, found = (number(x[cell].item(), 4) if x.is_floating_point() else x[cell].item() for x in (want, got))
+        names = ", ".join(words(HERE)["axes"][axis] for axis in axes)
+        raise Wrong("cell", case=case, axes=names, cell=cell, want=right, got=found, why=hint())
 
 
 def explained(answers: dict[str, object], wrong: dict[str, Callable], cases: dict[str, tuple]) -> str:
     """Which known mistake, by its name, answers every case just so; "" if none does."""
     for name, mistake in wrong.items():
         if all(_same(answers[case], mistake(*inputs)) for case, inputs in cases.items()):
-            return f"your function {name}"
+            return say("mistake", mistake=told(name))
     return ""
 
 
@@ -101,4 +132,4 @@ def shape_of(value: object) -> torch.Size | None:
 
 
 def describe(value: object) -> str:
-    return f"a tensor of shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
+    return say("a_tensor", shape=tuple(value.shape)) if isinstance(value, Tensor) else type(value).__name__

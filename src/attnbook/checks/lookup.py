@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from attnbook.checks.judging import Wrong, call, compare, describe, exercise, explained
+from attnbook.language import number
 
 
 @exercise
@@ -14,7 +15,7 @@ def soft_lookup(answer: Callable[[Tensor, Tensor, Tensor, float], Tensor]) -> No
     answers = {case: call(answer, *inputs) for case, inputs in _LOOKUP_CASES.items()}
     for case, inputs in _LOOKUP_CASES.items():
         want = _lookup()(*inputs)
-        compare(case, answers[case], want, ("v",), lambda: explained(answers, WRONG_LOOKUP, _LOOKUP_CASES))
+        compare(case, answers[case], want, ("value",), lambda: explained(answers, WRONG_LOOKUP, _LOOKUP_CASES))
 
 
 @exercise
@@ -26,10 +27,11 @@ def left_out_error(answer: Callable[[Tensor, Tensor, float], Tensor]) -> None:
         try:
             got = answers[case] = torch.tensor(float(got))
         except (TypeError, ValueError, RuntimeError) as error:
-            raise Wrong(f"{case}: return one number, got {describe(got)}") from error
+            raise Wrong("one_number", case=case, got=describe(got)) from error
         if not torch.isclose(got, want, rtol=1e-4, atol=1e-6):
             why = explained(answers, WRONG_ERROR, _ERROR_CASES)
-            raise Wrong(f"{case}: expected {want:.4f}, got {got.item():.4f}{why and f' ({why})'}")
+            right, found = number(want.item(), 4), number(got.item(), 4)
+            raise Wrong("expected", case=case, want=right, got=found, why=why)
 
 
 def _lookup(score=lambda q, k: -(q - k).square().sum(-1), cool=lambda s, t: s / t):
@@ -41,14 +43,14 @@ def _lookup(score=lambda q, k: -(q - k).square().sum(-1), cool=lambda s, t: s / 
 
 # What goes wrong with a soft lookup, each as a function with the signature of the exercise.
 WRONG_LOOKUP: dict[str, Callable[..., Tensor]] = {
-    "takes the farthest: the score is MINUS the squared distance": _lookup(lambda q, k: (q - k).square().sum(-1)),
-    "does not square the distance": _lookup(lambda q, k: -(q - k).norm(dim=-1)),
-    "takes the dot product": _lookup(lambda q, k: k @ q),
-    "ignores the temperature": _lookup(cool=lambda s, t: s),
-    "multiplies by the temperature": _lookup(cool=lambda s, t: s * t),
-    "takes half the squared distance": _lookup(lambda q, k: -(q - k).square().sum(-1) / 2),
-    "takes the nearest alone": lambda q, k, v, t: v[(q - k).square().sum(-1).argmin()],
-    "takes the mean of all": lambda q, k, v, t: v.mean(0),
+    "has_the_sign_of_the_distance_wrong": _lookup(lambda q, k: (q - k).square().sum(-1)),
+    "does_not_square_the_distance": _lookup(lambda q, k: -(q - k).norm(dim=-1)),
+    "takes_the_dot_product": _lookup(lambda q, k: k @ q),
+    "ignores_the_temperature": _lookup(cool=lambda s, t: s),
+    "multiplies_by_the_temperature": _lookup(cool=lambda s, t: s * t),
+    "takes_half_the_squared_distance": _lookup(lambda q, k: -(q - k).square().sum(-1) / 2),
+    "takes_the_nearest_alone": lambda q, k, v, t: v[(q - k).square().sum(-1).argmin()],
+    "takes_the_mean_of_all": lambda q, k, v, t: v.mean(0),
 }
 
 
@@ -64,13 +66,13 @@ def _error(itself: bool = False, power=lambda d, w: d.square() / (2 * w**2), los
 
 # What goes wrong with the error at the points, likewise.
 WRONG_ERROR: dict[str, Callable[..., Tensor]] = {
-    "lets each point see itself": _error(itself=True),
-    "divides by the width where it should by twice its square": _error(power=lambda d, w: d.square() / w),
-    "divides by the square of the width, not twice that": _error(power=lambda d, w: d.square() / w**2),
-    "does not square the error": _error(loss=torch.abs),
-    "takes the root of the error": _error(total=lambda errors: errors.mean().sqrt()),
-    "takes half the error": _error(loss=lambda x: x.square() / 2),
-    "adds up where it should take the mean": _error(total=torch.sum),
+    "lets_each_point_see_itself": _error(itself=True),
+    "divides_by_the_width_where_it": _error(power=lambda d, w: d.square() / w),
+    "divides_by_the_square": _error(power=lambda d, w: d.square() / w**2),
+    "does_not_square_the_error": _error(loss=torch.abs),
+    "takes_the_root_of_the_error": _error(total=lambda errors: errors.mean().sqrt()),
+    "takes_half_the_error": _error(loss=lambda x: x.square() / 2),
+    "adds_up_where_it_should_take": _error(total=torch.sum),
 }
 
 
@@ -79,11 +81,11 @@ def _lookup_cases() -> dict[str, tuple[Tensor, Tensor, Tensor, float]]:
     q, k, v = (torch.randn(*shape, generator=draw) for shape in ((4,), (6, 4), (6, 2)))
     stations = torch.tensor([[2.0, 3.0], [5.0, 4.0], [9.0, 8.0]]), torch.tensor([[14.0], [19.0], [2.0]])
     return {
-        "three stations": (torch.tensor([4.0, 3.0]), *stations, 2.0),
-        "at a station": (torch.tensor([5.0, 4.0]), *stations, 0.5),
+        "three_stations": (torch.tensor([4.0, 3.0]), *stations, 2.0),
+        "at_a_station": (torch.tensor([5.0, 4.0]), *stations, 0.5),
         "M=6, K=4, V=2": (q, k, v, 1.0),
         "hot": (q, k, v, 20.0),
-        "cold, and far from all": (torch.tensor([7.0, 9.0]), *stations, 0.02),
+        "cold_and_far": (torch.tensor([7.0, 9.0]), *stations, 0.02),
     }
 
 
@@ -91,11 +93,11 @@ def _error_cases() -> dict[str, tuple[Tensor, Tensor, float]]:
     draw = torch.Generator().manual_seed(4)
     x, y = torch.rand(9, generator=draw) * 5, torch.randn(9, generator=draw)
     return {
-        "three points": (torch.tensor([0.0, 1.0, 3.0]), torch.tensor([0.0, 2.0, 4.0]), 1.0),
-        "nine points": (x, y, 0.5),
-        "nine points, wide": (x, y, 3.0),
-        "three points, narrow": (torch.tensor([0.0, 1.0, 3.0]), torch.tensor([0.0, 2.0, 4.0]), 0.05),
-        "two at one place": (torch.tensor([0.0, 1.0, 1.0]), torch.tensor([0.0, 2.0, 4.0]), 0.5),
+        "three_points": (torch.tensor([0.0, 1.0, 3.0]), torch.tensor([0.0, 2.0, 4.0]), 1.0),
+        "nine_points": (x, y, 0.5),
+        "nine_points_wide": (x, y, 3.0),
+        "three_points_narrow": (torch.tensor([0.0, 1.0, 3.0]), torch.tensor([0.0, 2.0, 4.0]), 0.05),
+        "two_at_one_place": (torch.tensor([0.0, 1.0, 1.0]), torch.tensor([0.0, 2.0, 4.0]), 0.5),
     }
 
 

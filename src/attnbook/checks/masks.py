@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from attnbook.checks.judging import Wrong, call, compare, exercise, explained
+from attnbook.checks.judging import Wrong, call, compare, exercise, explained, named, say
 from attnbook.layers.masks import causal as book_causal
 from attnbook.layers.masks import padding
 from attnbook.layers.softmax import masked_softmax as book_masked_softmax
@@ -33,7 +33,7 @@ def _check_mask(
     for case, inputs in cases.items():
         got, want = answers[case], right(*inputs)
         if isinstance(got, Tensor) and got.dtype != torch.bool:
-            raise Wrong(f"{case}: a mask is boolean, got {got.dtype}; try .bool()")
+            raise Wrong("boolean", case=case, got=got.dtype)
         compare(case, got, want, axes, lambda: explained(answers, wrong, cases))
 
 
@@ -45,10 +45,10 @@ def masked_softmax(answer: Softmax) -> None:
         want = book_masked_softmax(*_SOFTMAX_CASES[case])
         compare(case, got, want, ("query", "key"), lambda: explained(answers, WRONG_SOFTMAX, _SOFTMAX_CASES))
         if got.dtype != want.dtype:
-            raise Wrong(f"{case}: expected {want.dtype}, got {got.dtype}")
-    for case in ("a causal mask", "a row with nothing to attend to"):
+            raise Wrong("expected", case=case, want=want.dtype, got=got.dtype)
+    for case in ("a_causal_mask", "a_row_with_nothing_to_attend"):
         got, want = (_gradient(softmax, *_SOFTMAX_CASES[case]) for softmax in (answer, book_masked_softmax))
-        compare(f"{case}: gradient", got, want, ("query", "key"), lambda: "")
+        compare(say("gradient_of", case=named(case)), got, want, ("query", "key"), lambda: "")
 
 
 def _gradient(softmax: Softmax, scores: Tensor, mask: Tensor) -> Tensor:
@@ -57,23 +57,21 @@ def _gradient(softmax: Softmax, scores: Tensor, mask: Tensor) -> Tensor:
     try:
         output = softmax(scores, mask)
         if not output.requires_grad:
-            raise Wrong("gradient: none reaches the scores; leave out detach and no_grad")
+            raise Wrong("no_gradient")
         (output * pull).sum().backward()
     except RuntimeError as error:
-        raise Wrong(f"gradient: PyTorch refuses: {str(error).splitlines()[0]}") from error
+        raise Wrong("gradient_refused", error=str(error).splitlines()[0]) from error
     return scores.grad
 
 
 _SIZES = {f"L={L}, M={M}": (L, M) for L, M in ((1, 1), (2, 2), (4, 4), (2, 5), (1, 3), (3, 4), (5, 9), (8, 8))}
 # What goes wrong with masks, each as a function with the signature of the exercise.
 WRONG_CAUSAL: dict[str, Mask] = {
-    "sees only what comes: rows and columns are the wrong way round": lambda L, M: ~book_causal(L, M) | _now(L, M),
-    "hides what may be seen: True must mean `may attend`": lambda L, M: ~book_causal(L, M),
-    "hides a query from itself": lambda L, M: book_causal(L, M) & ~_now(L, M),
-    "counts from the first key, but the queries are the LAST of M positions": lambda L, M: (
-        torch.ones(L, M).tril().bool()
-    ),
-    "looks one step ahead": lambda L, M: torch.ones(L, M).tril(M - L + 1).bool(),
+    "sees_only_what_comes": lambda L, M: ~book_causal(L, M) | _now(L, M),
+    "hides_what_may_be_seen": lambda L, M: ~book_causal(L, M),
+    "hides_a_query_from_itself": lambda L, M: book_causal(L, M) & ~_now(L, M),
+    "counts_from_the_first_key": lambda L, M: torch.ones(L, M).tril().bool(),
+    "looks_one_step_ahead": lambda L, M: torch.ones(L, M).tril(M - L + 1).bool(),
 }
 
 
@@ -91,29 +89,25 @@ _DOCUMENTS = {
     for ids in ([0], [0, 0], [0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 2], [2, 2, 0, 0], [0, 1, 0], [0] * 7 + [1] * 5)
 }
 WRONG_PACKED: dict[str, Mask] = {
-    "looks ahead": lambda ids: ids[:, None] == ids,
-    "looks into other documents": lambda ids: book_causal(len(ids)),
-    "looks only back, not at itself": lambda ids: _packed(ids).tril(-1),
-    "hides what may be seen: True must mean `may attend`": lambda ids: ~_packed(ids),
+    "looks_ahead_in_documents": lambda ids: ids[:, None] == ids,
+    "looks_into_other_documents": lambda ids: book_causal(len(ids)),
+    "looks_only_back": lambda ids: _packed(ids).tril(-1),
+    "hides_what_may_be_seen": lambda ids: ~_packed(ids),
 }
 
 
 # What goes wrong with a masked softmax, each as a function with the signature of the exercise.
 WRONG_SOFTMAX: dict[str, Softmax] = {
-    "ignores the mask": lambda s, m: s.softmax(-1),
-    "has the mask the wrong way round": lambda s, m: book_masked_softmax(s, ~m),
-    "takes the softmax over the queries": lambda s, m: book_masked_softmax(s.mT, m.mT).mT,
-    "fills hidden scores with 0": lambda s, m: (s * m).softmax(-1),
-    "masks after the softmax, then divides by the sum that is left": lambda s, m: _divided(s.softmax(-1) * m),
-    "masks after the softmax and does not normalise again": lambda s, m: s.softmax(-1) * m,
-    "divides by a sum without taking off the largest score first, and overflows": lambda s, m: _divided(s.exp() * m),
-    "fills with a number that large negative scores reach": lambda s, m: (
-        s.masked_fill(~m, -6e4).softmax(-1) * m.any(-1, keepdim=True)
-    ),
-    "spreads its weights evenly where a row has nothing to attend to": lambda s, m: s.masked_fill(
-        ~m, torch.finfo(s.dtype).min
-    ).softmax(-1),
-    "gives NaN where a row has nothing to attend to": lambda s, m: s.masked_fill(~m, -torch.inf).softmax(-1),
+    "ignores_the_mask": lambda s, m: s.softmax(-1),
+    "has_the_mask_the_wrong_way": lambda s, m: book_masked_softmax(s, ~m),
+    "takes_the_softmax_over_the_queries": lambda s, m: book_masked_softmax(s.mT, m.mT).mT,
+    "fills_hidden_scores_with_0": lambda s, m: (s * m).softmax(-1),
+    "masks_after_the_softmax_and_divides": lambda s, m: _divided(s.softmax(-1) * m),
+    "masks_after_the_softmax": lambda s, m: s.softmax(-1) * m,
+    "divides_by_a_sum_without_taking": lambda s, m: _divided(s.exp() * m),
+    "fills_with_a_number_that_large": lambda s, m: s.masked_fill(~m, -6e4).softmax(-1) * m.any(-1, keepdim=True),
+    "spreads_its_weights_evenly_where_a_row": lambda s, m: s.masked_fill(~m, torch.finfo(s.dtype).min).softmax(-1),
+    "gives_nan_where_a_row": lambda s, m: s.masked_fill(~m, -torch.inf).softmax(-1),
 }
 
 
@@ -126,14 +120,14 @@ def _softmax_cases() -> dict[str, tuple[Tensor, Tensor]]:
     scores = torch.randn(3, 4, generator=draw)
     empty = book_causal(3, 4) & torch.tensor([[True], [False], [True]])
     return {
-        "two keys, one hidden": (torch.tensor([[1.0, 2.0]]), torch.tensor([[True, False]])),
-        "everything may be seen": (scores, torch.ones(3, 4, dtype=torch.bool)),
-        "a causal mask": (scores, book_causal(3, 4)),
-        "a row with nothing to attend to": (scores, empty),
-        "scores of 1000": (1000 + scores, book_causal(3, 4)),
-        "scores of -100,000": (scores.round() - 100_000, book_causal(3, 4)),
-        "a hidden score far above the others": (torch.tensor([[0.0, 1.0, 200.0]]), torch.tensor([[True, True, False]])),
-        "two sentences, (B, L, M) and (B, 1, M)": (torch.stack([scores, -scores]), padding(torch.tensor([4, 2]))),
+        "two_keys_one_hidden": (torch.tensor([[1.0, 2.0]]), torch.tensor([[True, False]])),
+        "everything_may_be_seen": (scores, torch.ones(3, 4, dtype=torch.bool)),
+        "a_causal_mask": (scores, book_causal(3, 4)),
+        "a_row_with_nothing_to_attend": (scores, empty),
+        "scores_of_1000": (1000 + scores, book_causal(3, 4)),
+        "scores_of_minus_100_000": (scores.round() - 100_000, book_causal(3, 4)),
+        "a_hidden_score_far_above": (torch.tensor([[0.0, 1.0, 200.0]]), torch.tensor([[True, True, False]])),
+        "two_sentences": (torch.stack([scores, -scores]), padding(torch.tensor([4, 2]))),
         "float16": (scores.half(), empty),
     }
 

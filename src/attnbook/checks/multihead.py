@@ -26,7 +26,7 @@ def multi_head(answer: Callable[..., Tensor]) -> None:
     answers = {case: call(answer, *inputs) for case, inputs in _LAYERS.items()}
     for case, got in answers.items():
         if isinstance(got, tuple):
-            raise Wrong(f"{case}: return the output alone, got {len(got)} things")
+            raise Wrong("output_alone", case=case, n=len(got))
         want = _multi_head()(*_LAYERS[case])
         compare(case, got, want, ("text", "token", "feature"), lambda: explained(answers, WRONG_MULTI_HEAD, _LAYERS))
 
@@ -45,9 +45,9 @@ def _every(x: Tensor, H: int) -> Tensor:
 
 
 WRONG_SPLIT: dict[str, Callable[[Tensor, int], Tensor]] = {
-    "views without a transpose: its rows are no longer tokens": _view,
-    "gives each head every H-th feature, and not a piece": _every,
-    "has heads in the wrong order": lambda x, H: _right(x, H).flip(1),
+    "views_without_a_transpose": _view,
+    "gives_each_head_every_h_th": _every,
+    "has_heads_in_the_wrong_order": lambda x, H: _right(x, H).flip(1),
 }
 
 
@@ -65,19 +65,19 @@ def _multi_head(
 
 # What real code has got wrong, each as a function with the signature of the exercise.
 WRONG_MULTI_HEAD: dict[str, Callable[..., Tensor]] = {
-    "views without a transpose, so that heads mix pieces of one token": _multi_head(_view),
-    "joins the heads without a transpose back": lambda x, W_q, W_k, W_v, W_o, heads: (
+    "views_without_a_transpose_in_a_layer": _multi_head(_view),
+    "joins_the_heads_without_a_transpose": lambda x, W_q, W_k, W_v, W_o, heads: (
         attention(*(_right(x @ W.T, heads) for W in (W_q, W_k, W_v)))[0].reshape(x.shape) @ W_o.T
     ),
-    "lets the heads of one token attend to each other, and not the tokens": lambda x, W_q, W_k, W_v, W_o, heads: (
+    "lets_the_heads_of_one_token": lambda x, W_q, W_k, W_v, W_o, heads: (
         attention(*(_right(x @ W.T, heads).transpose(1, 2) for W in (W_q, W_k, W_v)))[0].reshape(x.shape) @ W_o.T
     ),
-    "divides the scores by √D, and not by √K": _multi_head(scale=lambda D, H: H**-0.5),
-    "does not divide the scores": _multi_head(scale=lambda D, H: (D // H) ** 0.5),
-    "leaves W_o out": _multi_head(output=False),
-    "joins the heads in the wrong order": _multi_head(join="B H L K -> B L (K H)"),
-    "has one head, whatever it is told": lambda x, W_q, W_k, W_v, W_o, heads: _multi_head()(x, W_q, W_k, W_v, W_o, 1),
-    "multiplies by the matrices, and not by their transposes": lambda x, W_q, W_k, W_v, W_o, heads: _multi_head()(
+    "divides_by_root_of_the_whole_width": _multi_head(scale=lambda D, H: H**-0.5),
+    "does_not_divide_the_scores": _multi_head(scale=lambda D, H: (D // H) ** 0.5),
+    "leaves_w_o_out": _multi_head(output=False),
+    "joins_the_heads_in_the_wrong": _multi_head(join="B H L K -> B L (K H)"),
+    "has_one_head": lambda x, W_q, W_k, W_v, W_o, heads: _multi_head()(x, W_q, W_k, W_v, W_o, 1),
+    "multiplies_by_the_matrices": lambda x, W_q, W_k, W_v, W_o, heads: _multi_head()(
         x, W_q.T, W_k.T, W_v.T, W_o.T, heads
     ),
 }
@@ -87,14 +87,14 @@ def _cases() -> tuple[dict[str, tuple], dict[str, tuple]]:
     draw = torch.Generator().manual_seed(6)
     random = lambda *shape: torch.randn(*shape, generator=draw)  # noqa: E731
     splits = {
-        "B=1, L=3, D=4, 2 heads": (torch.arange(12.0).view(1, 3, 4), 2),
-        "B=2, L=5, D=6, 3 heads": (random(2, 5, 6), 3),
-        "one head": (random(2, 3, 4), 1),
+        "two_heads_of_2": (torch.arange(12.0).view(1, 3, 4), 2),
+        "three_heads_of_2": (random(2, 5, 6), 3),
+        "one_head": (random(2, 3, 4), 1),
     }
     layers = {
-        "B=1, L=3, D=4, 2 heads": (random(1, 3, 4), *(random(4, 4) for _ in range(4)), 2),
-        "B=2, L=5, D=6, 2 heads": (random(2, 5, 6), *(random(6, 6) for _ in range(4)), 2),
-        "B=2, L=5, D=6, 3 heads": (random(2, 5, 6), *(random(6, 6) for _ in range(4)), 3),
+        "two_heads_of_2": (random(1, 3, 4), *(random(4, 4) for _ in range(4)), 2),
+        "two_heads_of_3": (random(2, 5, 6), *(random(6, 6) for _ in range(4)), 2),
+        "three_heads_of_2": (random(2, 5, 6), *(random(6, 6) for _ in range(4)), 3),
     }
     return splits, layers
 

@@ -42,22 +42,16 @@ def _sinusoidal(exponent: Callable = lambda c, D: (c - c % 2) / D, first: int = 
 
 # What goes wrong with sinusoidal positions, each as a function with the signature of the exercise.
 WRONG_SINUSOIDAL: dict[str, Callable[[int, int], Tensor]] = {
-    "has the number of the column in the exponent: sine and cosine of a pair share one angle": _sinusoidal(
-        lambda c, D: c / D
-    ),
-    "has j/D in the exponent, and not 2j/D": _sinusoidal(lambda c, D: c // 2 / D),
-    "has 2(j + 1)/D in the exponent: the first hand is the fastest, and its exponent is 0": _sinusoidal(
-        lambda c, D: (c - c % 2 + 2) / D
-    ),
-    "has the slow hands first": _sinusoidal(lambda c, D: (D - 2 - c + c % 2) / D),
-    "has speeds that rise: the exponent's sign": _sinusoidal(lambda c, D: (c % 2 - c) / D),
-    "has one speed for all columns": _sinusoidal(lambda c, D: 0 * c),
-    "counts positions from 1": _sinusoidal(first=1),
-    "has cos in the even columns and sin in the odd ones": _sinusoidal(wave=lambda c: 1 - c % 2),
-    "has sines in all columns": _sinusoidal(wave=lambda c: 0 * c),
-    "has all sines first and then all cosines": lambda length, D: _sinusoidal()(length, D)[
-        :, [*range(0, D, 2), *range(1, D, 2)]
-    ],
+    "has_the_number_of_the_column": _sinusoidal(lambda c, D: c / D),
+    "has_j_d_in_the_exponent": _sinusoidal(lambda c, D: c // 2 / D),
+    "has_2_j_plus_1_in_the_exponent": _sinusoidal(lambda c, D: (c - c % 2 + 2) / D),
+    "has_the_slow_hands_first": _sinusoidal(lambda c, D: (D - 2 - c + c % 2) / D),
+    "has_speeds_that_rise": _sinusoidal(lambda c, D: (c % 2 - c) / D),
+    "has_one_speed_for_all_columns": _sinusoidal(lambda c, D: 0 * c),
+    "counts_positions_from_1": _sinusoidal(first=1),
+    "has_cos_in_the_even_columns": _sinusoidal(wave=lambda c: 1 - c % 2),
+    "has_sines_in_all_columns": _sinusoidal(wave=lambda c: 0 * c),
+    "has_all_sines_first_and_then": lambda length, D: _sinusoidal()(length, D)[:, [*range(0, D, 2), *range(1, D, 2)]],
 }
 
 
@@ -80,22 +74,22 @@ def _overwritten(x_LK: Tensor) -> Tensor:
 
 # What goes wrong with turning, likewise.
 WRONG_ROTARY: dict[str, Callable[[Tensor], Tensor]] = {
-    "overwrites the first of a pair before the second is computed from it": _overwritten,
-    "turns the other way": lambda x_LK: _swapped(_rotary()(_swapped(x_LK))),
-    "pairs column j with j + K/2: weights made for one pairing are wrong with the other": _rotary("halves"),
-    "puts all first ones before all second ones: stack them, and flatten": lambda x_LK: _rotary()(x_LK)[
+    "overwrites_the_first_of_a_pair": _overwritten,
+    "turns_the_other_way": lambda x_LK: _swapped(_rotary()(_swapped(x_LK))),
+    "pairs_column_j_with_j_k": _rotary("halves"),
+    "puts_all_first_ones_before_all": lambda x_LK: _rotary()(x_LK)[
         :, [*range(0, x_LK.shape[1], 2), *range(1, x_LK.shape[1], 2)]
     ],
-    "has j/K in the exponent, and not 2j/K": _rotary(base=lambda K: 100.0),
-    "turns every pair by the same angle": _rotary(base=lambda K: 1.0),
-    "counts positions from 1": _rotary(first=1),
-    "adds a sinusoidal vector, and turns nothing": lambda x_LK: x_LK + right_sinusoidal(*x_LK.shape),
-    "turns nothing": lambda x_LK: x_LK,
+    "has_j_k_in_the_exponent": _rotary(base=lambda K: 100.0),
+    "turns_every_pair_by_the_same": _rotary(base=lambda K: 1.0),
+    "counts_positions_from_1": _rotary(first=1),
+    "adds_a_sinusoidal_vector": lambda x_LK: x_LK + right_sinusoidal(*x_LK.shape),
+    "turns_nothing": lambda x_LK: x_LK,
 }
-_SIZES = {"3 positions, D=4": (3, 4), "5 positions, D=8": (5, 8), "60 positions, D=6": (60, 6)}
+_SIZES = {"3_positions_of_4": (3, 4), "5_positions_of_8": (5, 8), "60_positions_of_6": (60, 6)}
 _DRAW = torch.Generator().manual_seed(8)
 _ROWS = {
-    "3 positions, K=4": (torch.tensor([[1.0, 0, 1, 0]]).repeat(3, 1),),
-    "20 positions, K=6": (torch.randn(20, 6, generator=_DRAW),),
-    "5 positions, K=8": (torch.randn(5, 8, generator=_DRAW),),
+    "3_rows_of_4": (torch.tensor([[1.0, 0, 1, 0]]).repeat(3, 1),),
+    "20_rows_of_6": (torch.randn(20, 6, generator=_DRAW),),
+    "5_rows_of_8": (torch.randn(5, 8, generator=_DRAW),),
 }

@@ -33,15 +33,15 @@ def greedy(answer: Callable[[Model, int, int, int], Tensor]) -> None:
         want = _greedy()(*_MODELS[case])
         if got != want:
             why = explained(answers, WRONG_GREEDY, _MODELS)
-            raise Wrong(f"{case}: expected {want}, got {got}{why and f' ({why})'}")
+            raise Wrong("expected", case=case, want=want, got=got, why=why)
 
 
 def _ids(case: str, got: object) -> list[int]:
     if not isinstance(got, (Tensor, list, tuple)) or (isinstance(got, Tensor) and got.ndim != 1):
-        raise Wrong(f"{case}: return the ids, as a tensor of one axis or a list; got {describe(got)}")
+        raise Wrong("ids", case=case, got=describe(got))
     ids = [x.item() if isinstance(x, Tensor) and x.numel() == 1 else x for x in got]
     if not all(isinstance(x, int) for x in ids):
-        raise Wrong(f"{case}: ids are whole numbers, got {ids}")
+        raise Wrong("whole_ids", case=case, got=ids)
     return ids
 
 
@@ -58,25 +58,23 @@ def _norm(axes=(-1,), centred=True, unbiased=False, eps=1e-5, root=True, outside
 
 # What goes wrong with LayerNorm, each as a function with the signature of the exercise.
 WRONG_LAYER_NORM: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
-    "divides by D - 1 for the variance, as .std() and .var() do unless told otherwise": _norm(unbiased=True),
-    "divides by .std(), which has D - 1 in it unless told otherwise, and has ε beside it": _norm(
-        unbiased=True, eps=0.0, outside=1e-5
-    ),
-    "divides by .std(), which has D - 1 in it unless told otherwise, and has no ε": _norm(unbiased=True, eps=0.0),
-    "normalises all numbers of all texts at once": _norm(axes=(0, 1, 2)),
-    "subtracts the mean in the variance only": lambda x, gain, bias: (
+    "divides_by_d_1": _norm(unbiased=True),
+    "divides_by_std_with_eps_beside": _norm(unbiased=True, eps=0.0, outside=1e-5),
+    "divides_by_std_without_eps": _norm(unbiased=True, eps=0.0),
+    "normalises_all_numbers_of_all_texts": _norm(axes=(0, 1, 2)),
+    "subtracts_the_mean_in_the_variance": lambda x, gain, bias: (
         x / (x.var(-1, keepdim=True, correction=0) + 1e-5).sqrt() * gain + bias
     ),
-    "multiplies by the bias and adds the gain": lambda x, gain, bias: _norm()(x, bias, gain),
-    "normalises each feature over texts and tokens, as batch norm does": _norm(axes=(0, 1)),
-    "normalises each text, and not each token": _norm(axes=(1, 2)),
-    "normalises each feature over the tokens of its text": _norm(axes=(1,)),
-    "subtracts no mean, as RMSNorm does": _norm(centred=False),
-    "has no ε: a token whose numbers are all the same divides 0 by 0": _norm(eps=0.0),
-    "adds ε to the deviation, and not to the variance": _norm(eps=0.0, outside=1e-5),
-    "divides by the variance, and not by its root": _norm(root=False),
-    "has no gain": _norm(gain=0),
-    "has no bias": _norm(bias=0),
+    "multiplies_by_the_bias_and_adds": lambda x, gain, bias: _norm()(x, bias, gain),
+    "normalises_each_feature_over_texts": _norm(axes=(0, 1)),
+    "normalises_each_text": _norm(axes=(1, 2)),
+    "normalises_each_feature_over_the_tokens": _norm(axes=(1,)),
+    "subtracts_no_mean": _norm(centred=False),
+    "has_no_eps": _norm(eps=0.0),
+    "adds_eps_to_the_deviation": _norm(eps=0.0, outside=1e-5),
+    "divides_by_the_variance": _norm(root=False),
+    "has_no_gain": _norm(gain=0),
+    "has_no_bias": _norm(bias=0),
 }
 
 
@@ -101,29 +99,21 @@ def _until(ids: Iterator[int], stop: int, length: int) -> Iterator[int]:
 
 # What goes wrong with writing greedily, likewise.
 WRONG_GREEDY: dict[str, Callable[[Model, int, int, int], list[int]]] = {
-    "leaves out the token that stops": _greedy(
+    "leaves_out_the_token_that_stops": _greedy(
         lambda ids, stop, length: (token for token in _until(ids, stop, length) if token != stop)
     ),
-    "goes on after the token that stops": _greedy(lambda ids, stop, length: islice(ids, length)),
-    "writes `length` tokens and has the start besides": _greedy(
-        lambda ids, stop, length: _until(ids, stop, length + 1)
-    ),
-    "leaves out the start": _greedy(lambda ids, stop, length: islice(_until(ids, stop, length), 1, None)),
-    "writes one token too few: `length` counts the start": _greedy(
-        lambda ids, stop, length: _until(ids, stop, length - 1)
-    ),
-    "leaves out both the start and the token that stops": _greedy(
+    "goes_on_after_the_token": _greedy(lambda ids, stop, length: islice(ids, length)),
+    "writes_length_tokens": _greedy(lambda ids, stop, length: _until(ids, stop, length + 1)),
+    "leaves_out_the_start": _greedy(lambda ids, stop, length: islice(_until(ids, stop, length), 1, None)),
+    "writes_one_token_too_few": _greedy(lambda ids, stop, length: _until(ids, stop, length - 1)),
+    "leaves_out_both_the_start": _greedy(
         lambda ids, stop, length: (token for token in islice(_until(ids, stop, length), 1, None) if token != stop)
     ),
-    "stops at the token that stops, and not at `length`": _greedy(
-        lambda ids, stop, length: _until(ids, stop, _ENDLESS)
-    ),
-    "takes the largest score of all rows at once: argmax without an axis counts through the table": _greedy(
-        choose=lambda scores: scores.argmax()
-    ),
-    "takes the scores after the first token, and not after the last": _greedy(choose=lambda scores: scores[0].argmax()),
-    "gives the model the newest token alone, which has kept nothing of those before": _greedy(read=1),
-    "takes the least likely token": _greedy(choose=lambda scores: scores[-1].argmin()),
+    "stops_at_the_token_that_stops": _greedy(lambda ids, stop, length: _until(ids, stop, _ENDLESS)),
+    "takes_the_largest_score_of_all": _greedy(choose=lambda scores: scores.argmax()),
+    "takes_the_scores_after_the_first": _greedy(choose=lambda scores: scores[0].argmax()),
+    "gives_the_model_the_newest_token": _greedy(read=1),
+    "takes_the_least_likely_token": _greedy(choose=lambda scores: scores[-1].argmin()),
 }
 
 
@@ -147,12 +137,12 @@ def _model(seed: int, N: int = 7) -> Model:
 _DRAW = torch.Generator().manual_seed(9)
 _x, _gain, _bias = (torch.randn(*shape, generator=_DRAW) for shape in ((2, 3, 4), (4,), (4,)))
 _TOKENS = {
-    "2 texts of 3 tokens, D=4": (3 + 2 * _x, _gain, _bias),
-    "very small numbers": (_x / 200, _gain, _bias),
-    "a token of four times the same": (torch.full((1, 1, 4), 2.0), _gain, _bias),
+    "2_texts_of_3_tokens": (3 + 2 * _x, _gain, _bias),
+    "very_small_numbers": (_x / 200, _gain, _bias),
+    "a_token_of_four_times": (torch.full((1, 1, 4), 2.0), _gain, _bias),
 }
 _MODELS = {
-    "a text that stops": (_model(9), 1, 2, 20),
-    "a text that does not stop in time": (_model(3), 1, 2, 8),
-    "a longer text": (_model(11), 1, 2, 20),
+    "a_text_that_stops": (_model(9), 1, 2, 20),
+    "a_text_that_does_not_stop": (_model(3), 1, 2, 8),
+    "a_longer_text": (_model(11), 1, 2, 20),
 }
