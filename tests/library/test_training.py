@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from itertools import count
 
 import numpy as np
 import pytest
@@ -54,30 +55,43 @@ def test_the_same_seed_gives_the_same_run():
     assert list(history.metrics) == [5, 10, 15, 20, 23]
 
 
-KILLED = """
-import os, signal
-from pathlib import Path
-from tests.library import test_training as here
+KILLED_AT = (3, 6, 13, 22)
 
-steps = 0
-def batch(generator):
-    global steps
-    steps += 1
-    if steps == {at}:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return here.batch(generator)
 
-here.train({path!r}, batch)
+def train_until_killed(at, path):
+    """The exit code of a process that is killed in a step, in the middle of everything."""
+    steps = count(1)
+
+    def last_batch(generator):
+        if next(steps) == at:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return batch(generator)
+
+    child = os.fork()
+    if not child:
+        train(path, last_batch)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+@pytest.fixture(scope="module")
+def killed_runs(tmp_path_factory):
+    """A folder with the checkpoint of each run: forks of one process, which has loaded PyTorch once."""
+    folder = tmp_path_factory.mktemp("killed")
+    code = f"""
+from tests.library.test_training import KILLED_AT, train, train_until_killed
+train(steps=1)  # loads what PyTorch loads late
+print([train_until_killed(at, f"{folder}/{{at}}.pt") for at in KILLED_AT])
 """
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str([-signal.SIGKILL.value] * len(KILLED_AT))
+    return folder
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("at", [3, 6, 13, 22])
-def test_a_run_that_was_killed_goes_on_to_the_same_numbers(at, tmp_path):
-    path, want = tmp_path / "run.pt", train()
-    code = KILLED.format(at=at, path=str(path))
-    killed = subprocess.run([sys.executable, "-c", code], env=os.environ | {"OMP_NUM_THREADS": "1"}, check=False)
-    assert killed.returncode == -signal.SIGKILL
+@pytest.mark.parametrize("at", KILLED_AT)
+def test_a_run_that_was_killed_goes_on_to_the_same_numbers(at, killed_runs):
+    path, want = killed_runs / f"{at}.pt", train()
     assert path.exists()
     drawn = []
     weights, history = train(path, lambda generator: (drawn.append(1), batch(generator))[1])
