@@ -6,19 +6,23 @@ from torch import Tensor
 
 from attnbook.widgets import HeadSplit
 from tests.widgets.laws import Laws
+from tests.widgets.reading import parsed
 from tests.widgets.steps import choose, press, slide
 
+KINDS = ["number", "word", "head", "row"]  # of what a column or row of the table may be
 READ = """(node) => {
-        const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
-        const number = (name) => String("abcdef".indexOf(name[0]) * 6 + Number(name[1]));
-        return {
-            step: node.querySelector(".ab-value").textContent[0],
-            places: [...node.querySelectorAll(".ab-cell")].map((c) => c.getAttribute("transform").match(/[\\d.]+/g)),
-            heads: seen("th").flatMap((th) => [...th.textContent].map((c) => String(c.codePointAt(0)))),
-            words: seen("tbody td").flatMap((cell) => cell.textContent.split(" ").map(number)),
-            shape: node.querySelector(".ab-shape").textContent.split("=")[1].match(/\\d+/g),
-        };
-    }"""
+    const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
+    const number = (name) => String("abcdef".indexOf(name[0]) * 6 + Number(name[1]));
+    const inText = (text) => text.match(/\\d+|^[a-f]$/)[0].replace(/[a-f]/, (letter) => "abcdef".indexOf(letter));
+    return {
+        step: node.querySelector("input[type=range]").value,
+        said: node.querySelector(".ab-value").textContent.match(/\\d+/g),
+        places: [...node.querySelectorAll(".ab-cell")].map((c) => c.getAttribute("transform").match(/[\\d.]+/g)),
+        heads: seen("th").map((th) => [String(KINDS.indexOf(th.dataset.kind)), inText(th.textContent)]),
+        words: seen("tbody td").flatMap((cell) => cell.textContent.split(" ").map(number)),
+        shape: node.querySelector(".ab-shape").textContent.split("=")[1].match(/\\d+/g),
+    };
+}""".replace("KINDS", str(KINDS))
 
 
 def expected(widget) -> dict[str, Tensor]:
@@ -34,13 +38,15 @@ def expected(widget) -> dict[str, Tensor]:
     left, top = block * (30 * Z + 12) + 30 * column, b * (30 * Y + 24) + 30 * row
     order = blocks.flatten().argsort()
     words_in_rows, by_word = now.ndim == 3, widget.way == "transpose" and step in (1, 4)
-    numbered = lambda name, n: [f"{name} {i + 1}" for i in range(n)]  # noqa: E731
-    columns = list("012345") if words_in_rows else list("abc") if by_word else numbered("head", H)
-    rows = list("abc") if words_in_rows else numbered("head", H) if by_word else numbered("row", 3)
+    columns = "number" if words_in_rows else "word" if by_word else "head"
+    rows = "word" if words_in_rows else "head" if by_word else "row"
+    heads = [(columns, i) for i in range(6 if words_in_rows else 3 if by_word else H)]
+    heads += [(rows, i) for i in range(H if by_word else 3)]
     return {
         "step": torch.tensor(step),
+        "said": torch.tensor([step, 5]),
         "places": torch.stack([left.flatten()[order], top.flatten()[order]], -1),
-        "heads": torch.tensor([ord(letter) for head in columns + rows for letter in head]),
+        "heads": torch.tensor([(KINDS.index(kind), i + (kind in ("head", "row"))) for kind, i in heads]),
         "words": rearrange(blocks[0], "X Y Z -> Y X Z"),
         "shape": torch.tensor(now.shape),
     }
@@ -71,3 +77,10 @@ class TestHeadSplit(Laws):
         (lambda: HeadSplit(heads=4), r"'heads' trait .* any of \[2, 3, 6\]"),
         (lambda: HeadSplit(step=6), r"'step' trait .* not be greater than 5"),
     ]
+
+
+def test_table_of_what_each_head_gets():
+    view = [cell.text for cell in parsed(HeadSplit(way="view")).select("td")]
+    assert view[1:7] == ["a0 a1 a2", "a3 a4 a5", "b0 b1 b2", "b3 b4 b5", "c0 c1 c2", "c3 c4 c5"]
+    heads = [cell.text for cell in parsed(HeadSplit()).select("td")]
+    assert heads[1:7] == ["a0 a1 a2", "b0 b1 b2", "c0 c1 c2", "a3 a4 a5", "b3 b4 b5", "c3 c4 c5"]

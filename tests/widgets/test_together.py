@@ -23,7 +23,6 @@ from attnbook.widgets import (
     FindTheBug,
     HeadAblation,
     HeadBudget,
-    HeadSplit,
     KernelRegression,
     LiveTransformer,
     MaskMap,
@@ -75,10 +74,6 @@ def test_tables_of_additive_scores():
 
 
 def test_tables_of_heads():
-    view = [cell.text for cell in parsed(HeadSplit(way="view")).select("td")]
-    assert view[1:7] == ["a0 a1 a2", "a3 a4 a5", "b0 b1 b2", "b3 b4 b5", "c0 c1 c2", "c3 c4 c5"]
-    heads = [cell.text for cell in parsed(HeadSplit()).select("td")]
-    assert heads[1:7] == ["a0 a1 a2", "b0 b1 b2", "c0 c1 c2", "a3 a4 a5", "b3 b4 b5", "c3 c4 c5"]
     assert parsed(HeadAblation(heads=2)).caption.text == "Right under the star: 100%, under the dot: 100%"
     page = parsed(HeadAblation(heads=4, off=[2]))
     assert [head.text for head in page.select("th[scope=row]")] == ["head 1", "head 2", "head 3 (off)", "head 4"]

@@ -4,7 +4,8 @@ import torch
 import traitlets
 from torch import Tensor
 
-from attnbook.widgets.shared.base import BookWidget, html_table
+from attnbook.language import whole
+from attnbook.widgets.shared.base import BookWidget, Verbatim, html_table
 
 B, L, D, STEPS = 2, 3, 6, 6
 
@@ -45,11 +46,12 @@ class HeadSplit(BookWidget):
         return written(self.cells().tolist())
 
     def table(self) -> str:
-        twin = HeadSplit(heads=self.heads, step=2, way=self.way)
+        say, twin = self.edition_words(), HeadSplit(heads=self.heads, step=2, way=self.way)
         rows = (
-            (f"text {b}, head {h}", head)
+            (say["table"]["row"].format(text=whole(b), head=whole(h)), map(Verbatim, head))
             for b, text in enumerate(twin.names(), start=1)
             for h, head in enumerate(text, start=1)
         )
         code = "q.view(B, H, L, K)" if self.way == "view" else "q.view(B, L, H, K).transpose(1, 2)"
-        return html_table(f"What each head gets from {code}", [f"row {i + 1}" for i in range(L)], rows)
+        columns = [say["row"].format(n=whole(i + 1)) for i in range(L)]
+        return html_table(say["table"]["caption"].format(code=code), columns, rows)
