@@ -6,27 +6,29 @@ import torch
 import torch.nn.functional as F
 from einops import rearrange
 from torch import Tensor
+from torch.testing import assert_close
 
 from attnbook.tasks.marks import finders
 from attnbook.widgets import HeadAblation
 from tests.widgets.laws import Laws
+from tests.widgets.reading import numbers, parsed
 from tests.widgets.steps import choose, press
 
 READ = """(node) => {
-        const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
-        const codes = (parts) => parts.flatMap((part) => [...part.textContent].map((c) => String(c.codePointAt(0))));
-        return {
-            text: codes(seen(".ab-map thead th")),
-            weights: seen(".ab-map .ab-weight").map((cell) => cell.textContent),
-            colours: seen(".ab-map .ab-weight").map((cell) => cell.style.getPropertyValue("--w")),
-            off: seen(".ab-map tbody tr").map((row) => String(Number(row.matches(".ab-off")))),
-            on: seen(".ab-switches button").map((key) => String(Number(key.getAttribute("aria-pressed") === "true"))),
-            letters: codes(seen(".ab-answers td:nth-of-type(odd)")),
-            chances: seen(".ab-answers td:nth-of-type(2)").map((cell) => cell.textContent),
-            wrong: seen(".ab-answers tbody tr").map((row) => String(Number(row.matches(".ab-wrong")))),
-            figures: seen("dd").map((figure) => figure.textContent.replace(" %", "")),
-        };
-    }"""
+    const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
+    const codes = (parts) => parts.flatMap((part) => [...part.textContent].map((c) => String(c.codePointAt(0))));
+    return {
+        text: codes(seen(".ab-map thead th")),
+        weights: seen(".ab-map .ab-weight").map((cell) => cell.textContent),
+        colours: seen(".ab-map .ab-weight").map((cell) => cell.style.getPropertyValue("--w")),
+        off: seen(".ab-map tbody tr").map((row) => String(Number(row.matches(".ab-off")))),
+        on: seen(".ab-switches button").map((key) => String(Number(key.getAttribute("aria-pressed") === "true"))),
+        letters: codes(seen(".ab-answers td:nth-of-type(odd)")),
+        chances: seen(".ab-answers td:nth-of-type(2)").map((cell) => cell.textContent),
+        wrong: seen(".ab-answers tbody tr").map((row) => String(Number(row.matches(".ab-wrong")))),
+        figures: seen("dd span").map((figure) => figure.textContent),
+    };
+}"""
 
 
 def switch_on_all(steps):
@@ -87,3 +89,18 @@ class TestHeadAblation(Laws):
             r"element of the 'off' trait .* less than 0|'off' trait .* not be less than 0",
         ),
     ]
+
+
+def test_table_of_heads():
+    assert parsed(HeadAblation(heads=2)).caption.text == "Right under the star: 100%, under the dot: 100%"
+    page = parsed(HeadAblation(heads=4, off=[2]))
+    assert [head.text for head in page.select("th[scope=row]")] == ["head 1", "head 2", "head 3 (off)", "head 4"]
+    assert_close(numbers(HeadAblation(heads=4)).sum(-1), torch.ones(4), rtol=0, atol=0.021)
+
+
+def test_what_chapter_6_says_of_heads_that_are_off():
+    right = {off: HeadAblation(heads=4, off=list(off)).right() for off in [(0,), (1,), (2,), (3,), (2, 3)]}
+    assert round(right[2,][1].item(), 2) == 0.94
+    assert min(right, key=lambda off: -right[off].min()) == (2,), "the one that is missed least"
+    assert right[2, 3][1] < 0.2
+    assert HeadAblation(heads=1).right()[1] < 0.15

@@ -21,7 +21,6 @@ from attnbook.widgets import (
     CostPlane,
     CueScene,
     FindTheBug,
-    HeadAblation,
     HeadBudget,
     KernelRegression,
     LiveTransformer,
@@ -74,10 +73,6 @@ def test_tables_of_additive_scores():
 
 
 def test_tables_of_heads():
-    assert parsed(HeadAblation(heads=2)).caption.text == "Right under the star: 100%, under the dot: 100%"
-    page = parsed(HeadAblation(heads=4, off=[2]))
-    assert [head.text for head in page.select("th[scope=row]")] == ["head 1", "head 2", "head 3 (off)", "head 4"]
-    assert_close(numbers(HeadAblation(heads=4)).sum(-1), torch.ones(4), rtol=0, atol=0.021)
     assert [cell.text for cell in parsed(HeadBudget()).select("td")[1:4]] == ["64", "1.0 million", "335.5 million"]
 
 
@@ -222,11 +217,6 @@ def test_what_the_chapters_say_of_the_networks_in_their_widgets():
     weekday = AlignmentPlayer("Wednesday, 7 May 1980").read()[1][:, :9].sum(-1)
     assert weekday[[5, 8]].min() > 0.05, "the zeros of 05-07"
     assert weekday[[0, 1, 2, 3, 6, 9]].max() < 0.05, "the other digits"
-    right = {off: HeadAblation(heads=4, off=list(off)).right() for off in [(0,), (1,), (2,), (3,), (2, 3)]}
-    assert round(right[2,][1].item(), 2) == 0.94
-    assert min(right, key=lambda off: -right[off].min()) == (2,), "the one that is missed least"
-    assert right[2, 3][1] < 0.2
-    assert HeadAblation(heads=1).right()[1] < 0.15
 
 
 def test_tables_of_positions():

@@ -4,9 +4,10 @@ import torch
 import traitlets
 from torch import Tensor
 
+from attnbook.language import number, whole
 from attnbook.layers.capture import capture_attention
 from attnbook.tasks.marks import LENGTH, LETTERS, MARKS, finders
-from attnbook.widgets.shared.base import Asset, BookWidget, html_table
+from attnbook.widgets.shared.base import Asset, BookWidget, Verbatim, html_table
 from attnbook.widgets.shared.random import normals
 
 TESTS = 200  # texts, the same whatever the seed
@@ -50,12 +51,14 @@ class HeadAblation(BookWidget):
         return (self.scores()[0].argmax(-1) == self.texts()[2])[1:].float().mean(0)
 
     def table(self) -> str:
+        say = self.edition_words()
         letters, marks, _ = self.texts()
-        names = [LETTERS[letter] + MARKS[mark] for letter, mark in zip(letters[0], marks[0], strict=True)]
-        weights = self.scores()[1][0]
+        names = [Verbatim(LETTERS[x] + MARKS[mark]) for x, mark in zip(letters[0], marks[0], strict=True)]
+        heads = [say["table"]["off"] if h in self.off else say["head"] for h in range(self.heads)]
+        weights = self.scores()[1][0].tolist()
         rows = [
-            (f"head {h + 1}{' (off)' if h in self.off else ''}", [f"{w:.2f}" for w in row])
-            for h, row in enumerate(weights.tolist())
+            (head.format(n=whole(h)), map(number, row))
+            for h, (head, row) in enumerate(zip(heads, weights, strict=True), start=1)
         ]
-        star, dot = self.right().tolist()
-        return html_table(f"Right under the star: {star:.0%}, under the dot: {dot:.0%}", names, rows)
+        star, dot = (number(100 * share, 0) for share in self.right().tolist())
+        return html_table(say["table"]["caption"].format(star=star, dot=dot), names, rows)

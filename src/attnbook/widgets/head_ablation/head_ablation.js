@@ -5,6 +5,8 @@ import {
   choice,
   dot,
   element,
+  fill,
+  fillNodes,
   follower,
   heading,
   number,
@@ -12,24 +14,12 @@ import {
   update,
   softmax,
   times,
+  whole,
   words,
 } from "../shared/core.js";
 import { normals } from "../shared/random.js";
 import { networks } from "../shared/stored.js";
 
-const TEXT = {
-  en: {
-    heads: "A network with so many heads",
-    head: (h) => `head ${h + 1}`,
-    on: "Heads that are on",
-    another: "Another text",
-    caption: "Where each head looks: rows are heads, columns the letters of the text with their marks",
-    answers: ["question", "answer", "chance", "it is"],
-    asks: { star: "Under ★", dot: "Under ●" },
-    tests: (n) => `Over ${n} texts:`,
-    figures: { star: "right under ★", dot: "right under ●", loss: "loss" },
-  },
-};
 const [LETTERS, MARKS, LENGTH, TESTS] = ["abcdefgh", ["", "★", "●"], 8, 200];
 
 // As in head_ablation.py: letters, and the two places that are marked.
@@ -74,8 +64,102 @@ function finder(found, heads) {
 
 const best = (chances) => chances.indexOf(Math.max(...chances));
 
+// In percent right of each of the two answers, and the loss.
+function test(network, off, tests) {
+  const right = [0, 0];
+  let loss = 0;
+  for (const one of tests) {
+    const { chances } = network(one, off);
+    one.answers.forEach((answer, n) => {
+      right[n] += best(chances[n]) === answer;
+      loss -= Math.log(chances[n][answer]);
+    });
+  }
+  return {
+    star: (100 * right[0]) / tests.length,
+    dot: (100 * right[1]) / tests.length,
+    loss: loss / (2 * tests.length),
+  };
+}
+
+// ---- what is shown of it ----
+
+const named = (say, h) => fill(say.head, { n: whole(h + 1) });
+
+function weightMap(say, most) {
+  const columns = Array.from({ length: LENGTH }, () => element("th", { scope: "col", translate: "no" }));
+  const rows = Array.from({ length: most }, (_, h) => {
+    const cells = columns.map(() => element("td", { class: "ab-weight" }));
+    return { cells, node: element("tr", {}, element("th", { scope: "row" }, named(say, h)), ...cells) };
+  });
+  const draw = ({ letters, marks }, weights, off) => {
+    columns.forEach((head, j) => {
+      head.textContent = LETTERS[letters[j]] + MARKS[marks[j]];
+    });
+    rows.forEach(({ node, cells }, h) => {
+      node.hidden = h >= weights.length;
+      node.classList.toggle("ab-off", off.includes(h));
+      if (node.hidden) return;
+      cells.forEach((cell, j) => {
+        cell.style.setProperty("--w", weights[h][j]);
+        cell.textContent = number(weights[h][j]);
+      });
+    });
+  };
+  const node = element(
+    "table",
+    { class: "ab-map" },
+    element("caption", {}, say.caption),
+    element("thead", {}, element("tr", {}, element("td"), ...columns)),
+    element("tbody", {}, ...rows.map((row) => row.node)),
+  );
+  return { node, draw };
+}
+
+function answerTable(say) {
+  const rows = Object.values(say.asks).map((ask) => {
+    const [said, right] = [0, 1].map(() => element("td", { class: "ab-number", translate: "no" }));
+    const chance = element("td", { class: "ab-number" });
+    return { said, chance, right, node: element("tr", {}, element("th", { scope: "row" }, ask), said, chance, right) };
+  });
+  const draw = ({ answers }, chances) =>
+    rows.forEach(({ said, chance, right, node }, n) => {
+      const letter = best(chances[n]);
+      said.textContent = LETTERS[letter];
+      chance.textContent = number(chances[n][letter]);
+      right.textContent = LETTERS[answers[n]];
+      node.classList.toggle("ab-wrong", letter !== answers[n]);
+    });
+  const { question, answer, chance, right } = say.answers;
+  const node = element(
+    "table",
+    { class: "ab-answers" },
+    heading([question, answer, chance, right]),
+    element("tbody", {}, ...rows.map((row) => row.node)),
+  );
+  return { node, draw };
+}
+
+function testResults(say) {
+  const figures = Object.entries(say.figures).map(([name, label]) => {
+    const value = element("span");
+    const shown = name === "loss" ? [value] : fillNodes(say.percent, { x: value });
+    return { name, value, nodes: [element("dt", {}, label), element("dd", { class: "ab-number" }, ...shown)] };
+  });
+  const draw = (found) => {
+    for (const { name, value } of figures) value.textContent = number(found[name], name === "loss" ? 3 : 1);
+  };
+  const node = element(
+    "div",
+    {},
+    element("p", { class: "ab-hint" }, fill(say.tests, { n: whole(TESTS) })),
+    element("dl", {}, ...figures.flatMap(({ nodes }) => nodes)),
+  );
+  return { node, draw };
+}
+
 async function render({ model, el }) {
-  const say = words(TEXT, el);
+  const say = words(model);
   const subscriptions = follower(model);
   const { models } = networks(await asset(model, "models"));
   const networksOf = Object.fromEntries(
@@ -83,40 +167,13 @@ async function render({ model, el }) {
   );
   const most = Math.max(...Object.keys(models).map(Number));
   const tests = texts(0, TESTS);
-
   const switches = Array.from({ length: most }, (_, h) =>
-    button(say.head(h), () => {
+    button(named(say, h), () => {
       const off = model.get("off");
       update(model, { off: off.includes(h) ? off.filter((x) => x !== h) : [...off, h] });
     }),
   );
-  const columns = Array.from({ length: LENGTH }, () => element("th", { scope: "col" }));
-  const rows = Array.from({ length: most }, (_, h) => {
-    const cells = columns.map(() => element("td", { class: "ab-weight" }));
-    return { cells, node: element("tr", {}, element("th", { scope: "row" }, say.head(h)), ...cells) };
-  });
-  const map = element(
-    "table",
-    { class: "ab-map" },
-    element("caption", {}, say.caption),
-    element("thead", {}, element("tr", {}, element("td"), ...columns)),
-    element("tbody", {}, ...rows.map(({ node }) => node)),
-  );
-  const asks = Object.values(say.asks).map((ask) => {
-    const cells = Array.from({ length: 3 }, () => element("td", { class: "ab-number" }));
-    return { cells, node: element("tr", {}, element("th", { scope: "row" }, ask), ...cells) };
-  });
-  const answers = element(
-    "table",
-    { class: "ab-answers" },
-    heading(say.answers),
-    element("tbody", {}, ...asks.map(({ node }) => node)),
-  );
-  const figures = Object.entries(say.figures).map(([name, label]) => [
-    name,
-    element("dt", {}, label),
-    element("dd", { class: "ab-number" }),
-  ]);
+  const [map, answers, results] = [weightMap(say, most), answerTable(say), testResults(say)];
   body(
     el,
     "ablation",
@@ -126,7 +183,7 @@ async function render({ model, el }) {
       choice(model, subscriptions, {
         trait: "heads",
         label: say.heads,
-        options: Object.fromEntries(Object.keys(models).map((n) => [n, n])),
+        options: Object.fromEntries(Object.keys(models).map((n) => [n, whole(n)])),
         with: { off: [] },
       }),
       element(
@@ -137,18 +194,8 @@ async function render({ model, el }) {
       ),
       button(say.another, () => update(model, { seed: model.get("seed") + 1 })),
     ),
-    map,
-    element(
-      "div",
-      { class: "ab-results" },
-      answers,
-      element(
-        "div",
-        {},
-        element("p", { class: "ab-hint" }, say.tests(TESTS)),
-        element("dl", {}, ...figures.flatMap(([, name, value]) => [name, value])),
-      ),
-    ),
+    map.node,
+    element("div", { class: "ab-results" }, answers.node, results.node),
   );
 
   subscriptions.follow(["heads", "off", "seed"], () => {
@@ -156,41 +203,13 @@ async function render({ model, el }) {
     const network = networksOf[heads];
     const [shown] = texts(seed, 1);
     const { weights, chances } = network(shown, off);
-    columns.forEach((head, j) => {
-      head.textContent = LETTERS[shown.letters[j]] + MARKS[shown.marks[j]];
+    switches.forEach((one, h) => {
+      one.hidden = h >= heads;
+      one.setAttribute("aria-pressed", !off.includes(h));
     });
-    rows.forEach(({ node, cells }, h) => {
-      switches[h].hidden = node.hidden = h >= heads;
-      switches[h].setAttribute("aria-pressed", !off.includes(h));
-      node.classList.toggle("ab-off", off.includes(h));
-      if (node.hidden) return;
-      cells.forEach((cell, j) => {
-        cell.style.setProperty("--w", weights[h][j]);
-        cell.textContent = number(weights[h][j]);
-      });
-    });
-    asks.forEach(({ node, cells: [said, chance, right] }, n) => {
-      const letter = best(chances[n]);
-      said.textContent = LETTERS[letter];
-      chance.textContent = number(chances[n][letter]);
-      right.textContent = LETTERS[shown.answers[n]];
-      node.classList.toggle("ab-wrong", letter !== shown.answers[n]);
-    });
-    const right = [0, 0];
-    let loss = 0;
-    for (const test of tests) {
-      const { chances: found } = network(test, off);
-      test.answers.forEach((answer, n) => {
-        right[n] += best(found[n]) === answer;
-        loss -= Math.log(found[n][answer]);
-      });
-    }
-    const found = {
-      star: number((100 * right[0]) / TESTS, 1),
-      dot: number((100 * right[1]) / TESTS, 1),
-      loss: number(loss / (2 * TESTS), 3),
-    };
-    for (const [name, , value] of figures) value.textContent = name === "loss" ? found[name] : `${found[name]} %`;
+    map.draw(shown, weights, off);
+    answers.draw(shown, chances);
+    results.draw(test(network, off, tests));
   });
   return subscriptions.end;
 }
