@@ -6,14 +6,16 @@ import {
   dot,
   element,
   follower,
+  headed,
   heading,
   length,
   number,
   update,
   words,
 } from "../shared/core.js";
-import { headed, whenNeeded } from "../shared/stored.js";
-import { lexicon, nearestWords, wordField, wordVectors } from "../shared/lexicon.js";
+import { whenNeeded } from "../shared/stored.js";
+import { lexicon, nearestWords, wordVectors } from "../shared/lexicon.js";
+import { wordField } from "../shared/word_field.js";
 
 const TEXT = {
   en: {

@@ -6,6 +6,7 @@ import {
   dot,
   element,
   follower,
+  headed,
   heading,
   number,
   update,
@@ -13,8 +14,9 @@ import {
   times,
   words,
 } from "../shared/core.js";
-import { networks, headed, whenNeeded } from "../shared/stored.js";
-import { lexicon, nearestWords, wordField, wordVectors } from "../shared/lexicon.js";
+import { networks, whenNeeded } from "../shared/stored.js";
+import { lexicon, nearestWords, wordVectors } from "../shared/lexicon.js";
+import { wordField } from "../shared/word_field.js";
 
 const TEXT = {
   en: {

@@ -83,7 +83,7 @@ class BookWidget(anywidget.AnyWidget):
     @classmethod
     def edition_words(cls) -> dict:
         """The widget's texts by their ids, in the language spoken now."""
-        return language.words(language.HERE) | language.words(SHARED) | language.words(ROOMS / cls.name)
+        return language.marks() | language.words(SHARED) | language.words(ROOMS / cls.name)
 
     def table(self) -> str:
         """What the widget shows, as an HTML table: for a page without JavaScript, a printout, a screen reader."""

@@ -81,6 +81,12 @@ export async function asset(model, name) {
   return answer.arrayBuffer();
 }
 
+// Of a file of numbers the line of JSON at its head, and where the numbers begin.
+export function headed(bytes) {
+  const end = new Uint8Array(bytes).indexOf(10);
+  return { ...JSON.parse(new TextDecoder().decode(bytes.slice(0, end))), start: end + 1 };
+}
+
 // The head of a table: a cell for each text, an empty one for no text.
 export function heading(texts) {
   return element(

@@ -1,12 +1,6 @@
-// Files of numbers: their heads, the networks in them, and files that wait until they are needed.
+// Files of numbers: the networks in them, and files that wait until they are needed.
 
-import { asset } from "./core.js";
-
-// A line of JSON, and where the numbers after it begin.
-export function headed(bytes) {
-  const end = new Uint8Array(bytes).indexOf(10);
-  return { ...JSON.parse(new TextDecoder().decode(bytes.slice(0, end))), start: end + 1 };
-}
+import { asset, headed } from "./core.js";
 
 // From a file made by data/stored.py: of each network every parameter by its name, a matrix as a list of rows.
 export function networks(bytes) {

@@ -1,6 +1,7 @@
-import { asset, body, element, follower, number, update, slider, words } from "../shared/core.js";
-import { headed, whenNeeded } from "../shared/stored.js";
-import { lexicon, nearestWords, wordField, wordVectors } from "../shared/lexicon.js";
+import { asset, body, element, follower, headed, number, update, slider, words } from "../shared/core.js";
+import { whenNeeded } from "../shared/stored.js";
+import { lexicon, nearestWords, wordVectors } from "../shared/lexicon.js";
+import { wordField } from "../shared/word_field.js";
 
 const TEXT = {
   en: {

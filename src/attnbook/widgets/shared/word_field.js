@@ -1,0 +1,40 @@
+// A field to choose a word.
+
+import { element, update } from "./core.js";
+
+// For one word of a lexicon; it offers words while one types. The trait takes the word as the lexicon has it.
+export function wordField(model, subscriptions, { trait, label, known, unknown, more = () => ({}) }) {
+  const id = `words-${Math.random().toString(36).slice(2)}`;
+  const offers = Array.from({ length: 8 }, () => element("option"));
+  const input = element("input", {
+    type: "text",
+    list: id,
+    autocomplete: "off",
+    autocapitalize: "none",
+    spellcheck: "false",
+  });
+  const hint = element("p", { class: "ab-hint", role: "status" });
+  input.addEventListener("input", () => {
+    const typed = input.value.trim().toLowerCase();
+    const found = typed ? known.list.filter((word) => word.startsWith(typed)).slice(0, offers.length) : [];
+    offers.forEach((offer, i) => {
+      offer.value = found[i] ?? "";
+    });
+  });
+  input.addEventListener("change", () => {
+    const row = known.row(input.value);
+    hint.textContent = row === undefined && input.value.trim() ? unknown(input.value.trim()) : "";
+    if (row !== undefined) update(model, { [trait]: known.list[row], ...more(row) });
+    else input.value = model.get(trait);
+  });
+  subscriptions.follow([trait], () => {
+    input.value = model.get(trait);
+  });
+  return element(
+    "div",
+    { class: "ab-control ab-word" },
+    element("label", {}, label, input),
+    element("datalist", { id }, ...offers),
+    hint,
+  );
+}
