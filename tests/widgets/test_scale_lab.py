@@ -1,30 +1,32 @@
 """ScaleLab: what it shows and what PyTorch says of it, how it is worked, what is known of it besides."""
 
-import pytest
 import torch
 import torch.nn.functional as F
-from playwright.sync_api import expect
 from torch import Tensor
 from torch.testing import assert_close
 
 from attnbook.widgets import ScaleLab
-from attnbook.widgets.shared.base import BookWidget
 from attnbook.widgets.shared.random import normals
-from tests.browser.pages import bare
-from tests.widgets.laws import Laws, live
+from tests.widgets.laws import Laws
 from tests.widgets.reading import numbers
 from tests.widgets.steps import slide
 
 READ = """(node) => {
-        const panels = [...node.querySelectorAll(".ab-panel")];
-        const heights = (place) => panels.map((panel) =>
-            [...panel.querySelectorAll("svg")[place].children].map((bar) => bar.getAttribute("height")));
-        return {
-            numbers: panels.map((panel) => [...panel.querySelectorAll("dd")].map((number) => number.textContent)),
-            histogram: heights(0),
-            weights: heights(1),
-        };
-    }"""
+    const panels = [...node.querySelectorAll(".ab-panel")];
+    const heights = (place) => panels.map((panel) =>
+        [...panel.querySelectorAll("svg")[place].children].map((bar) => bar.getAttribute("height")));
+    const values = [...node.querySelectorAll(".ab-control .ab-value")];
+    const sliders = [...node.querySelectorAll("input[type=range]")];
+    return {
+        numbers: panels.map((panel) => [...panel.querySelectorAll("dd")].map((number) => number.textContent)),
+        most: panels.map((panel) => panel.querySelector("dt:nth-of-type(3)").textContent.match(/[\\d.]+/)[0]),
+        histogram: heights(0),
+        weights: heights(1),
+        values: [values.map((value) => value.textContent), sliders.map((slider) => slider.ariaValueText)],
+        stops: sliders.map((slider) => slider.value),
+    };
+}"""
+STOPS = {"width": [2**power for power in range(11)], "size": [0.25, 0.5, 1, 1.5, 2, 3, 4]}
 
 
 def expected(widget) -> dict[str, Tensor]:
@@ -41,7 +43,16 @@ def expected(widget) -> dict[str, Tensor]:
         counts = torch.histc(scores.clamp(-8, 8), 33, -8, 8)
         histograms.append(40 * counts / counts.max())
         weights.append(40 * p[0])
-    return {"numbers": torch.stack(numbers), "histogram": torch.stack(histograms), "weights": torch.stack(weights)}
+    values = [widget.width, widget.size]  # which a slider tells also where they lie between its stops
+    away = [abs(torch.tensor(STOPS[trait]) - getattr(widget, trait)) for trait in STOPS]
+    return {
+        "numbers": torch.stack(numbers),
+        "most": torch.tensor([64.0] * 3).log(),
+        "histogram": torch.stack(histograms),
+        "weights": torch.stack(weights),
+        "values": torch.tensor([values, values]),
+        "stops": torch.stack([stops.argmin() for stops in away]),
+    }
 
 
 class TestScaleLab(Laws):
@@ -77,23 +88,10 @@ class TestScaleLab(Laws):
     ]
 
 
-def test_a_slider_tells_the_value_in_use_also_between_its_stops(visit):
-    page = visit("bare.html", served={"bare.html": bare(ScaleLab(width=100))})
-    slider = live(page).locator("input[type=range]").first
-    expect(slider).to_have_attribute("aria-valuetext", "100")
-    expect(live(page).locator(".ab-value").first).to_have_text("100")
-    assert slider.input_value() == "7", "128 is the nearest stop"
-
-
-def test_a_widget_without_a_table_says_so():
-    with pytest.raises(NotImplementedError, match=r"ScaleLab needs a table\(\)"):
-        BookWidget.table(ScaleLab())
-
-
 def test_scale_lab_table_is_its_summary_and_shows_why_sqrt():
     widget = ScaleLab(width=256)
     assert_close(
         numbers(widget), torch.tensor([list(row.values()) for row in widget.summary().values()]), rtol=0, atol=0.006
     )
-    assert 14 < widget.summary()["none"]["spread of scores"] < 18  # √256
-    assert 0.9 < widget.summary()["√d"]["spread of scores"] < 1.1
+    assert 14 < widget.summary()["none"]["spread"] < 18  # √256
+    assert 0.9 < widget.summary()["sqrt"]["spread"] < 1.1

@@ -5,11 +5,12 @@ import math
 import traitlets
 from torch import Tensor
 
+from attnbook.language import number
 from attnbook.widgets.shared.base import BookWidget, html_table
 from attnbook.widgets.shared.random import normals
 
 QUERIES, KEYS = 32, 64
-SCALES = {"none": lambda width: 1.0, "√d": math.sqrt, "d": float}
+SCALES = {"none": lambda width: 1.0, "sqrt": math.sqrt, "d": float}
 
 
 class ScaleLab(BookWidget):
@@ -30,11 +31,11 @@ class ScaleLab(BookWidget):
         return {name: _summary(scores) for name, scores in self.scores().items()}
 
     def table(self) -> str:
-        summary = self.summary()
-        columns = list(next(iter(summary.values())))
-        names = {"none": "as they are"} | {name: f"divided by {name}" for name in ("√d", "d")}
-        rows = ((names[name], [f"{x:.2f}" for x in numbers.values()]) for name, numbers in summary.items())
-        return html_table(f"{QUERIES} random queries, {KEYS} random keys, d = {self.width}", columns, rows)
+        say, summary = self.edition_words()["table"], self.summary()
+        caption = say["caption"].format(queries=QUERIES, keys=KEYS, width=self.width)
+        columns = [say["columns"][name] for name in summary["none"]]
+        rows = ((say["rows"][scale], map(number, found.values())) for scale, found in summary.items())
+        return html_table(caption, columns, rows)
 
 
 def _summary(scores: Tensor) -> dict[str, float]:
@@ -43,8 +44,8 @@ def _summary(scores: Tensor) -> dict[str, float]:
     # the size of the softmax's Jacobian, diag(p) - p pᵀ
     jacobian = (squares - 2 * p.pow(3).sum(-1) + squares.square()).clamp(min=0).sqrt()
     return {
-        "spread of scores": scores.std(correction=0).item(),
-        "largest weight": p.amax(-1).mean().item(),
+        "spread": scores.std(correction=0).item(),
+        "largest": p.amax(-1).mean().item(),
         "entropy": -(p * p.clamp(min=1e-300).log()).sum(-1).mean().item(),
         "gradient": jacobian.median().item(),
     }

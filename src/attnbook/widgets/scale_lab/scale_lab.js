@@ -1,20 +1,18 @@
-import { body, button, element, follower, number, update, SCALES, slider, softmax, words } from "../shared/core.js";
+import {
+  body,
+  button,
+  element,
+  fill,
+  follower,
+  number,
+  update,
+  SCALES,
+  slider,
+  softmax,
+  words,
+} from "../shared/core.js";
 import { normals } from "../shared/random.js";
 
-const TEXT = {
-  en: {
-    width: "Width d of queries and keys:",
-    size: "Typical size of a number in q and k:",
-    again: "Draw new q and k",
-    panels: { none: "no scale", sqrt: "divided by √d", d: "divided by d" },
-    histogram: "scores q·k, from −8 to 8",
-    weights: "weights of one query on 64 keys",
-    spread: "spread of scores",
-    largest: "largest weight",
-    entropy: `entropy (≤ ${Math.log(64).toFixed(2)})`,
-    gradient: "softmax gradient",
-  },
-};
 const [QUERIES, KEYS, WIDEST] = [32, 64, 1024];
 const WIDTHS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 const SIZES = [0.25, 0.5, 1, 1.5, 2, 3, 4];
@@ -55,7 +53,7 @@ function summary(scores) {
 }
 
 function histogram(scores) {
-  const counts = new Array(BINS).fill(0);
+  const counts = Array.from({ length: BINS }, () => 0);
   for (const x of scores) counts[Math.min(Math.max(Math.floor(((x + REACH) / (2 * REACH)) * BINS), 0), BINS - 1)]++;
   return counts;
 }
@@ -86,6 +84,7 @@ const NUMBERS = ["spread", "largest", "entropy", "gradient"];
 function panel(title, say) {
   const histogramBars = bars(say.histogram, BINS);
   const weightBars = bars(say.weights, KEYS);
+  const most = number(Math.log(KEYS));
   const values = NUMBERS.map((name) => [name, element("dd", { class: "ab-number", "data-number": name })]);
   const node = element(
     "div",
@@ -93,7 +92,11 @@ function panel(title, say) {
     element("p", { class: "ab-title" }, title),
     histogramBars.node,
     weightBars.node,
-    element("dl", {}, ...values.flatMap(([name, value]) => [element("dt", {}, say[name]), value])),
+    element(
+      "dl",
+      {},
+      ...values.flatMap(([name, value]) => [element("dt", {}, fill(say.numbers[name], { most })), value]),
+    ),
   );
   return {
     node,
@@ -107,7 +110,7 @@ function panel(title, say) {
 }
 
 function render({ model, el }) {
-  const say = words(TEXT, el);
+  const say = words(model);
   const subscriptions = follower(model);
   const panels = Object.keys(SCALES).map((scale) => [scale, panel(say.panels[scale], say)]);
   body(
