@@ -12,9 +12,7 @@ from torch.testing import assert_close
 
 from attnbook import attention, causal
 from attnbook.data import word_vectors
-from attnbook.widgets import (
-    AttentionHeatmap,
-)
+from attnbook.widgets import AttentionHeatmap
 from attnbook.widgets.shared.base import DATA
 from tests.browser.hands import Mouse
 from tests.browser.pages import bare
@@ -23,23 +21,29 @@ from tests.widgets.reading import agrees, numbers, parsed
 from tests.widgets.steps import ask, choose, paint, slide
 
 READ = """(node) => {
-        const all = (selector, read, root = node) => [...root.querySelectorAll(selector)].map(read);
-        const text = (cell) => cell.textContent;
-        return {
-            cells: all("[role=grid] tbody tr", (row) => all("td", text, row)),
-            row: all(".ab-row tbody tr", (row) => all("td:not(.ab-bar, .attn-value)", text, row)),
-            values: all(".ab-row td.attn-value", (cell) => cell.textContent.split(", ")),
-            output: all(".ab-output span", text),
-            colours: all("[role=grid] .ab-weight", (cell) => cell.style.getPropertyValue("--w")),
-            bars: all(".ab-bar", (bar) => bar.style.getPropertyValue("--w")),
-            hatched: all("[role=grid] tbody td", (cell) => String(Number(cell.classList.contains("ab-blocked")))),
-            nothing: all(".ab-row .ab-hint", (note) => String(Number(!note.hidden))),
-        };
-    }"""
+    const all = (selector, read, root = node) => [...root.querySelectorAll(selector)].map(read);
+    const text = (cell) => cell.textContent;
+    const shows = (name) => String(Number(node.querySelector(`[data-hint=${name}]`).checkVisibility()));
+    return {
+        cells: all("[role=grid] tbody tr", (row) => all("td", text, row)),
+        row: all(".ab-row tbody tr", (row) => all("td:not(.ab-bar, .attn-value)", text, row)),
+        values: all(".ab-row td.attn-value", (cell) => cell.textContent.split(", ")),
+        output: all(".ab-output span", text),
+        colours: all("[role=grid] .ab-weight", (cell) => cell.style.getPropertyValue("--w")),
+        bars: all(".ab-bar", (bar) => bar.style.getPropertyValue("--w")),
+        hatched: all("[role=grid] tbody td", (cell) => String(Number(cell.classList.contains("ab-blocked")))),
+        nothing: all(".ab-row .ab-hint", (note) => String(Number(!note.hidden))),
+        hints: ["unknown", "paint"].map(shows),
+    };
+}"""
 
 
 def words_of(place):
     return place.get_by_role("textbox", name="Words")
+
+
+def strangers(tokens):
+    return [token for token in tokens if token.lower() not in word_vectors()]
 
 
 def write(text):
@@ -105,6 +109,7 @@ def expected(widget) -> dict[str, Tensor]:
         "bars": weights[asks],
         "hatched": (~sees & shows_mask).flatten(),
         "nothing": ~sees[asks].any(-1, keepdim=True),
+        "hints": torch.tensor([not widget.q_LK and bool(strangers(widget.tokens)), widget.mask == "paint"]),
     }
 
 
@@ -169,19 +174,22 @@ class TestAttentionHeatmap(Laws):
     ]
 
 
-@pytest.mark.parametrize(("typed", "kept"), TYPED.items())
-def test_words_as_people_type_them(visit, typed, kept):
+def test_words_as_people_type_them(visit):
     """At most ten, and only words; without any, those there stay. The word that asked asks on."""
-    page = visit("bare.html", served={"bare.html": bare(AttentionHeatmap("the river"))})
-    Mouse(page).write(words_of(page), typed)
-    query = kept.index("the") if "the" in kept else 0
-    agree(live(page), AttentionHeatmap(kept, query=query), f"{typed!r} typed")
-    expect(words_of(page)).to_have_value(" ".join(kept))
-    expect(page.get_by_text("Only the first ten words")).to_have_count(int(len(typed.split()) > 10))
+    page = visit("bare.html", served={"bare.html": bare(*(AttentionHeatmap("the river") for _ in TYPED))})
+    for place, (typed, kept) in enumerate(TYPED.items()):
+        node = live(page, place)
+        Mouse(page).write(words_of(node), typed)
+        query = kept.index("the") if "the" in kept else 0
+        agree(node, AttentionHeatmap(kept, query=query), f"{typed!r} typed")
+        expect(words_of(node)).to_have_value(" ".join(kept))
+        expect(node.locator("[data-hint=tooMany]")).to_be_visible(visible=len(typed.split()) > 10)
+        expect(node.locator("[data-hint=unknown] [translate=no]")).to_have_text(", ".join(strangers(kept)))
 
 
 def test_torchs_own_attention_agrees(visit):
-    """One path from the page to F.scaled_dot_product_attention, past everything that the other tests share."""
+    """One path from the page to F.scaled_dot_product_attention, past everything that the other tests share. Numbers of
+    its own need no vocabulary."""
     qkv = [torch.tensor(NUMBERS[name], dtype=torch.float64) for name in ("q_LK", "k_LK", "v_LV")]
     want = F.scaled_dot_product_attention(*qkv, is_causal=True)
     page = visit("bare.html", served={"bare.html": bare(AttentionHeatmap("a b c", **NUMBERS, mask="causal"))})
@@ -189,6 +197,8 @@ def test_torchs_own_attention_agrees(visit):
         live(page).locator("[role=grid] tbody th").nth(i).click()
         texts = page.locator(".ab-output span").all_inner_texts()
         assert all(map(agrees, texts, row)), f"output of query {i}: the page shows {texts}, torch says {row}"
+    page.wait_for_load_state("networkidle")
+    assert not [address for address in visit.requests if address.endswith(".bin")]
 
 
 def test_arrows_stay_inside_the_grid_and_move_its_tab_stop(visit):
@@ -210,13 +220,6 @@ def test_arrows_stay_inside_the_grid_and_move_its_tab_stop(visit):
     for hatched in (1, 0):
         page.keyboard.press("Enter")
         expect(page.locator(".ab-blocked")).to_have_count(hatched)
-
-
-def test_numbers_of_its_own_need_no_vocabulary(visit):
-    visit("bare.html", served={"bare.html": bare(AttentionHeatmap("a b c", **NUMBERS))}).wait_for_load_state(
-        "networkidle"
-    )
-    assert not [address for address in visit.requests if address.endswith(".bin")]
 
 
 @pytest.mark.parametrize("mask", ["none", "padding", "causal", "paint"])

@@ -7,9 +7,10 @@ import traitlets
 from torch import Tensor
 
 from attnbook.data import word_vectors
+from attnbook.language import number
 from attnbook.layers.dot_product import attention
 from attnbook.layers.masks import causal, padding
-from attnbook.widgets.shared.base import Asset, BookWidget, html_table, painted
+from attnbook.widgets.shared.base import Asset, BookWidget, Verbatim, html_table, painted
 
 MOST_TOKENS = 10
 
@@ -70,8 +71,9 @@ class AttentionHeatmap(BookWidget):
 
     def table(self) -> str:
         _, weights = self.attend()
-        rows = ((token, [f"{w:.2f}" for w in row]) for token, row in zip(self.tokens, weights.tolist(), strict=True))
-        return html_table("Attention weights: each row is a query, each column a key", self.tokens, rows)
+        tokens = list(map(Verbatim, self.tokens))
+        rows = ((token, map(number, row)) for token, row in zip(tokens, weights.tolist(), strict=True))
+        return html_table(self.edition_words()["table"], tokens, rows)
 
     def _vectors(self) -> tuple[Tensor, Tensor, Tensor]:
         if self.q_LK:

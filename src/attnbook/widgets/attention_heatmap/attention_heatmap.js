@@ -4,46 +4,24 @@ import {
   choice,
   dot,
   element,
+  fillNodes,
   follower,
   heading,
   largestOf,
+  listed,
   number,
+  plain,
   update,
   SCALES,
   slider,
   softmax,
   TEMPERATURES,
+  verbatim,
   words,
 } from "../shared/core.js";
 import { grid, painter } from "../shared/cells.js";
 import { wordVectors } from "../shared/lexicon.js";
 
-const TEXT = {
-  en: {
-    tokens: "Words (up to 10)",
-    tooMany: "Only the first ten words are used.",
-    unknown: (list) =>
-      `Not among the 4,000 words: ${list.join(", ")}. An unknown word gets the zero vector: it asks for nothing.`,
-    mask: "Mask",
-    masks: { none: "none", padding: "padding", causal: "causal", paint: "paint" },
-    paint: "Press a cell, or sweep over several, to block and unblock.",
-    length: "Real words, the rest is padding:",
-    scale: "Divide scores by",
-    scales: { none: "nothing", sqrt: "√d", d: "d" },
-    temperature: "Temperature",
-    stage: "Show",
-    stages: { scores: "scores", scaled: "scaled", masked: "masked", weights: "weights" },
-    grid: "Rows are queries, columns are keys",
-    asks: (word) => [word, " asks"],
-    key: "key",
-    score: "q·k",
-    masked: "masked",
-    weight: "weight",
-    value: "value",
-    output: "output = Σ weight × value",
-    empty: "Nothing to attend to: all weights and the output are zero.",
-  },
-};
 const MOST = 10;
 
 // An unknown word has the zero vector.
@@ -88,36 +66,125 @@ function tint(cell, x, largest, isWeight) {
   cell.style.setProperty(isWeight ? "--w" : "--s", isWeight ? x : x === -Infinity ? 0 : x / largest);
 }
 
-async function render({ model, el }) {
-  const say = words(TEXT, el);
-  const subscriptions = follower(model);
-  const ownVectors = model.get("q_LK").length > 0;
-  const known = ownVectors ? null : vocabulary(await asset(model, "vocabulary"));
-
-  const field = element("input", { type: "text", autocomplete: "off", spellcheck: "false" });
-  let tooMany = false;
-  field.addEventListener("change", () => {
-    const typed = field.value.match(/[\p{L}\p{N}'’-]+/gu) ?? model.get("tokens");
+// A field for the words. The word that asked asks on, if it is still there.
+function wordField(model, label) {
+  const input = element("input", { type: "text", autocomplete: "off", spellcheck: "false" });
+  const field = {
+    node: element("div", { class: "ab-control ab-tokens" }, element("label", {}, label, input)),
+    tooMany: false,
+    show(tokens) {
+      input.value = tokens.join(" ");
+    },
+  };
+  input.addEventListener("change", () => {
+    const typed = input.value.match(/[\p{L}\p{N}'’-]+/gu) ?? model.get("tokens");
     const tokens = typed.slice(0, MOST);
     const asker = model.get("tokens")[model.get("query")];
-    tooMany = typed.length > MOST;
+    field.tooMany = typed.length > MOST;
     update(model, {
       tokens,
       blocked: [],
       query: Math.max(tokens.indexOf(asker), 0),
       length: Math.min(model.get("length"), tokens.length),
     });
-    field.value = tokens.join(" ");
+    field.show(tokens);
   });
-  const typing = element("div", { class: "ab-control ab-tokens" }, element("label", {}, say.tokens, field));
-  typing.hidden = ownVectors;
+  return field;
+}
+
+// What has to be said of the words and the mask; each sentence is shown while it holds.
+function hints(say) {
+  const strangers = verbatim("");
+  const nodes = Object.entries(say).map(([name, text]) =>
+    element("p", { class: "ab-hint", "data-hint": name }, ...fillNodes(text, { words: strangers })),
+  );
+  return {
+    nodes,
+    show(tooMany, unknown, paints) {
+      const holds = { tooMany, unknown: unknown.length > 0, paint: paints };
+      strangers.textContent = listed(unknown);
+      for (const node of nodes) node.hidden = !holds[node.dataset.hint];
+    },
+  };
+}
+
+// What the token that asks gets of each key, and the output. The values are shown where they are given, and short.
+function answers(say, tokens, values, width) {
+  const rows = tokens.map((token, j) => {
+    const [score, masked, weight] = [0, 0, 0].map(() => element("td"));
+    const bar = element("td", { class: "ab-bar", "aria-hidden": "true" }, element("i"));
+    const value = values.length ? [element("td", { class: "attn-value" }, listed(values[j].map(plain)))] : [];
+    const key = element("th", { scope: "row", class: "attn-key", translate: "no" }, token);
+    return { node: element("tr", {}, key, score, masked, weight, bar, ...value), score, masked, weight, bar };
+  });
+  const asker = verbatim("", { class: "attn-query" });
+  const { key, score, masked, weight, value } = say.heads;
+  const heads = heading([key, score, masked, weight, "", ...(values.length ? [value] : [])]);
+  const numbers = Array.from({ length: width }, () => element("span", { class: "ab-number" }));
+  const empty = element("p", { class: "ab-hint" }, say.empty);
+  return {
+    nodes: [
+      element(
+        "table",
+        {},
+        element("caption", {}, ...fillNodes(say.asks, { word: asker })),
+        heads,
+        element("tbody", {}, ...rows.map(({ node }) => node)),
+      ),
+      element("p", { class: "attn-value" }, say.output),
+      element("div", { class: "ab-output" }, ...numbers),
+      empty,
+    ],
+    show({ scores, masked, weights, output }, query) {
+      asker.textContent = tokens[query];
+      rows.forEach((row, j) => {
+        row.score.textContent = short(scores[query][j]);
+        row.masked.textContent = short(masked[query][j]);
+        row.weight.textContent = number(weights[query][j], 3);
+        row.bar.style.setProperty("--w", weights[query][j]);
+      });
+      const most = largestOf(output[query]);
+      numbers.forEach((node, c) => {
+        node.textContent = short(output[query][c]);
+        tint(node, output[query][c], most, false);
+      });
+      empty.hidden = weights[query].some((w) => w > 0);
+    },
+  };
+}
+
+function showGrid({ cells, heads }, steps, stage, query) {
+  const largest = largestOf(steps[stage].flat());
+  cells.forEach((line, i) =>
+    line.forEach((cell, j) => {
+      const x = steps[stage][i][j];
+      const isBlocked = steps.masked[i][j] === -Infinity;
+      cell.textContent = short(x);
+      tint(cell, x, largest, stage === "weights");
+      cell.classList.toggle("ab-blocked", isBlocked && (stage === "masked" || stage === "weights"));
+    }),
+  );
+  heads.forEach((head, i) => {
+    head.parentNode.classList.toggle("ab-chosen", i === query);
+    head.parentNode.setAttribute("aria-selected", i === query);
+  });
+}
+
+async function render({ model, el }) {
+  const say = words(model);
+  const subscriptions = follower(model);
+  const ownVectors = model.get("q_LK").length > 0;
+  const known = ownVectors ? null : vocabulary(await asset(model, "vocabulary"));
+
+  const field = wordField(model, say.tokens);
+  field.node.hidden = ownVectors;
   const length = slider(model, subscriptions, {
     trait: "length",
     label: say.length,
     with: ["tokens"],
     values: () => [...Array(model.get("tokens").length + 1).keys()],
   });
-  const hint = element("p", { class: "ab-hint" });
+  const hint = hints(say.hints);
   const picture = element("div", { class: "ab-scroll" });
   const row = element("div", { class: "ab-row" });
   const root = body(
@@ -126,10 +193,10 @@ async function render({ model, el }) {
     element(
       "div",
       { class: "ab-picture" },
-      typing,
+      field.node,
       choice(model, subscriptions, { trait: "stage", label: say.stage, options: say.stages }),
       picture,
-      hint,
+      ...hint.nodes,
     ),
     element(
       "div",
@@ -143,11 +210,10 @@ async function render({ model, el }) {
   );
 
   const paint = painter(model, "blocked");
-  let table, answers, asker, numbers, note;
+  let table, answer;
 
-  function build() {
-    const tokens = model.get("tokens");
-    field.value = tokens.join(" ");
+  function build(tokens) {
+    field.show(tokens);
     table = grid({
       label: say.grid,
       rows: tokens,
@@ -160,96 +226,23 @@ async function render({ model, el }) {
     });
     picture.replaceChildren(table.node);
     root.classList.toggle("ab-long", tokens.length > 6);
-    const values = model.get("v_LV"); // short enough to show, where they are given
-    answers = tokens.map((token, j) => {
-      const [score, masked, weight] = [1, 2, 3].map(() => element("td"));
-      const bar = element("td", { class: "ab-bar", "aria-hidden": "true" }, element("i"));
-      const value = ownVectors ? [element("td", { class: "attn-value" }, values[j].join(", "))] : [];
-      return {
-        node: element(
-          "tr",
-          {},
-          element("th", { scope: "row", class: "attn-key" }, token),
-          score,
-          masked,
-          weight,
-          bar,
-          ...value,
-        ),
-        score,
-        masked,
-        weight,
-        bar,
-      };
-    });
-    asker = element("span", { class: "attn-query" });
-    const title = element("caption", {}, ...say.asks(asker));
-    const heads = [say.key, say.score, say.masked, say.weight, "", ...(ownVectors ? [say.value] : [])];
-    numbers = (values[0] ?? known.vector(tokens[0])).map(() => element("span", { class: "ab-number" }));
-    note = element("p", { class: "ab-hint" }, say.empty);
-    row.replaceChildren(
-      element("table", {}, title, heading(heads), element("tbody", {}, ...answers.map((answer) => answer.node))),
-      element("p", { class: "attn-value" }, say.output),
-      element("div", { class: "ab-output" }, ...numbers),
-      note,
-    );
+    const values = model.get("v_LV");
+    answer = answers(say, tokens, values, (values[0] ?? known.vector(tokens[0])).length);
+    row.replaceChildren(...answer.nodes);
   }
 
-  function draw() {
-    const tokens = model.get("tokens");
-    if (table.heads.length !== tokens.length || table.heads.some((head, i) => head.textContent !== tokens[i])) build();
-    const [mask, stage, query] = [
-      model.get("mask"),
-      model.get("stage"),
-      Math.min(model.get("query"), tokens.length - 1),
-    ];
+  subscriptions.follow(["tokens", "mask", "length", "blocked", "scale", "temperature", "query", "stage"], () => {
+    const [tokens, mask, stage] = ["tokens", "mask", "stage"].map((name) => model.get(name));
+    if (String(table?.heads.map((head) => head.textContent)) !== String(tokens)) build(tokens);
+    const query = Math.min(model.get("query"), tokens.length - 1);
     const strangers = ownVectors ? [] : tokens.filter((token) => !known.has(token));
-    hint.textContent = [
-      tooMany && say.tooMany,
-      strangers.length && say.unknown(strangers),
-      mask === "paint" && say.paint,
-    ]
-      .filter(Boolean)
-      .join(" ");
-    hint.hidden = !hint.textContent;
+    hint.show(field.tooMany, strangers, mask === "paint");
     length.hidden = mask !== "padding";
     table.node.classList.toggle("ab-paints", mask === "paint");
-
     const steps = compute(model, known);
-    const largest = largestOf(steps[stage].flat());
-    table.cells.forEach((line, i) =>
-      line.forEach((cell, j) => {
-        const x = steps[stage][i][j];
-        cell.textContent = short(x);
-        tint(cell, x, largest, stage === "weights");
-        cell.classList.toggle(
-          "ab-blocked",
-          steps.masked[i][j] === -Infinity && (stage === "masked" || stage === "weights"),
-        );
-      }),
-    );
-    table.heads.forEach((head, i) => {
-      head.parentNode.classList.toggle("ab-chosen", i === query);
-      head.parentNode.setAttribute("aria-selected", i === query);
-    });
-
-    asker.textContent = tokens[query];
-    answers.forEach((answer, j) => {
-      answer.score.textContent = short(steps.scores[query][j]);
-      answer.masked.textContent = short(steps.masked[query][j]);
-      answer.weight.textContent = number(steps.weights[query][j], 3);
-      answer.bar.style.setProperty("--w", steps.weights[query][j]);
-    });
-    const most = largestOf(steps.output[query]);
-    numbers.forEach((node, c) => {
-      node.textContent = short(steps.output[query][c]);
-      tint(node, steps.output[query][c], most, false);
-    });
-    note.hidden = steps.weights[query].some((w) => w > 0);
-  }
-
-  build();
-  subscriptions.follow(["tokens", "mask", "length", "blocked", "scale", "temperature", "query", "stage"], draw);
+    showGrid(table, steps, stage, query);
+    answer.show(steps, query);
+  });
   return subscriptions.end;
 }
 
