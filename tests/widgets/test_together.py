@@ -14,20 +14,18 @@ from attnbook.tasks.dates import date_transformer
 from attnbook.tasks.senses import MEANINGS
 from attnbook.widgets import (
     AlignmentPlayer,
-    AnalogyBench,
     BankInContext,
     BlockStepper,
     CacheStepper,
     CostPlane,
-    CueScene,
     FindTheBug,
     HeadBudget,
-    KernelRegression,
+    HeadSplit,
     LiveTransformer,
     MaskMap,
     OnlineSoftmax,
     SignalRace,
-    SoftDictionary,
+    TanhSum,
     WordMap,
 )
 from attnbook.widgets.block_stepper import alike
@@ -40,24 +38,6 @@ def test_tables_of_words():
     assert [head.text for head in parsed(WordMap()).select("th[scope=row]")] == EXAMPLES
     near = [cell.text for cell in parsed(WordMap("river")).select("table td")[1:]]
     assert near == [word for word, _ in english_vectors().neighbours("river", 5)]
-    for queries, best in (("out", "queen"), ("in", "king")):
-        page = parsed(AnalogyBench(queries=queries))
-        assert page.select_one("th[scope=row]").text == best
-        assert page.select_one("caption").text == "man is to woman as king is to …"
-    want = english_vectors().analogy("man", "woman", "king", 8)
-    assert_close(numbers(AnalogyBench())[:, 0], torch.tensor([x for _, x in want]), rtol=0, atol=0.0005)
-
-
-def test_tables_of_soft_lookups():
-    weights = numbers(CueScene(salience=4.0, wish=6.0))[:, 2]
-    keys = torch.tensor([[0.2, 0.6], [0.1, 0.3], [1.0, 0.0], [0.2, 0.4], [0.1, 1.0]])
-    assert_close(weights, (keys @ torch.tensor([4.0, 6.0])).softmax(-1), rtol=0, atol=0.00501)
-    assert parsed(SoftDictionary(x=9.0, y=8.0, temperature=0.1)).caption.text.endswith("answers 2.0 °C")
-    assert_close(numbers(SoftDictionary(temperature=1000.0))[:, 0], torch.full((5,), 0.2), rtol=0, atol=0.02)
-    itself, others = KernelRegression(width=0.02).errors()
-    assert itself < 1e-9 < 0.3 < others
-    assert KernelRegression(width=0.3).errors()[1] < others
-    assert_close(numbers(KernelRegression(width=100.0))[:, 2], torch.full((12,), 1 / 12), rtol=0, atol=0.00501)
 
 
 def test_tables_of_additive_scores():

@@ -3,7 +3,8 @@
 import traitlets
 
 from attnbook.data import english_vectors
-from attnbook.widgets.shared.base import Asset, BookWidget, html_table
+from attnbook.language import number
+from attnbook.widgets.shared.base import Asset, BookWidget, Verbatim, html_table
 from attnbook.widgets.shared.words import Word
 
 SHOWN = 8
@@ -34,5 +35,7 @@ class AnalogyBench(BookWidget):
         return english_vectors().analogy(self.a, self.b, self.c, SHOWN, with_query=self.queries == "in")
 
     def table(self) -> str:
-        caption = f"{self.a} is to {self.b} as {self.c} is to …"
-        return html_table(caption, ["cosine"], ((word, [f"{cosine:.3f}"]) for word, cosine in self.ranking()))
+        say = self.edition_words()
+        caption = say["table"].format(a=self.a, b=self.b, c=self.c)
+        rows = ((Verbatim(word), [number(cosine, 3)]) for word, cosine in self.ranking())
+        return html_table(caption, [say["cosine"]], rows)

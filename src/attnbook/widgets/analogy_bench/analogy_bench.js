@@ -5,37 +5,21 @@ import {
   choice,
   dot,
   element,
+  fill,
   follower,
   headed,
   heading,
   length,
   number,
   update,
+  verbatim,
   words,
 } from "../shared/core.js";
 import { whenNeeded } from "../shared/stored.js";
 import { lexicon, nearestWords, wordVectors } from "../shared/lexicon.js";
 import { wordField } from "../shared/word_field.js";
 
-const TEXT = {
-  en: {
-    fields: { a: "This word", b: "is to this one", c: "as this one" },
-    end: "is to …?",
-    unknown: (word) => `“${word}” is not among the 8,000 words.`,
-    tries: "Or try",
-    solve: "Find the fourth word",
-    fetching: "Fetching the 8,000 vectors (0.9 MB) …",
-    queries: "The three words themselves are",
-    options: { out: "left out", in: "kept in" },
-    ranking: (a, b, c) => `Nearest to ${b} − ${a} + ${c}`,
-    word: "word",
-    cosine: "cosine",
-    picture: "Seen on the plane through the three words. The dashed line leads from the fourth corner to the answer.",
-    side: (from, to) => `from ${from} to ${to}`,
-    corner: (to) => `from the fourth corner to ${to}`,
-    lift: "of it, straight out of the picture",
-  },
-};
+const FIELDS = ["a", "b", "c"];
 const TRIES = [
   "man woman king",
   "france paris japan",
@@ -69,64 +53,112 @@ function parallelogram(a, b, c, answer) {
   };
 }
 
+// A row for each of the words that are nearest.
+function ranked(say) {
+  const rows = Array.from({ length: SHOWN }, () => {
+    const word = element("th", { scope: "row", translate: "no" });
+    const [cosine, bar] = [element("td", { class: "ab-number" }), element("i")];
+    const bars = element("td", { class: "ab-bar", "aria-hidden": "true" }, bar);
+    return { node: element("tr", {}, word, cosine, bars), word, cosine, bar };
+  });
+  const caption = element("caption");
+  const body = element("tbody", {}, ...rows.map(({ node }) => node));
+  const draw = ({ asked, found, isAsked }) => {
+    caption.textContent = fill(say.ranking, asked);
+    rows.forEach((row, n) => {
+      const { word, cosine } = found[n];
+      row.word.textContent = word;
+      row.cosine.textContent = number(cosine, 3);
+      row.bar.style.setProperty("--w", Math.max(cosine, 0));
+      row.node.classList.toggle("ab-asked", isAsked(word));
+    });
+  };
+  return { node: element("table", {}, caption, heading([say.word, say.cosine, ""]), body), draw };
+}
+
+// A function from points to where they are in the picture, all of them in sight.
+function framed(points) {
+  const [xs, ys] = [points.map(([x]) => x), points.map(([, y]) => y)];
+  const [left, low] = [Math.min(...xs), Math.min(...ys)];
+  const [wide, tall] = [Math.max(...xs) - left, Math.max(...ys) - low];
+  const scale = Math.min((WIDE - 2 * EDGE) / (wide || 1), (TALL - 2 * EDGE) / (tall || 1));
+  return ([x, y]) => [EDGE + (x - left) * scale, TALL - EDGE - (y - low) * scale];
+}
+
+// The parallelogram, and where the answer is instead of its fourth corner.
+function picture(label) {
+  const [shape, error] = ["ab-shape", "ab-error"].map((name) => element("path", { class: name }));
+  const dots = [...FIELDS, "answer"].map((name) => ({
+    name,
+    spot: element("circle", { r: 4, class: `ab-${name}` }),
+    text: element("text", { "text-anchor": "middle", translate: "no" }),
+  }));
+  const node = element(
+    "svg",
+    { viewBox: `0 0 ${WIDE} ${TALL}`, role: "img", "aria-label": label },
+    shape,
+    error,
+    ...dots.flatMap(({ spot, text }) => [spot, text]),
+  );
+  const draw = (points, names) => {
+    const at = framed(Object.values(points));
+    const to = (name) => at(points[name]).join(" ");
+    shape.setAttribute("d", `M${to("a")}L${to("b")}L${to("corner")}L${to("c")}Z`);
+    error.setAttribute("d", `M${to("corner")}L${to("answer")}`);
+    for (const { name, spot, text } of dots) {
+      const [x, y] = at(points[name]);
+      spot.setAttribute("cx", x);
+      spot.setAttribute("cy", y);
+      text.setAttribute("x", Math.min(Math.max(x, 30), WIDE - 30));
+      text.setAttribute("y", y < TALL / 2 ? y - 9 : y + 18);
+      text.textContent = names[name];
+    }
+  };
+  return { node, draw };
+}
+
+// How long the sides are, and how far the answer is from the fourth corner.
+function lengths(say) {
+  const figures = Array.from({ length: 4 }, () => ({
+    name: element("dt"),
+    value: element("dd", { class: "ab-number" }),
+  }));
+  const draw = ({ sides, off, lift }, { a, b, c, answer }) => {
+    const found = [
+      [fill(say.side, { from: a, to: b }), sides[0]],
+      [fill(say.side, { from: a, to: c }), sides[1]],
+      [fill(say.corner, { to: answer }), off],
+      [say.lift, lift],
+    ];
+    figures.forEach(({ name, value }, n) => {
+      const [text, x] = found[n];
+      name.textContent = text;
+      value.textContent = number(x);
+    });
+  };
+  return { node: element("dl", {}, ...figures.flatMap(({ name, value }) => [name, value])), draw };
+}
+
 async function render({ model, el }) {
-  const say = words(TEXT, el);
+  const say = words(model);
   const subscriptions = follower(model);
   const known = lexicon(headed(await asset(model, "words")).words);
-  const fields = Object.entries(say.fields).map(([trait, label]) =>
-    wordField(model, subscriptions, { trait, label, known, unknown: say.unknown }),
-  );
+  const fields = FIELDS.map((trait) => wordField(model, subscriptions, { trait, label: say[trait], known }));
   const tries = TRIES.map((text) =>
-    button(text, () => {
+    button(verbatim(text), () => {
       const [a, b, c] = text.split(" ");
       update(model, { a, b, c, asked: true });
     }),
   );
   const solve = button(say.solve, () => update(model, { asked: true }));
   const status = element("p", { class: "ab-hint", role: "status" });
-
-  const rows = Array.from({ length: SHOWN }, () => {
-    const [word, cosine, bar] = [element("th", { scope: "row" }), element("td", { class: "ab-number" }), element("i")];
-    return {
-      node: element("tr", {}, word, cosine, element("td", { class: "ab-bar", "aria-hidden": "true" }, bar)),
-      word,
-      cosine,
-      bar,
-    };
-  });
-  const caption = element("caption");
-  const table = element(
-    "table",
-    {},
-    caption,
-    heading([say.word, say.cosine, ""]),
-    element("tbody", {}, ...rows.map(({ node }) => node)),
-  );
-
-  const [shape, error] = ["ab-shape", "ab-error"].map((name) => element("path", { class: name }));
-  const dots = ["a", "b", "c", "answer"].map((name) => ({
-    name,
-    dot: element("circle", { r: 4, class: `ab-${name}` }),
-    text: element("text", { "text-anchor": "middle" }),
-  }));
-  const svg = element(
-    "svg",
-    { viewBox: `0 0 ${WIDE} ${TALL}`, role: "img", "aria-label": say.picture },
-    shape,
-    error,
-    ...dots.flatMap(({ dot: spot, text }) => [spot, text]),
-  );
-  const figures = Array.from({ length: 4 }, () => ({
-    name: element("dt"),
-    number: element("dd", { class: "ab-number" }),
-  }));
-  const list = element("dl", {}, ...figures.flatMap(({ name, number: value }) => [name, value]));
+  const [ranking, plane, figures] = [ranked(say), picture(say.picture), lengths(say)];
   const results = element(
     "div",
     { class: "ab-results" },
-    choice(model, subscriptions, { trait: "queries", label: say.queries, options: say.options }),
-    table,
-    element("figure", {}, svg, element("figcaption", {}, say.picture), list),
+    choice(model, subscriptions, { trait: "queries", label: say.queries, options: say.kept }),
+    ranking.node,
+    element("figure", {}, plane.node, element("figcaption", {}, say.picture), figures.node),
   );
   const root = body(
     el,
@@ -137,65 +169,26 @@ async function render({ model, el }) {
     results,
   );
 
-  const fetched = whenNeeded(model, "vectors", wordVectors);
   results.hidden = true;
-  async function draw() {
-    const asked = model.get("asked");
-    solve.hidden = asked;
-    if (!asked) {
-      results.hidden = true;
-      return;
-    }
-    const vectors = await fetched(root, status, say.fetching);
-    results.hidden = false;
+  const fetched = whenNeeded(model, "vectors", wordVectors);
+  subscriptions.follow([...FIELDS, "queries", "asked"], async () => {
+    solve.hidden = model.get("asked");
+    const vectors = model.get("asked") ? await fetched(root, status, say.lexicon.fetching) : null;
+    results.hidden = !model.get("asked"); // which may have changed meanwhile
+    if (results.hidden) return;
 
-    const names = ["a", "b", "c"].map((trait) => model.get(trait));
-    const asks = names.map((word) => vectors.row(word));
-    const [a, b, c] = asks.map((row) => unit(vectors.vector(row)));
-    const found = nearestWords(vectors, plus(minus(b, a), c), SHOWN, model.get("queries") === "out" ? asks : []);
-    caption.textContent = say.ranking(...names);
-    rows.forEach((row, n) => {
-      const [i, cosine] = found[n];
-      row.word.textContent = vectors.list[i];
-      row.cosine.textContent = number(cosine, 3);
-      row.bar.style.setProperty("--w", Math.max(cosine, 0));
-      row.node.classList.toggle("ab-asked", asks.includes(i));
-    });
-
-    const answer = vectors.list[found[0][0]];
-    const { points, sides, off, lift } = parallelogram(a, b, c, unit(vectors.vector(found[0][0])));
-    const spots = Object.values(points);
-    const [left, right] = [0, 1].map((pick) =>
-      pick ? Math.max(...spots.map(([x]) => x)) : Math.min(...spots.map(([x]) => x)),
-    );
-    const [low, high] = [0, 1].map((pick) =>
-      pick ? Math.max(...spots.map(([, y]) => y)) : Math.min(...spots.map(([, y]) => y)),
-    );
-    const scale = Math.min((WIDE - 2 * EDGE) / (right - left || 1), (TALL - 2 * EDGE) / (high - low || 1));
-    const at = ([x, y]) => [EDGE + (x - left) * scale, TALL - EDGE - (y - low) * scale];
-    const to = (name) => at(points[name]).join(" ");
-    shape.setAttribute("d", `M${to("a")}L${to("b")}L${to("corner")}L${to("c")}Z`);
-    error.setAttribute("d", `M${to("corner")}L${to("answer")}`);
-    dots.forEach(({ name, dot: spot, text }, n) => {
-      const [x, y] = at(points[name]);
-      spot.setAttribute("cx", x);
-      spot.setAttribute("cy", y);
-      text.setAttribute("x", Math.min(Math.max(x, 30), WIDE - 30));
-      text.setAttribute("y", y < TALL / 2 ? y - 9 : y + 18);
-      text.textContent = [...names, answer][n];
-    });
-    [
-      [say.side(names[0], names[1]), sides[0]],
-      [say.side(names[0], names[2]), sides[1]],
-      [say.corner(answer), off],
-      [say.lift, lift],
-    ].forEach(([text, x], n) => {
-      figures[n].name.textContent = text;
-      figures[n].number.textContent = number(x, 2);
-    });
-  }
-
-  subscriptions.follow(["a", "b", "c", "queries", "asked"], draw);
+    const asked = Object.fromEntries(FIELDS.map((trait) => [trait, model.get(trait)]));
+    const rows = Object.values(asked).map((word) => vectors.row(word));
+    const [a, b, c] = rows.map((row) => unit(vectors.vector(row)));
+    const left = model.get("queries") === "out" ? rows : [];
+    const nearest = nearestWords(vectors, plus(minus(b, a), c), SHOWN, left);
+    const found = nearest.map(([row, cosine]) => ({ word: vectors.list[row], cosine }));
+    ranking.draw({ asked, found, isAsked: (word) => rows.includes(vectors.row(word)) });
+    const names = { ...asked, answer: found[0].word };
+    const { points, ...measures } = parallelogram(a, b, c, unit(vectors.vector(nearest[0][0])));
+    plane.draw(points, names);
+    figures.draw(measures, names);
+  });
   return subscriptions.end;
 }
 
