@@ -20,12 +20,10 @@ from attnbook.widgets import (
     CostPlane,
     FindTheBug,
     HeadBudget,
-    HeadSplit,
     LiveTransformer,
     MaskMap,
     OnlineSoftmax,
     SignalRace,
-    TanhSum,
     WordMap,
 )
 from attnbook.widgets.block_stepper import alike
