@@ -62,8 +62,13 @@ def count(forms: dict[str, str], n: int) -> str:
 
 
 def number(x: float, digits: int = 2) -> str:
-    """A number with so many decimals, as the language writes it."""
-    return _written(re.sub(r"^-(?=[0.]*$)", "", f"{x:.{digits}f}"))
+    """A number with so many decimals, as the language writes it.
+
+    >>> number(2 / 3), number(-float("inf")), number(float("nan"))
+    ('0.67', '−∞', 'NaN')
+    """
+    text = re.sub(r"^-(?=[0.]*$)", "", f"{x:.{digits}f}")
+    return _written(text.replace("inf", "∞").replace("nan", "NaN"))
 
 
 def plain(x: float) -> str:

@@ -1,35 +1,42 @@
 """OnlineSoftmax: what it shows and what PyTorch says of it, how it is worked, what is known of it besides."""
 
+import math
+from itertools import pairwise
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.testing import assert_close
 
 from attnbook.widgets import OnlineSoftmax
-from attnbook.widgets import online_softmax as online_softmax_module
+from attnbook.widgets.online_softmax import SCORES, values
 from tests.widgets.laws import Laws
+from tests.widgets.reading import codes, numbers, parsed
 from tests.widgets.steps import choose, press, slide
 
 READ = """(node) => {
-        const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
-        const texts = (selector) => seen(selector).map((part) => part.textContent);
-        const verdict = node.querySelector(".ab-verdict").textContent;
-        return {
-            tape: texts(".ab-tape tbody td").filter((text) => text !== ""),
-            colours: seen(".ab-tape .ab-weight").map((cell) => cell.style.getPropertyValue("--w")),
-            read: seen(".ab-tape thead th:not(:first-child)").map((head) => String(Number(head.matches(".ab-read")))),
-            now: seen(".ab-tape thead th:not(:first-child)").map((head) => String(Number(head.matches(".ab-now")))),
-            log: texts(".ab-log tbody td").filter((text) => text !== ""),
-            here: seen(".ab-log tbody tr").map((row) => String(Number(row.matches(".ab-here")))),
-            exact: verdict.match(/[\\d.]+\\d/),
-            same: String(["Not all", "The same", "Not the"].findIndex((start) => verdict.includes(`. ${start}`))),
-            at: node.querySelector("input[type=range]").getAttribute("aria-valuetext").match(/\\d+/g),
-        };
-    }"""
+    const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
+    const texts = (selector) => seen(selector).map((part) => part.textContent);
+    const codes = (text) => [...text].map((letter) => String(letter.codePointAt(0)));
+    const is = (selector, name) => seen(selector).map((part) => String(Number(part.matches(name))));
+    const verdict = node.querySelector(".ab-verdict");
+    return {
+        tape: texts(".ab-tape tbody td").filter((text) => text !== ""),
+        colours: seen(".ab-tape .ab-weight").map((cell) => cell.style.getPropertyValue("--w")),
+        read: is(".ab-tape thead th:not(:first-child)", ".ab-read"),
+        now: is(".ab-tape thead th:not(:first-child)", ".ab-now"),
+        log: texts(".ab-log tbody td").filter((text) => text !== ""),
+        here: is(".ab-log tbody tr", ".ab-here"),
+        verdict: String(["early", "same", "different"].indexOf(verdict.dataset.verdict)),
+        said: codes(verdict.textContent),
+        at: codes(node.querySelector("input[type=range]").getAttribute("aria-valuetext")),
+    };
+}"""
 
 
 def expected(widget) -> dict[str, Tensor]:
     """Running sums, each a sum of exponentials by its definition; the weights by `softmax`."""
-    scores = torch.tensor(online_softmax_module.SCORES[widget.scores]).double()
+    scores = torch.tensor(SCORES[widget.scores]).double()
     values, block = torch.tensor([4.0, 0, 8, 2, 6, 10, 0, 4]).double(), widget.block
     step = min(range(8 // block + 1), key=lambda n: abs(n * block - widget.read))  # the nearest
     tops = scores.cummax(0).values[block - 1 :: block]  # after each block
@@ -54,7 +61,8 @@ def expected(widget) -> dict[str, Tensor]:
         ),
     )
     so_far, at_once = parts / parts.sum(), scores.softmax(0)
-    answer = log[-1] if log else torch.nan
+    right = step and abs(log[-1] - whole) < 1e-9
+    verdict, say = "early" if step < 8 // block else "same" if right else "different", widget.edition_words()
     return {
         "tape": torch.cat([scores, values, *((100 * x + 0.5).floor() for x in (so_far, at_once))]),  # halves go up
         "colours": torch.cat([so_far[so_far.isfinite()], at_once]),
@@ -62,9 +70,9 @@ def expected(widget) -> dict[str, Tensor]:
         "now": here == step - 1,
         "log": torch.tensor([0.0 if widget.way == "no maximum" else -torch.inf, *log]),
         "here": torch.arange(step + 1) == step,
-        "exact": whole,
-        "same": torch.tensor(0 if step < 8 // block else 1 if abs(answer - whole) < 1e-9 else 2),
-        "at": torch.tensor([step, 8 // block]),
+        "verdict": torch.tensor(["early", "same", "different"].index(verdict)),
+        "said": codes(say["verdict"][verdict].format(exact=f"{whole.item():.3f}")),
+        "at": codes(f"{step} of {8 // block}"),
     }
 
 
@@ -99,3 +107,37 @@ class TestOnlineSoftmax(Laws):
         (lambda: OnlineSoftmax(block=3), r"'block' trait .* any of \[1, 2, 4, 8\]"),
         (lambda: OnlineSoftmax(way="forgot"), r"'way' trait .* any of \['rescale', 'forget', 'no maximum'\]"),
     ]
+
+
+def test_table_of_one_pass():
+    exact = torch.tensor(SCORES["mixed"]).double().softmax(0) @ values()
+    table = numbers(OnlineSoftmax(block=4))
+    assert table.shape == (2, 4)
+    assert_close(table[-1, -1], exact.float(), atol=5e-4, rtol=0)
+    assert (numbers(OnlineSoftmax(way="forget"))[-1, -1] - exact).abs() > 0.1
+    page = parsed(OnlineSoftmax())
+    assert page.caption.text == f"In one pass; all at once it is {exact:.3f}"
+    assert [head.text for head in page.select("th")[:4]] == ["maximum", "sum", "output", "output / sum"]
+    last = page.select("tr")[-1]
+    assert last.th.text == "after block 4"
+    assert [cell.text for cell in last.select("td")] == ["5.000", "1.646", "6.264", "3.805"]
+    overflow = parsed(OnlineSoftmax(scores="huge", way="no maximum"))
+    assert [cell.text for cell in overflow.select("td")[-4:]] == ["0.000", "∞", "NaN", "NaN"]
+
+
+def test_what_chapter_10_says_of_it():
+    factors = [math.exp(a - b) for (a, _), (b, _) in pairwise(OnlineSoftmax().states())]
+    assert f"{factors[0]:.3f}" == "0.135"
+    for block in (1, 2, 4, 8):
+        (m, parts), values_M = OnlineSoftmax(block=block).states()[-1], values()
+        assert (m, f"{parts.sum():.3f}", f"{parts @ values_M:.3f}") == (5.0, "1.646", "6.264")
+    _, parts = OnlineSoftmax(way="forget").states()[-1]
+    right = torch.tensor(SCORES["mixed"]).double().softmax(0)
+    assert f"{parts[1] / parts.sum():.0%} {right[1]:.0%}" == "38% 8%"
+    assert (parts / parts.sum() > right).nonzero()[:, 0].tolist() == [0, 1], "those read before the maximum grew"
+    _, parts = OnlineSoftmax(way="forget", scores="falling").states()[-1]
+    assert_close(parts / parts.sum(), torch.tensor(SCORES["falling"]).double().softmax(0))
+    _, parts = OnlineSoftmax(way="no maximum", scores="huge").states()[-1]
+    assert not (parts / parts.sum()).isfinite().any()
+    _, parts = OnlineSoftmax(scores="huge").states()[-1]
+    assert_close(parts / parts.sum(), (torch.tensor(SCORES["huge"]).double() - 1000).softmax(0))

@@ -1,8 +1,6 @@
 """What is said of several widgets at once, in their tables and by their chapters."""
 
-import math
 import random
-from itertools import pairwise
 
 import torch
 from torch.testing import assert_close
@@ -22,12 +20,10 @@ from attnbook.widgets import (
     HeadBudget,
     LiveTransformer,
     MaskMap,
-    OnlineSoftmax,
     SignalRace,
     WordMap,
 )
 from attnbook.widgets.block_stepper import alike
-from attnbook.widgets.online_softmax import SCORES, values
 from attnbook.widgets.word_map import EXAMPLES
 from tests.widgets.reading import numbers, parsed
 
@@ -87,12 +83,6 @@ def test_tables_of_the_transformer():
 
 
 def test_tables_of_fast_attention():
-    exact = torch.tensor(SCORES["mixed"]).double().softmax(0) @ values()
-    table = numbers(OnlineSoftmax(block=4))
-    assert table.shape == (2, 4)
-    assert_close(table[-1, -1], exact.float(), atol=5e-4, rtol=0)
-    assert (numbers(OnlineSoftmax(way="forget"))[-1, -1] - exact).abs() > 0.1
-    assert parsed(OnlineSoftmax()).caption.text == f"In one pass; all at once it is {exact:.3f}"
     assert numbers(CacheStepper()).tolist() == [[3, 3, 6], [5, 2, 9], [6, 1, 6], [7, 1, 7], [8, 1, 8]]
     assert numbers(CacheStepper(align="first"))[:, 2].tolist() == [6, 3, 1, 1, 1]
     assert numbers(CacheStepper(cache="without"))[:, 1].tolist() == [3, 5, 6, 7, 8]
@@ -145,22 +135,6 @@ def test_what_chapter_9_says_of_its_widgets():
 
 
 def test_what_chapter_10_says_of_its_widgets():
-    factors = [math.exp(a - b) for (a, _), (b, _) in pairwise(OnlineSoftmax().states())]
-    assert f"{factors[0]:.3f}" == "0.135"
-    for block in (1, 2, 4, 8):
-        (m, parts), values_M = OnlineSoftmax(block=block).states()[-1], values()
-        assert (m, f"{parts.sum():.3f}", f"{parts @ values_M:.3f}") == (5.0, "1.646", "6.264")
-    _, parts = OnlineSoftmax(way="forget").states()[-1]
-    right = torch.tensor(SCORES["mixed"]).double().softmax(0)
-    assert f"{parts[1] / parts.sum():.0%} {right[1]:.0%}" == "38% 8%"
-    assert (parts / parts.sum() > right).nonzero()[:, 0].tolist() == [0, 1], "those read before the maximum grew"
-    _, parts = OnlineSoftmax(way="forget", scores="falling").states()[-1]
-    assert_close(parts / parts.sum(), torch.tensor(SCORES["falling"]).double().softmax(0))
-    _, parts = OnlineSoftmax(way="no maximum", scores="huge").states()[-1]
-    assert not (parts / parts.sum()).isfinite().any()
-    _, parts = OnlineSoftmax(scores="huge").states()[-1]
-    assert_close(parts / parts.sum(), (torch.tensor(SCORES["huge"]).double() - 1000).softmax(0))
-
     def steps(**traits):
         return [CacheStepper(step=step, **traits) for step in range(1, 6)]
 

@@ -4,6 +4,7 @@ import torch
 import traitlets
 from torch import Tensor
 
+from attnbook.language import number
 from attnbook.widgets.shared.base import BookWidget, html_table
 
 SCORES = {
@@ -48,12 +49,12 @@ class OnlineSoftmax(BookWidget):
         return (torch.tensor(SCORES[self.scores]).double().softmax(-1) @ values()).item()
 
     def table(self) -> str:
-        rows = []
-        for number, (m, parts) in enumerate(self.states(), 1):
+        say, log, rows = self.edition_words()["table"], self.edition_words()["log"], []
+        for n, (m, parts) in enumerate(self.states(), 1):
             total, output = parts.sum().item(), (parts @ values()[: len(parts)]).item()
-            rows.append((f"after block {number}", [f"{x:.3f}" for x in (m, total, output, output / total)]))
-        caption = f"In one pass; all at once it is {self.exact():.3f}"
-        return html_table(caption, ["maximum", "sum", "output", "output / sum"], rows)
+            rows.append((say["after"].format(n=n), [number(x, 3) for x in (m, total, output, output / total)]))
+        columns = [say["maximum"], log["sum"], log["output"], log["answer"]]
+        return html_table(say["caption"].format(exact=number(self.exact(), 3)), columns, rows)
 
 
 def values() -> Tensor:

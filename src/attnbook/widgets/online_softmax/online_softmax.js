@@ -1,28 +1,6 @@
-import { body, choice, dot, element, follower, heading, number, softmax, words } from "../shared/core.js";
+import { body, choice, dot, element, fill, follower, heading, number, softmax, words } from "../shared/core.js";
 import { stepSlider } from "../shared/steps.js";
 
-const TEXT = {
-  en: {
-    scores: "Scores",
-    orders: { mixed: "mixed", rising: "rising", falling: "falling", huge: "huge" },
-    way: "When a larger score comes",
-    ways: { rescale: "rescale", forget: "forget to", "no maximum": "no maximum" },
-    block: "Keys at a time",
-    step: "Blocks read:",
-    of: (step, all) => `${step} of ${all}`,
-    back: "Back",
-    forward: "Forward",
-    tape: "The keys, as they are read",
-    rows: ["score", "value", "% so far", "% all at once"],
-    key: "key",
-    log: ["block", "max.", "factor", "sum", "output", "output / sum"],
-    caption: "What is kept, and nothing else",
-    start: "start",
-    exact: (exact) => `All at once: ${exact}.`,
-    so: (right) => (right ? " The same." : " Not the same."),
-    half: " Not all keys are read yet.",
-  },
-};
 const SCORES = {
   mixed: [1, 3, 2, 5, 0, 4, 2, 1],
   rising: [0, 1, 2, 3, 4, 5, 6, 7],
@@ -48,46 +26,56 @@ function read(scores, block, way) {
   return states;
 }
 
+// What is known of each key: a column for each, `columns` are their heads.
+function tapeOf(say) {
+  const columns = VALUES.map((_, j) => element("th", { scope: "col" }, String(j + 1)));
+  const rows = Object.entries(say.rows).map(([name, label]) => ({
+    name,
+    label,
+    cells: VALUES.map(() => element("td")),
+  }));
+  const lines = rows.map(({ label, cells }) => element("tr", {}, element("th", { scope: "row" }, label), ...cells));
+  const node = element(
+    "table",
+    { class: "ab-tape" },
+    element("caption", {}, say.tape),
+    element("thead", {}, element("tr", {}, element("th", { scope: "col" }, say.key), ...columns)),
+    element("tbody", {}, ...lines),
+  );
+  return { node, columns, ...Object.fromEntries(rows.map(({ name, cells }) => [name, cells])) };
+}
+
+// What is kept after each block, a line for each.
+function logOf(say) {
+  const lines = Array.from({ length: KEYS + 1 }, (_, n) => {
+    const cells = ["m", "factor", "sum", "output", "answer"].map(() => element("td", { class: "ab-number" }));
+    return { cells, node: element("tr", {}, element("th", { scope: "row" }, n ? String(n) : say.start), ...cells) };
+  });
+  const node = element(
+    "table",
+    { class: "ab-log" },
+    element("caption", {}, say.caption),
+    heading(Object.values(say.log)),
+    element("tbody", {}, ...lines.map(({ node }) => node)),
+  );
+  return { node, lines };
+}
+
 function render({ model, el }) {
-  const say = words(TEXT, el);
+  const say = words(model);
   const subscriptions = follower(model);
   const all = () => KEYS / model.get("block");
   const stops = () => Array.from({ length: all() + 1 }, (_, n) => n * model.get("block"));
   const { at, node: steps } = stepSlider(model, subscriptions, {
     trait: "read",
     label: say.step,
-    back: say.back,
-    forward: say.forward,
+    back: say.steps.back,
+    forward: say.steps.forward,
     values: stops,
     with: ["block"],
-    show: (step) => say.of(step, all()),
+    show: (n) => fill(say.steps.of, { n, all: all() }),
   });
-  const columns = VALUES.map((_, j) => element("th", { scope: "col" }, String(j + 1)));
-  const [scores, values, soFar, atOnce] = say.rows.map(() => VALUES.map(() => element("td")));
-  const tape = element(
-    "table",
-    { class: "ab-tape" },
-    element("caption", {}, say.tape),
-    element("thead", {}, element("tr", {}, element("th", { scope: "col" }, say.key), ...columns)),
-    element(
-      "tbody",
-      {},
-      ...[scores, values, soFar, atOnce].map((cells, n) =>
-        element("tr", {}, element("th", { scope: "row" }, say.rows[n]), ...cells),
-      ),
-    ),
-  );
-  const lines = Array.from({ length: KEYS + 1 }, (_, n) => {
-    const cells = ["m", "factor", "sum", "output", "answer"].map(() => element("td", { class: "ab-number" }));
-    return { cells, node: element("tr", {}, element("th", { scope: "row" }, n ? String(n) : say.start), ...cells) };
-  });
-  const log = element(
-    "table",
-    { class: "ab-log" },
-    element("caption", {}, say.caption),
-    heading(say.log),
-    element("tbody", {}, ...lines.map(({ node }) => node)),
-  );
+  const [tape, log] = [tapeOf(say), logOf(say)];
   const verdict = element("p", { class: "ab-verdict", role: "status" });
   body(
     el,
@@ -100,8 +88,8 @@ function render({ model, el }) {
     ),
     choice(model, subscriptions, { trait: "block", label: say.block, options: { 1: "1", 2: "2", 4: "4", 8: "8" } }),
     steps,
-    tape,
-    log,
+    tape.node,
+    log.node,
     verdict,
   );
 
@@ -110,16 +98,16 @@ function render({ model, el }) {
     const [states, weights] = [read(order, block, way), softmax(order)];
     const { parts, sum, output } = states[step];
     order.forEach((score, j) => {
-      scores[j].textContent = score;
-      values[j].textContent = VALUES[j];
-      for (const cell of [columns[j], scores[j], values[j]]) {
+      tape.score[j].textContent = score;
+      tape.value[j].textContent = VALUES[j];
+      for (const cell of [tape.columns[j], tape.score[j], tape.value[j]]) {
         cell.classList.toggle("ab-read", j < step * block);
         cell.classList.toggle("ab-now", Math.floor(j / block) === step - 1);
       }
-      shade(soFar[j], j < parts.length ? parts[j] / sum : null);
-      shade(atOnce[j], weights[j]);
+      shade(tape.soFar[j], j < parts.length ? parts[j] / sum : null);
+      shade(tape.atOnce[j], weights[j]);
     });
-    lines.forEach(({ cells, node }, n) => {
+    log.lines.forEach(({ cells, node }, n) => {
       node.hidden = n > step;
       if (node.hidden) return;
       const numbers = [
@@ -130,21 +118,20 @@ function render({ model, el }) {
         states[n].output / states[n].sum,
       ];
       cells.forEach((cell, i) => {
-        cell.textContent = n || !i ? written(numbers[i], i ? 3 : 0) : "";
+        cell.textContent = n || !i ? number(numbers[i], i ? 3 : 0) : "";
       });
       node.classList.toggle("ab-here", n === step);
     });
     const exact = dot(weights, VALUES);
-    verdict.textContent =
-      say.exact(number(exact, 3)) + (step < all() ? say.half : say.so(Math.abs(output / sum - exact) < 1e-9));
+    const is = step < all() ? "early" : Math.abs(output / sum - exact) < 1e-9 ? "same" : "different";
+    verdict.dataset.verdict = is;
+    verdict.textContent = fill(say.verdict[is], { exact: number(exact, 3) });
   });
   return subscriptions.end;
 }
 
-const written = (x, digits) => (Number.isNaN(x) ? "NaN" : x === Infinity ? "∞" : number(x, digits));
-
 function shade(cell, weight) {
-  cell.textContent = weight === null ? "" : written(100 * weight, 0);
+  cell.textContent = weight === null ? "" : number(100 * weight, 0);
   cell.classList.toggle("ab-weight", weight !== null && !Number.isNaN(weight));
   cell.style.setProperty("--w", weight ?? 0);
 }

@@ -180,7 +180,7 @@ export const largestOf = (numbers) => Math.max(...numbers.map(Math.abs).filter(N
 export const SCALES = { none: () => 1, sqrt: Math.sqrt, d: (width) => width };
 
 export function number(x, digits = 2) {
-  if (x === -Infinity) return `${written.number.minus}∞`;
+  if (Math.abs(x) === Infinity) return `${x < 0 ? written.number.minus : ""}∞`;
   return marked(x.toFixed(digits).replace(/^-(?=[0.]*$)/, ""));
 }
 
