@@ -46,19 +46,14 @@ def words(folder: Path) -> dict:
     return _words(folder, language())
 
 
-def marks() -> dict:
-    """The language's tag, and how it writes numbers and lists."""
-    return {name: words(HERE)[name] for name in ("language", "number", "list")}
-
-
-def count(forms: dict[str, str], n: int) -> str:
+def count(forms: dict[str, str], n: int, **gaps: str) -> str:
     """The text for so many, from one for each plural form.
 
     >>> count({"one": "{n} point", "other": "{n} points"}, 1)
     '1 point'
     """
     form = forms["one"] if n == 1 and "one" in forms else forms["other"]
-    return form.format(n=whole(n))
+    return form.format(n=whole(n), **gaps)
 
 
 def number(x: float, digits: int = 2) -> str:

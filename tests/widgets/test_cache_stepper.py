@@ -8,30 +8,28 @@ from torch import Tensor
 from torch.nn.attention.bias import causal_lower_right
 
 from attnbook import KVCache, MultiHeadAttention, causal
+from attnbook.language import count
 from attnbook.widgets import CacheStepper
 from tests.widgets.laws import Laws
+from tests.widgets.reading import codes, numbers, parsed
 from tests.widgets.steps import choose, press, slide
 
 READ = """(node) => {
-        const all = (selector) => [...node.querySelectorAll(selector)];
-        const is = (parts, name) => parts.map((part) => String(Number(part.matches(name))));
-        const [now, sum, wrong, weighs] = all("[role=status]").map((part) => part.textContent);
-        const kinds = ["computed", "computed earlier", "not seen"];
-        const cells = all(".ab-map tbody td");
-        return {
-            cells: cells.map((cell) => String(kinds.indexOf(cell.ariaLabel))),
-            colours: cells.map((cell) => String(["now", "kept", "never"].findIndex((is) => cell.matches(`.ab-${is}`)))),
-            framed: is(cells, ".ab-off"),
-            later: is(all(".ab-map tbody tr"), ".ab-later"),
-            now: now.match(/\\d+/g),
-            sum: sum.match(/\\d+/g),
-            other: String(Number(sum.includes("with a cache"))),
-            wrong: wrong.match(/\\d+/) ?? ["0"],
-            weighs: weighs.match(/[\\d.]+ .B/),
-            at: all("input[type=range]")[2].getAttribute("aria-valuetext").match(/\\d+/g),
-            tokens: all("input[type=range]")[3].getAttribute("aria-valuetext").replaceAll(",", ""),
-        };
-    }"""
+    const all = (selector) => [...node.querySelectorAll(selector)];
+    const is = (parts, name) => parts.map((part) => String(Number(part.matches(name))));
+    const codes = (texts) => texts.flatMap((text) => [...text].map((letter) => String(letter.codePointAt(0))));
+    const cells = all(".ab-map tbody td");
+    const [now, sum, wrong, weighs] = all("[role=status]");
+    return {
+        cells: cells.map((cell) => String(["now", "kept", "never"].findIndex((is) => cell.matches(`.ab-${is}`)))),
+        labels: codes(cells.map((cell) => cell.ariaLabel)),
+        framed: is(cells, ".ab-off"),
+        later: is(all(".ab-map tbody tr"), ".ab-later"),
+        said: codes([now, sum, wrong].map((part) => part.textContent)),
+        weighs: weighs.querySelector("span").textContent,
+        sliders: codes(all("input[type=range]").map((slider) => slider.getAttribute("aria-valuetext"))),
+    };
+}"""
 
 
 def expected(widget) -> dict[str, Tensor]:
@@ -64,18 +62,20 @@ def expected(widget) -> dict[str, Tensor]:
         framed[start:stop, :stop] = sees != torch.ones(8, 8).tril()[start:stop, :stop].bool()
     heads = {"MHA": 32, "GQA": 8, "MQA": 1}[widget.heads]
     keys = torch.empty(32, heads, widget.tokens, 128, dtype=torch.bfloat16, device="meta")
+    say = widget.edition_words()
+    kept, so_far, instead = widget.cache == "with", sum(mine), sum(rows[widget.cache != "with"])
+    now = say["now"].format(rows=count(say["rows"], L), scores=count(say["scores"], int(sees.sum())))
+    total = count(say["sum"]["with" if kept else "without"], so_far, instead=instead)
+    wrong = count(say["wrong"], int(framed.sum())) if framed.any() else say["right"]
+    tokens = [count(say["tokens"], n) for n in (widget.prompt, widget.chunk)]
     return {
         "cells": cells,
-        "colours": cells,
+        "labels": codes(*(list(say["cell"].values())[kind] for kind in cells.flatten())),
         "framed": framed,
         "later": torch.arange(8) >= end,
-        "now": torch.tensor([L, sees.sum()]),
-        "sum": torch.tensor([sum(mine), sum(rows[widget.cache != "with"])]),
-        "other": torch.tensor(widget.cache != "with"),
-        "wrong": framed.sum(),
+        "said": codes(now, total, wrong),
         "weighs": torch.tensor(2 * keys.nbytes),
-        "at": torch.tensor([step, len(stops)]),
-        "tokens": torch.tensor(widget.tokens),
+        "sliders": codes(*tokens, f"{step} of {len(stops)}", f"{widget.tokens:,}"),
     }
 
 
@@ -114,3 +114,30 @@ class TestCacheStepper(Laws):
         (lambda: CacheStepper(prompt=9), r"'prompt' trait .* not be greater than 8"),
         (lambda: CacheStepper(heads="GTA"), r"'heads' trait .* any of \['MHA', 'GQA', 'MQA'\]"),
     ]
+
+
+def test_table_of_the_steps():
+    assert numbers(CacheStepper()).tolist() == [[3, 3, 6], [5, 2, 9], [6, 1, 6], [7, 1, 7], [8, 1, 8]]
+    assert numbers(CacheStepper(align="first"))[:, 2].tolist() == [6, 3, 1, 1, 1]
+    assert numbers(CacheStepper(cache="without"))[:, 1].tolist() == [3, 5, 6, 7, 8]
+    page = parsed(CacheStepper())
+    assert page.caption.text == "Writing, step by step"
+    assert [head.text for head in page.select("th")[:4]] == ["tokens known", "rows computed", "keys they see", "step 1"]
+
+
+def test_what_chapter_10_says_of_it():
+    def steps(**traits):
+        return [CacheStepper(step=step, **traits) for step in range(1, 6)]
+
+    assert sum(numbers(CacheStepper())[:, 1]) == 8
+    assert sum(numbers(CacheStepper(cache="without"))[:, 1]) == 29
+    pairs = [(x.mask(), y.mask()) for x, y in zip(steps(align="first"), steps(), strict=True)]
+    assert [bool((x != y).any(1).all()) for x, y in pairs] == [False, True, True, True, True]
+    assert torch.equal(*pairs[0])
+    assert pairs[-1][0].tolist() == [[True] + 7 * [False]]
+    again = steps(cache="without", align="first")
+    assert all(torch.equal(x.mask(), y.mask()) for x, y in zip(again, steps(cache="without"), strict=True))
+    for heads, tokens in (("MHA", 32768), ("GQA", 131072)):
+        weighs = [CacheStepper(heads=heads, tokens=n).bytes() for n in (tokens // 2, tokens)]
+        assert weighs[0] < 16e9 < weighs[1]
+    assert CacheStepper(heads="MHA", tokens=30_500).bytes() < 16e9 < CacheStepper(heads="MHA", tokens=30_530).bytes()

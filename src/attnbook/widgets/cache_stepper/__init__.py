@@ -4,6 +4,7 @@ import torch
 import traitlets
 from torch import Tensor
 
+from attnbook.language import whole
 from attnbook.layers.masks import causal
 from attnbook.widgets.shared.base import BookWidget, html_table
 
@@ -54,8 +55,8 @@ class CacheStepper(BookWidget):
         return 2 * self.tokens * LAYERS * KV_HEADS[self.heads] * WIDTH * BYTES
 
     def table(self) -> str:
-        rows = []
+        say, rows = self.edition_words()["table"], []
         for step in range(1, len(self.ends()) + 1):
             start, end = self.rows(step)
-            rows.append((f"step {step}", [f"{end}", f"{end - start}", f"{int(self.mask(step).sum())}"]))
-        return html_table("Writing, step by step", ["tokens known", "rows computed", "keys they see"], rows)
+            rows.append((say["step"].format(n=step), map(whole, (end, end - start, int(self.mask(step).sum())))))
+        return html_table(say["caption"], [say["known"], say["computed"], say["seen"]], rows)

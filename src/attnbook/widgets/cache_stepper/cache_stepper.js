@@ -1,41 +1,18 @@
-import { body, choice, element, follower, large, slider, words } from "../shared/core.js";
+import {
+  body,
+  choice,
+  count,
+  element,
+  fill,
+  fillNodes,
+  follower,
+  large,
+  slider,
+  whole,
+  words,
+} from "../shared/core.js";
 import { stepSlider } from "../shared/steps.js";
 
-const TEXT = {
-  en: {
-    cache: "Keys and values of earlier steps",
-    caches: { with: "kept (cache)", without: "computed again" },
-    align: "Causal mask",
-    aligns: { last: "the last query sees all keys", first: "the first query sees one key" },
-    prompt: "Prompt:",
-    tokens: (n) => (n === 1 ? "1 token" : `${n} tokens`),
-    chunk: "Read at a time:",
-    step: "Step:",
-    of: (step, all) => `${step} of ${all}`,
-    back: "Back",
-    forward: "Forward",
-    map: "Rows ask, columns are asked. Dark: a score that this step computes. Light: the rows of earlier steps, of which only keys and values are kept.",
-    now: (rows, scores) => `This step computes the keys and values of ${rows} and ${scores}.`,
-    scores: (n) => (n === 1 ? "1 score" : `${n} scores`),
-    sum: (now, other, kept) =>
-      `All steps so far: ${now} rows; ${kept ? "without a cache" : "with a cache"} it would have been ${other}.`,
-    wrong: (n) =>
-      n
-        ? `${n} cells so far are not as in the causal mask of the whole text: framed.`
-        : "Every row sees what it would see if the whole text were read at once.",
-    heads: "Heads for keys and values, of 32 for queries",
-    kinds: { MHA: "32 (MHA)", GQA: "8 (GQA)", MQA: "1 (MQA)" },
-    length: "Tokens in the cache:",
-    weighs: (bytes) => `32 layers, heads 128 wide, 2 bytes a number: ${bytes} for one text.`,
-    sizes: [
-      [1e12, "{x} TB"],
-      [1e9, "{x} GB"],
-      [1e6, "{x} MB"],
-      [1e3, "{x} kB"],
-    ],
-    cell: { now: "computed", kept: "computed earlier", never: "not seen" },
-  },
-};
 const WORDS = ["the", "cat", "sat", "on", "the", "mat", "and", "slept"];
 const N = WORDS.length;
 const ALL = Array.from({ length: N }, (_, i) => i);
@@ -51,32 +28,47 @@ function endsOf(prompt, chunk) {
   return ends;
 }
 
-function render({ model, el }) {
-  const say = words(TEXT, el);
-  const subscriptions = follower(model);
-  const ends = () => endsOf(model.get("prompt"), model.get("chunk"));
-  const { at, node: steps } = stepSlider(model, subscriptions, {
-    trait: "step",
-    label: say.step,
-    back: say.back,
-    forward: say.forward,
-    values: () => ends().map((_, i) => i + 1),
-    with: ["prompt", "chunk"],
-    show: (step) => say.of(step + 1, ends().length),
-  });
-  const heads = WORDS.map((word) => element("th", { scope: "col" }, element("span", {}, word)));
+// Who asks whom, a row and a column for each word.
+function mapOf(say) {
+  const data = { translate: "no" };
+  const heads = WORDS.map((word) => element("th", { scope: "col", ...data }, element("span", {}, word)));
   const lines = WORDS.map((word) => {
-    const [head, cells] = [element("th", { scope: "row" }, word), ALL.map(() => element("td"))];
+    const [head, cells] = [element("th", { scope: "row", ...data }, word), ALL.map(() => element("td"))];
     return { cells, node: element("tr", {}, head, ...cells) };
   });
-  const map = element(
+  const node = element(
     "table",
     { class: "ab-map" },
     element("caption", {}, say.map),
     element("thead", {}, element("tr", {}, element("td"), ...heads)),
     element("tbody", {}, ...lines.map(({ node }) => node)),
   );
-  const [now, sum, wrong, weighs] = [0, 0, 0, 0].map(() => element("p", { role: "status" }));
+  return { node, lines };
+}
+
+function render({ model, el }) {
+  const say = words(model);
+  const subscriptions = follower(model);
+  const ends = () => endsOf(model.get("prompt"), model.get("chunk"));
+  const { at, node: steps } = stepSlider(model, subscriptions, {
+    trait: "step",
+    label: say.step,
+    back: say.steps.back,
+    forward: say.steps.forward,
+    values: () => ends().map((_, i) => i + 1),
+    with: ["prompt", "chunk"],
+    show: (step) => fill(say.steps.of, { n: step + 1, all: ends().length }),
+  });
+  const tokens = (trait) =>
+    slider(model, subscriptions, {
+      trait,
+      label: say[trait],
+      values: ALL.map((i) => i + 1),
+      show: (n) => count(say.tokens, n),
+    });
+  const { node: map, lines } = mapOf(say);
+  const [now, sum, wrong] = [0, 0, 0].map(() => element("p", { role: "status" }));
+  const bytes = element("span");
   body(
     el,
     "cachestepper",
@@ -86,22 +78,7 @@ function render({ model, el }) {
       choice(model, subscriptions, { trait: "cache", label: say.cache, options: say.caches }),
       choice(model, subscriptions, { trait: "align", label: say.align, options: say.aligns }),
     ),
-    element(
-      "div",
-      { class: "ab-controls" },
-      slider(model, subscriptions, {
-        trait: "prompt",
-        label: say.prompt,
-        values: ALL.map((i) => i + 1),
-        show: say.tokens,
-      }),
-      slider(model, subscriptions, {
-        trait: "chunk",
-        label: say.chunk,
-        values: ALL.map((i) => i + 1),
-        show: say.tokens,
-      }),
-    ),
+    element("div", { class: "ab-controls" }, tokens("prompt"), tokens("chunk")),
     steps,
     map,
     now,
@@ -115,10 +92,10 @@ function render({ model, el }) {
         trait: "tokens",
         label: say.length,
         values: LENGTHS,
-        show: (n) => n.toLocaleString("en"),
+        show: whole,
       }),
     ),
-    weighs,
+    element("p", { role: "status" }, ...fillNodes(say.weighs, { bytes })),
   );
 
   subscriptions.follow(["cache", "align", "prompt", "chunk", "step"], () => {
@@ -142,14 +119,15 @@ function render({ model, el }) {
       });
     });
     const [with_, without] = [end, stops.slice(0, step + 1).reduce((total, n) => total + n, 0)];
-    now.textContent = say.now(say.tokens(end - start), say.scores(scores));
-    sum.textContent = kept ? say.sum(with_, without, kept) : say.sum(without, with_, kept);
-    wrong.textContent = say.wrong(off);
+    now.textContent = fill(say.now, { rows: count(say.rows, end - start), scores: count(say.scores, scores) });
+    sum.textContent = kept
+      ? count(say.sum.with, with_, { instead: without })
+      : count(say.sum.without, without, { instead: with_ });
+    wrong.textContent = off ? count(say.wrong, off) : say.right;
   });
   subscriptions.follow(["heads", "tokens"], () => {
-    weighs.textContent = say.weighs(
-      large(2 * model.get("tokens") * LAYERS * KV_HEADS[model.get("heads")] * WIDTH * BYTES, say.sizes),
-    );
+    const numbers = 2 * model.get("tokens") * LAYERS * KV_HEADS[model.get("heads")] * WIDTH;
+    bytes.textContent = large(numbers * BYTES, say.bytes);
   });
   return subscriptions.end;
 }
