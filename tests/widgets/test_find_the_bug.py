@@ -5,24 +5,28 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from attnbook import sinusoidal
+from attnbook.language import count
 from attnbook.widgets import FindTheBug
+from attnbook.widgets.find_the_bug import KINDS
 from attnbook.widgets.shared.random import normals
 from tests.widgets.laws import Laws
+from tests.widgets.reading import codes, numbers, parsed
 from tests.widgets.steps import choose, press
 
 READ = """(node) => {
-        const all = (selector) => [...node.querySelectorAll(selector)];
-        const codes = (text) => [...text].map((c) => String(c.codePointAt(0)));
-        return {
-            words: all("td span:first-child").flatMap((word) => codes(word.textContent)),
-            outputs: all("td .ab-number").map((output) => output.textContent),
-            moved: all("td:has(.ab-number)").map((cell) => String(Number(cell.matches(".ab-moved")))),
-            pressed: all("button[aria-pressed]").map((key) => String(Number(key.ariaPressed === "true"))),
-            right: node.querySelector(".ab-verdict").textContent.replace("All three", "3").match(/^\\d/) ?? [],
-            was: all(".ab-panel .ab-hint:last-child").map((note) => String(Number(note.textContent !== ""))),
-            count: all("table + .ab-hint").map((note) => note.textContent[0]),
-        };
-    }"""
+    const all = (selector) => [...node.querySelectorAll(selector)];
+    const texts = (selector) => all(selector).map((part) => part.textContent);
+    const codes = (texts) => texts.flatMap((text) => [...text].map((letter) => String(letter.codePointAt(0))));
+    const was = all(".ab-panel .ab-hint:last-child");
+    return {
+        words: codes(texts("td span:first-child")),
+        outputs: texts("td .ab-number"),
+        moved: all("td:has(.ab-number)").map((cell) => String(Number(cell.matches(".ab-moved")))),
+        pressed: all("button[aria-pressed]").map((key) => String(Number(key.ariaPressed === "true"))),
+        was: was.map((note) => String(["", "right", "batch", "none"].indexOf(note.dataset.kind))),
+        said: codes([...texts("table + .ab-hint"), ...was.map((note) => note.textContent), ...texts(".ab-verdict")]),
+    };
+}"""
 
 
 def unchecked(steps):
@@ -54,15 +58,17 @@ def expected(widget) -> dict[str, Tensor]:
     line = [word for text in texts for word in text]
     pairs = zip(now, before, strict=True)
     moved = torch.tensor([[(a[word] - b[word]).abs().max() > 1e-6 for word in line] for a, b in pairs])
-    right = [a == b for a, b in zip(given, kinds, strict=True)]
+    was = [kind if widget.revealed and kind != it else "" for kind, it in zip(kinds, given, strict=True)]
+    say, right = widget.edition_words(), sum(kind == it for kind, it in zip(kinds, given, strict=True))
+    counts = [count(say["moved"], int(n)) for n in moved.sum(-1)]
+    verdict = say["allRight"] if right == 3 else count(say["verdict"], right)
     return {
         "words": torch.tensor([ord(letter) for word in line * 3 for letter in word]),
         "outputs": torch.stack([found[word][0] for found in now for word in line]),
         "moved": moved,
-        "count": moved.sum(-1),
         "pressed": torch.tensor([widget.words_swapped, widget.texts_swapped]),
-        "right": torch.tensor([sum(right)] if widget.revealed else []),
-        "was": torch.tensor([widget.revealed and not r for r in right]),
+        "was": torch.tensor([["", *KINDS].index(kind) for kind in was]),
+        "said": codes(*counts, *(say["was"].get(kind, "") for kind in was), verdict if widget.revealed else ""),
     }
 
 
@@ -92,8 +98,26 @@ class TestFindTheBug(Laws):
         {"b": "right"},
     ]
     states = {
-        "everything swapped, two answers": FindTheBug(
-            seed=3, words_swapped=True, texts_swapped=True, a="right", c="none", revealed=True
-        )
+        "everything swapped, two are right": FindTheBug(
+            seed=3, words_swapped=True, texts_swapped=True, a="right", b="right", c="batch", revealed=True
+        ),
+        "all found": FindTheBug(seed=2, a="batch", b="right", c="none", revealed=True),
     }
     errors = [(lambda: FindTheBug(a="wrong"), r"'a' trait .* any of \['', 'right', 'batch', 'none'\]")]
+
+
+def test_table_of_what_comes_out():
+    cells = numbers(FindTheBug())
+    assert [head.text for head in parsed(FindTheBug()).select("th[scope=row]")] == ["A", "B", "C"]
+    assert (cells[0] != cells[1]).any()
+    orders = [FindTheBug(seed=seed).order() for seed in range(1, 30)]
+    assert all(sorted(order) == ["batch", "none", "right"] for order in orders)
+    assert len({tuple(order) for order in orders}) == 6
+
+
+def test_what_chapter_8_says_of_it():
+    words, texts = FindTheBug(words_swapped=True), FindTheBug(texts_swapped=True)
+    assert words.moved("right")[0].all()
+    assert not torch.cat([words.moved("batch"), words.moved("none")]).any()
+    assert texts.moved("batch").all()
+    assert not torch.cat([texts.moved("right"), texts.moved("none")]).any()

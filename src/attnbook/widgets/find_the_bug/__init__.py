@@ -4,8 +4,9 @@ import torch
 import traitlets
 from torch import Tensor
 
+from attnbook.language import number
 from attnbook.layers.positions import sinusoidal
-from attnbook.widgets.shared.base import BookWidget, html_table
+from attnbook.widgets.shared.base import BookWidget, Verbatim, html_table
 from attnbook.widgets.shared.random import normals
 
 KINDS, WIDTH = ["right", "batch", "none"], 4
@@ -50,12 +51,12 @@ class FindTheBug(BookWidget):
         return (self.outputs(kind) - before[self.batch()]).abs().amax(-1) > 1e-9
 
     def table(self) -> str:
-        names = [WORDS[word] for word in self.batch().flatten()]
+        names = [Verbatim(WORDS[word]) for word in self.batch().flatten()]
         rows = (
-            (name, [f"{x:.2f}" for x in self.outputs(kind)[..., 0].flatten()])
+            (name, map(number, self.outputs(kind)[..., 0].flatten().tolist()))
             for name, kind in zip("ABC", self.order(), strict=True)
         )
-        return html_table("The first number of what each word becomes", names, rows)
+        return html_table(self.edition_words()["table"], names, rows)
 
 
 def _batch(words_swapped: bool, texts_swapped: bool) -> Tensor:

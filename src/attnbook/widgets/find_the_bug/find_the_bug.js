@@ -2,33 +2,20 @@ import {
   body,
   button,
   choice,
+  count,
   dot,
   element,
+  fill,
   follower,
   heading,
   number,
   update,
   softmax,
+  verbatim,
   words,
 } from "../shared/core.js";
 import { normals } from "../shared/random.js";
 
-const TEXT = {
-  en: {
-    swap: { words_swapped: "Swap dog and man", texts_swapped: "Swap the two texts" },
-    names: { a: "Encoder A", b: "Encoder B", c: "Encoder C" },
-    is: { a: "A is", b: "B is", c: "C is" },
-    moved: (n) => `${n} of 6 words are not what they were.`,
-    kinds: { right: "right", batch: "batch axis", none: "nothing added" },
-    note: "The first number of what each word becomes. Framed: no longer what it was.",
-    check: "Check",
-    again: "Another round",
-    text: (n) => `text ${n}`,
-    place: (n) => `word ${n}`,
-    verdict: (right) => (right === 3 ? "All three are right." : `${right} of 3 are right.`),
-    was: (kind) => `It was: ${kind}.`,
-  },
-};
 const KINDS = ["right", "batch", "none"];
 const WORDS = ["dog", "bites", "man", "cat", "hears", "rain"];
 const WIDTH = 4;
@@ -64,46 +51,42 @@ const orderOf = (seed) => {
     .map((j) => KINDS[j]);
 };
 
+// An encoder: what comes out for each word, what is known of it, and the reader's guess.
+function encoder(model, subscriptions, say, trait) {
+  const cells = [0, 1].map(() =>
+    [0, 1, 2].map(() => {
+      const [word, output] = [verbatim(""), element("span", { class: "ab-number" })];
+      return { word, output, node: element("td", {}, word, " ", output) };
+    }),
+  );
+  const [moved, was] = [0, 0].map(() => element("p", { class: "ab-hint", role: "status" }));
+  const rows = cells.map((row, b) =>
+    element("tr", {}, element("th", { scope: "row" }, fill(say.text, { n: b + 1 })), ...row.map(({ node }) => node)),
+  );
+  const table = element(
+    "table",
+    {},
+    element("caption", {}, say.names[trait]),
+    heading(["", ...[1, 2, 3].map((n) => fill(say.place, { n }))]),
+    element("tbody", {}, ...rows),
+  );
+  const guess = choice(model, subscriptions, {
+    trait,
+    label: say.is[trait],
+    options: say.kinds,
+    with: { revealed: false },
+  });
+  return { trait, cells, moved, was, node: element("div", { class: "ab-panel" }, table, moved, guess, was) };
+}
+
 function render({ model, el }) {
-  const say = words(TEXT, el);
+  const say = words(model);
   const subscriptions = follower(model);
   const swaps = Object.entries(say.swap).map(([trait, label]) => {
     const key = button(label, () => update(model, { [trait]: !model.get(trait) }));
     return { trait, key };
   });
-  const encoders = Object.entries(say.names).map(([trait, name]) => {
-    const cells = [0, 1].map(() =>
-      [0, 1, 2].map(() => {
-        const [word, output] = [element("span"), element("span", { class: "ab-number" })];
-        return { word, output, node: element("td", {}, word, " ", output) };
-      }),
-    );
-    const [moved, was] = [0, 0].map(() => element("p", { class: "ab-hint", role: "status" }));
-    const rows = cells.map((row, b) =>
-      element("tr", {}, element("th", { scope: "row" }, say.text(b + 1)), ...row.map(({ node }) => node)),
-    );
-    const table = element(
-      "table",
-      {},
-      element("caption", {}, name),
-      heading(["", ...[1, 2, 3].map(say.place)]),
-      element("tbody", {}, ...rows),
-    );
-    return {
-      trait,
-      cells,
-      moved,
-      was,
-      node: element(
-        "div",
-        { class: "ab-panel" },
-        table,
-        moved,
-        choice(model, subscriptions, { trait, label: say.is[trait], options: say.kinds, with: { revealed: false } }),
-        was,
-      ),
-    };
-  });
+  const encoders = Object.keys(say.names).map((trait) => encoder(model, subscriptions, say, trait));
   const verdict = element("p", { class: "ab-verdict", role: "status" });
   body(
     el,
@@ -149,11 +132,12 @@ function render({ model, el }) {
           changed += isMoved;
         }),
       );
-      moved.textContent = say.moved(changed);
-      was.textContent = model.get("revealed") && model.get(trait) !== order[n] ? say.was(say.kinds[order[n]]) : "";
+      moved.textContent = count(say.moved, changed);
+      was.dataset.kind = model.get("revealed") && model.get(trait) !== order[n] ? order[n] : "";
+      was.textContent = say.was[was.dataset.kind] ?? "";
     });
     const right = encoders.filter(({ trait }, n) => model.get(trait) === order[n]).length;
-    verdict.textContent = model.get("revealed") ? say.verdict(right) : "";
+    verdict.textContent = !model.get("revealed") ? "" : right === 3 ? say.allRight : count(say.verdict, right);
   });
   return subscriptions.end;
 }
