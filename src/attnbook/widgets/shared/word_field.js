@@ -1,9 +1,8 @@
-// A field to choose a word.
+import { element, fill, update, words } from "./core.js";
 
-import { element, update } from "./core.js";
-
-// For one word of a lexicon; it offers words while one types. The trait takes the word as the lexicon has it.
-export function wordField(model, subscriptions, { trait, label, known, unknown, more = () => ({}) }) {
+// A field for one word of a lexicon, which offers words while one types. The trait takes the word as the lexicon has it.
+export function wordField(model, subscriptions, { trait, label, known, more = () => ({}) }) {
+  const say = words(model).lexicon;
   const id = `words-${Math.random().toString(36).slice(2)}`;
   const offers = Array.from({ length: 8 }, () => element("option"));
   const input = element("input", {
@@ -22,8 +21,8 @@ export function wordField(model, subscriptions, { trait, label, known, unknown, 
     });
   });
   input.addEventListener("change", () => {
-    const row = known.row(input.value);
-    hint.textContent = row === undefined && input.value.trim() ? unknown(input.value.trim()) : "";
+    const [word, row] = [input.value.trim(), known.row(input.value)];
+    hint.textContent = row === undefined && word ? fill(say.unknown, { word }) : "";
     if (row !== undefined) update(model, { [trait]: known.list[row], ...more(row) });
     else input.value = model.get(trait);
   });
