@@ -5,7 +5,7 @@ import traitlets
 from torch import Tensor
 
 from attnbook.data import english_vectors
-from attnbook.widgets.shared.base import Asset, BookWidget, html_table
+from attnbook.widgets.shared.base import Asset, BookWidget, Verbatim, html_table
 from attnbook.widgets.shared.words import Word
 
 EXAMPLES = ["river", "bank", "monday", "seven", "blue"]
@@ -47,6 +47,9 @@ class WordMap(BookWidget):
         return tuple(cls.places()[english_vectors().index[word]].tolist())
 
     def table(self) -> str:
-        words = [self.word] if self.word else EXAMPLES
-        rows = ((word, [near for near, _ in english_vectors().neighbours(word, 5)]) for word in words)
-        return html_table("Words and their nearest of 8,000", ["1st", "2nd", "3rd", "4th", "5th"], rows)
+        say = self.edition_words()["table"]
+        rows = (
+            (Verbatim(word), [Verbatim(near) for near, _ in english_vectors().neighbours(word, len(say["ranks"]))])
+            for word in ([self.word] if self.word else EXAMPLES)
+        )
+        return html_table(say["caption"], say["ranks"], rows)
