@@ -1,18 +1,13 @@
 """What is said of several widgets at once, in their tables and by their chapters."""
 
-import random
-
 import torch
 from torch.testing import assert_close
 
 from attnbook import causal
-from attnbook.data import english_vectors
 from attnbook.learning.complexity import SelfAttention
 from attnbook.tasks.dates import date_transformer
-from attnbook.tasks.senses import MEANINGS
 from attnbook.widgets import (
     AlignmentPlayer,
-    BankInContext,
     BlockStepper,
     CacheStepper,
     CostPlane,
@@ -21,17 +16,9 @@ from attnbook.widgets import (
     LiveTransformer,
     MaskMap,
     SignalRace,
-    WordMap,
 )
 from attnbook.widgets.block_stepper import alike
-from attnbook.widgets.word_map import EXAMPLES
 from tests.widgets.reading import numbers, parsed
-
-
-def test_tables_of_words():
-    assert [head.text for head in parsed(WordMap()).select("th[scope=row]")] == EXAMPLES
-    near = [cell.text for cell in parsed(WordMap("river")).select("table td")[1:]]
-    assert near == [word for word, _ in english_vectors().neighbours("river", 5)]
 
 
 def test_tables_of_additive_scores():
@@ -51,10 +38,6 @@ def test_tables_of_heads():
 
 
 def test_tables_of_self_attention_and_its_cost():
-    page = parsed(BankInContext(matrices="learned"))
-    assert [head.text for head in page.select("th[scope=row]")] == ["the", "bank", "of", "the", "river"]
-    assert page.caption.text.startswith("What “bank” looks at. Nearest to what it becomes: shore 0.8")
-    assert_close(numbers(BankInContext("bank money", place=5)).sum(), torch.tensor(1.0), rtol=0, atol=0.011)
     assert_close(numbers(CostPlane(n=1000, d=100, heads=2))[0], torch.tensor([4e8, 2.5e6]))
     assert_close(numbers(CostPlane(n=1000, d=100, kernel=5, projections="in"))[:, 0], torch.tensor([4.8e8, 4e7, 1e8]))
     cells = [cell.text for cell in parsed(SignalRace(n=16, at_once=100_000)).select("td")[1:]]
@@ -189,28 +172,6 @@ def test_what_chapter_8_says_of_its_widgets():
 
 
 def test_what_chapter_7_says_of_its_widgets():
-    plain = BankInContext()
-    assert [word for word, _ in plain.nearest()][:4] == ["bank", "banks", "banking", "river"]
-    assert round(plain.look()[1][1].item(), 2) == 0.45
-    became, weights = BankInContext(matrices="learned").look()
-    assert weights[[0, 2, 3]].lt(plain.look()[1][[0, 2, 3]] / 2).all()
-    assert 0.35 < weights[4] < 0.4
-    assert english_vectors().neighbours(became, 1)[0][0] == "shore"
-    shuffled, order = BankInContext("river the the bank of", place=3, matrices="learned").look()
-    assert_close(shuffled, became)
-    assert_close(order.sort().values, weights.sort().values)
-    best, second = BankInContext("the bank of the loan", matrices="learned").nearest()[:2]
-    assert best[0] == "finance"
-    assert best[1] > second[1] + 0.3
-    stories = "the bat flew in the dark cave the bank gave her another loan"
-    asked = {place: BankInContext(stories, matrices="learned", place=place) for place in (1, 8)}
-    assert [widget.nearest()[0][0] for widget in asked.values()] == ["animal", "finance"]
-    rng, words = random.Random(0), english_vectors().words
-    others = [BankInContext(rng.sample(words, 5), matrices="learned").nearest()[0][0] for _ in range(100)]
-    assert sum(word in MEANINGS.values() for word in others) > 60, "other words mostly become one of the ten, too"
-    assert asked[1].look()[1][7:].sum() < 0.3
-    assert asked[8].look()[1][:7].sum() < 0.3
-
     race = {n: SignalRace(n=n).kinds() for n in (16, 32)}
     steps = {n: [kind.layers(n) * kind.cost(n, 64).steps for kind in race[n].values()] for n in race}
     assert steps == {16: [16, 8, 3, 4], 32: [32, 16, 4, 4]}

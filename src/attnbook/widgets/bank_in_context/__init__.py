@@ -4,8 +4,9 @@ import traitlets
 from torch import Tensor
 
 from attnbook.data import english_vectors
+from attnbook.language import number
 from attnbook.tasks.senses import three_matrices
-from attnbook.widgets.shared.base import Asset, BookWidget, html_table
+from attnbook.widgets.shared.base import Asset, BookWidget, Verbatim, html_table
 from attnbook.widgets.shared.words import Word
 
 MOST, SHOWN = 14, 5
@@ -52,7 +53,9 @@ class BankInContext(BookWidget):
         return english_vectors().neighbours(self.look()[0], SHOWN)
 
     def table(self) -> str:
-        word = self.tokens[self.asks]
-        near = ", ".join(f"{name} {cosine:.2f}" for name, cosine in self.nearest())
-        rows = [(name, [f"{weight:.2f}"]) for name, weight in zip(self.tokens, self.look()[1].tolist(), strict=True)]
-        return html_table(f"What “{word}” looks at. Nearest to what it becomes: {near}", ["weight"], rows)
+        say = self.edition_words()
+        near = (say["table"]["near"].format(word=word, cosine=number(cosine)) for word, cosine in self.nearest())
+        caption = say["table"]["caption"].format(word=self.tokens[self.asks], nearest=say["list"].join(near))
+        _, weights = self.look()
+        rows = ((Verbatim(t), [number(weight)]) for t, weight in zip(self.tokens, weights.tolist(), strict=True))
+        return html_table(caption, [say["weight"]], rows)

@@ -5,42 +5,21 @@ import {
   choice,
   dot,
   element,
+  fill,
   follower,
   headed,
   heading,
   number,
-  update,
   softmax,
   times,
+  update,
+  verbatim,
   words,
 } from "../shared/core.js";
-import { networks, whenNeeded } from "../shared/stored.js";
 import { lexicon, nearestWords, wordVectors } from "../shared/lexicon.js";
+import { networks, whenNeeded } from "../shared/stored.js";
 import { wordField } from "../shared/word_field.js";
 
-const TEXT = {
-  en: {
-    tries: "Or try",
-    sentence: "The sentence",
-    how: "Press a word, and it is the one that asks. Drag words to where you want them, or out of the line.",
-    left: "Move it left",
-    right: "Move it right",
-    out: "Take it out",
-    tray: "Put in",
-    field: "Any other word",
-    full: "The line is full. Take a word out first.",
-    unknown: (word) => `“${word}” is not among the 8,000 words.`,
-    matrices: "Queries, keys and values are",
-    options: { none: "the words", learned: "the words × learned matrices" },
-    ask: (word) => `Let “${word}” look around`,
-    fetching: "Fetching the 8,000 vectors (0.9 MB) …",
-    weights: (word) => `What “${word}” looks at`,
-    heads: ["word", "score", "weight", ""],
-    alone: (word) => `Nearest to “${word}” alone`,
-    became: "Nearest to what it becomes",
-    columns: ["word", "cosine"],
-  },
-};
 const TRIES = [
   // and the place of the word that asks
   ["the bank of the river", 1],
@@ -83,206 +62,232 @@ function carry(chip, { press, drop }) {
   }); // 0: by a key
 }
 
-async function render({ model, el }) {
-  const say = words(TEXT, el);
-  const subscriptions = follower(model);
-  const known = lexicon(headed(await asset(model, "words")).words);
-  const sentence = () => [model.get("tokens"), Math.min(model.get("place"), model.get("tokens").length - 1)];
+const chip = (word, kind = "") =>
+  element("button", { type: "button", class: `ab-button ab-chip ${kind}`, translate: "no" }, word);
 
-  // The word at `from`, or a new one, goes before the one at `to`; the word that asks asks on.
-  const insert = (word, to) => {
-    const [tokens, place] = sentence();
-    if (tokens.length < MOST) update(model, { tokens: tokens.toSpliced(to, 0, word), place: place + (to <= place) });
-  };
-  const remove = (from) => {
-    const [tokens, place] = sentence();
-    if (from < tokens.length && tokens.length > 1)
+// The sentence, and what can be done to it: wherever the word that asks goes, it asks on.
+function sentence(model) {
+  const now = () => [model.get("tokens"), Math.min(model.get("place"), model.get("tokens").length - 1)];
+  return {
+    now,
+    insert(word, to = now()[0].length) {
+      const [tokens, place] = now();
+      if (tokens.length < MOST) update(model, { tokens: tokens.toSpliced(to, 0, word), place: place + (to <= place) });
+    },
+    remove(from) {
+      const [tokens, place] = now();
+      if (from >= tokens.length || tokens.length === 1) return;
       update(model, { tokens: tokens.toSpliced(from, 1), place: Math.min(place - (from < place), tokens.length - 2) });
+    },
+    move(from, to) {
+      const [tokens, place] = now();
+      if (from >= tokens.length || to < 0 || to >= tokens.length) return;
+      const order = tokens.map((_, i) => i);
+      order.splice(to, 0, ...order.splice(from, 1));
+      update(model, { tokens: order.map((i) => tokens[i]), place: order.indexOf(place) });
+    },
   };
-  const move = (from, to) => {
-    const [tokens, place] = sentence();
-    if (from >= tokens.length || to < 0 || to >= tokens.length) return;
-    const order = tokens.map((_, i) => i);
-    order.splice(to, 0, ...order.splice(from, 1));
-    update(model, { tokens: order.map((i) => tokens[i]), place: order.indexOf(place) });
-  };
+}
 
-  const chips = Array.from({ length: MOST }, () => element("button", { type: "button", class: "ab-button ab-chip" }));
-  const line = element("div", { class: "ab-line", role: "group", "aria-label": say.sentence }, ...chips);
+// The words of the sentence in a line: one that is pressed asks; each can be dragged elsewhere, or out.
+function wordLine(label, { now, move, remove }, ask) {
+  const chips = Array.from({ length: MOST }, () => chip(""));
+  const node = element("div", { class: "ab-line", role: "group", "aria-label": label }, ...chips);
   // How many words of the line stand before a point, or null if it is far from the line.
   const before = (x, y, but) => {
-    const box = line.getBoundingClientRect();
+    const box = node.getBoundingClientRect();
     if (y < box.top - FAR || y > box.bottom + FAR || x < box.left - FAR || x > box.right + FAR) return null;
-    const places = chips.filter((chip) => chip !== but && !chip.hidden).map((chip) => chip.getBoundingClientRect());
-    const inside = Math.min(
-      Math.max(y, Math.min(...places.map(({ top }) => top))),
-      Math.max(...places.map(({ bottom }) => bottom)),
-    );
-    return places.filter(({ top, bottom, left, right }) => bottom < inside || (top <= inside && (left + right) / 2 < x))
-      .length;
+    const places = chips.filter((each) => each !== but && !each.hidden).map((each) => each.getBoundingClientRect());
+    const [top, bottom] = [Math.min(...places.map((at) => at.top)), Math.max(...places.map((at) => at.bottom))];
+    const inside = Math.min(Math.max(y, top), bottom);
+    const comes = (at) => at.bottom < inside || (at.top <= inside && (at.left + at.right) / 2 < x);
+    return places.filter(comes).length;
   };
-  chips.forEach((chip, i) =>
-    carry(chip, {
-      press: () => update(model, { place: i }),
+  chips.forEach((each, i) =>
+    carry(each, {
+      press: () => ask(i),
       drop: (x, y) => {
-        const to = before(x, y, chip);
+        const to = before(x, y, each);
         if (to === null) remove(i);
         else move(i, to);
       },
     }),
   );
-  const tray = [...TRAY, ""].map((word) => {
-    const chip = element("button", { type: "button", class: "ab-button ab-chip ab-tray" }, word);
-    carry(chip, {
-      press: () => insert(chip.textContent, model.get("tokens").length),
-      drop: (x, y) => {
-        const to = before(x, y);
-        if (to !== null) insert(chip.textContent, to);
-      },
+  const draw = () => {
+    const [tokens, place] = now();
+    chips.forEach((each, i) => {
+      each.hidden = i >= tokens.length;
+      each.textContent = tokens[i] ?? "";
+      each.setAttribute("aria-pressed", i === place);
     });
-    return chip;
-  });
-  const extra = tray.at(-1);
-  const field = wordField(model, subscriptions, {
-    trait: "extra",
-    label: say.field,
-    known,
-    unknown: say.unknown,
-    more: (row) => {
-      const [tokens] = sentence();
-      return tokens.length < MOST ? { tokens: [...tokens, known.list[row]] } : {};
+  };
+  return { node, before, draw, focus: () => chips[now()[1]].focus() };
+}
+
+// A word to put in: pressed, it goes to the end of the line; dragged, anywhere into it.
+function offer(word, { insert }, line) {
+  const node = chip(word, "ab-tray");
+  carry(node, {
+    press: () => insert(node.textContent),
+    drop: (x, y) => {
+      const to = line.before(x, y);
+      if (to !== null) insert(node.textContent, to);
     },
   });
-  const tries = TRIES.map(([text, place]) => button(text, () => update(model, { tokens: text.split(" "), place })));
-  const moves = [
-    [say.left, () => move(sentence()[1], sentence()[1] - 1)],
-    [say.right, () => move(sentence()[1], sentence()[1] + 1)],
-    [say.out, () => remove(sentence()[1])],
-  ];
-  const ask = button("", () => {
-    update(model, { asked: true });
-    chips[sentence()[1]].focus(); // this button is gone now
-  });
-  const full = element("p", { class: "ab-hint", role: "status" });
-  const status = element("p", { class: "ab-hint", role: "status" });
+  return node;
+}
 
+// The scores and weights of the words x for the one that asks, and what it becomes: by the vectors themselves, or by what
+// a reader's matrices make of them.
+function look(x, place, reader) {
+  const by = (part) => (reader ? x.map((word) => times(reader[`${part}.weight`], word)) : x);
+  const [queries, keys, values] = ["query", "key", "value"].map(by);
+  const scale = reader ? Math.sqrt(keys[0].length) : 1;
+  const scores = keys.map((key) => dot(key, queries[place]) / scale);
+  const weights = softmax(scores);
+  const column = (n) => values.map((value) => value[n]);
+  return { scores, weights, became: Float64Array.from(values[0], (_, n) => dot(weights, column(n))) };
+}
+
+function weightTable(say) {
   const rows = Array.from({ length: MOST }, () => {
-    const [word, score, weight, bar] = [
-      element("th", { scope: "row" }),
-      ...["ab-number", "ab-number", "ab-bar"].map((kind) => element("td", { class: kind })),
-    ];
+    const word = element("th", { scope: "row", translate: "no" });
+    const [score, weight, bar] = ["ab-number", "ab-number", "ab-bar"].map((kind) => element("td", { class: kind }));
     bar.append(element("i"));
     return { word, score, weight, bar, node: element("tr", {}, word, score, weight, bar) };
   });
-  const [weighing, first, second] = [0, 0, 0].map(() => element("caption"));
-  second.textContent = say.became;
-  const rankings = [first, second].map((caption) => {
-    const lines = Array.from({ length: SHOWN }, () => [
-      element("th", { scope: "row" }),
-      element("td", { class: "ab-number" }),
-    ]);
-    return {
-      lines,
-      node: element(
-        "table",
-        { class: "ab-near" },
-        caption,
-        heading(say.columns),
-        element("tbody", {}, ...lines.map((cells) => element("tr", {}, ...cells))),
-      ),
-    };
-  });
-  const results = element(
-    "div",
-    { class: "ab-results" },
-    element(
-      "table",
-      { class: "ab-look" },
-      weighing,
-      heading(say.heads),
-      element("tbody", {}, ...rows.map(({ node }) => node)),
-    ),
-    element("div", { class: "ab-rankings" }, ...rankings.map(({ node }) => node)),
+  const caption = element("caption");
+  const node = element(
+    "table",
+    { class: "ab-look" },
+    caption,
+    heading([say.word, say.score, say.weight, ""]),
+    element("tbody", {}, ...rows.map((row) => row.node)),
   );
-  const root = body(
-    el,
-    "bank",
-    element("div", { class: "ab-controls ab-tries" }, element("span", { class: "ab-hint" }, say.tries), ...tries),
-    line,
-    element("p", { class: "ab-hint" }, say.how),
-    element("div", { class: "ab-controls ab-tries" }, ...moves.map(([text, press]) => button(text, press))),
-    element("div", { class: "ab-controls ab-tries" }, element("span", { class: "ab-hint" }, say.tray), ...tray, field),
-    full,
-    element(
-      "div",
-      { class: "ab-controls" },
-      choice(model, subscriptions, { trait: "matrices", label: say.matrices, options: say.options }),
-      ask,
-    ),
-    status,
-    results,
-  );
-
-  const fetched = whenNeeded(model, "vectors", wordVectors);
-  const trained = whenNeeded(model, "learned", (bytes) => networks(bytes).models.reader);
-  results.hidden = true;
-  async function draw() {
-    const [tokens, place] = sentence();
-    chips.forEach((chip, i) => {
-      chip.hidden = i >= tokens.length;
-      chip.textContent = tokens[i] ?? "";
-      chip.setAttribute("aria-pressed", i === place);
-    });
-    extra.textContent = model.get("extra");
-    extra.hidden = !model.get("extra");
-    full.textContent = tokens.length === MOST ? say.full : "";
-    ask.textContent = say.ask(tokens[place]);
-    ask.hidden = model.get("asked");
-    if (!model.get("asked")) {
-      results.hidden = true;
-      return;
-    }
-    const reader = await trained(root, status, say.fetching);
-    const vectors = await fetched(root, status, say.fetching);
-    if (!model.get("asked")) return;
-    show(reader, vectors);
-    results.hidden = false;
-  }
-  function show(reader, vectors) {
-    const [tokens, place] = sentence();
-    const x = tokens.map((word) => vectors.vector(vectors.row(word)));
-    const by = (part) =>
-      model.get("matrices") === "learned" ? x.map((word) => times(reader[`${part}.weight`], word)) : x;
-    const [queries, keys, values] = ["query", "key", "value"].map(by);
-    const scale = model.get("matrices") === "learned" ? Math.sqrt(keys[0].length) : 1;
-    const scores = keys.map((key) => dot(key, queries[place]) / scale);
-    const weights = softmax(scores);
-    const became = Float64Array.from(values[0], (_, n) =>
-      dot(
-        weights,
-        values.map((value) => value[n]),
-      ),
-    );
-
-    weighing.textContent = say.weights(tokens[place]);
-    rows.forEach(({ word, score, weight, bar, node }, i) => {
-      node.hidden = i >= tokens.length;
-      if (node.hidden) return;
+  const draw = (tokens, place, { scores, weights }) => {
+    caption.textContent = fill(say.weights, { word: tokens[place] });
+    rows.forEach(({ word, score, weight, bar, node: row }, i) => {
+      row.hidden = i >= tokens.length;
+      if (row.hidden) return;
       word.textContent = tokens[i];
       score.textContent = number(scores[i]);
       weight.textContent = number(weights[i]);
       bar.style.setProperty("--w", weights[i]);
-      node.classList.toggle("ab-asks", i === place);
+      row.classList.toggle("ab-asks", i === place);
     });
-    first.textContent = say.alone(tokens[place]);
-    rankings.forEach(({ lines }, n) => {
-      nearestWords(vectors, [x[place], became][n], SHOWN).forEach(([row, cosine], i) => {
-        lines[i][0].textContent = vectors.list[row];
-        lines[i][1].textContent = number(cosine);
-      });
+  };
+  return { node, draw };
+}
+
+// The words nearest to a vector, with their cosines.
+function ranking(say) {
+  const lines = Array.from({ length: SHOWN }, () => [
+    element("th", { scope: "row", translate: "no" }),
+    element("td", { class: "ab-number" }),
+  ]);
+  const caption = element("caption");
+  const node = element(
+    "table",
+    { class: "ab-near" },
+    caption,
+    heading([say.word, say.cosine]),
+    element("tbody", {}, ...lines.map((cells) => element("tr", {}, ...cells))),
+  );
+  const draw = (text, vectors, to) => {
+    caption.textContent = text;
+    nearestWords(vectors, to, SHOWN).forEach(([row, cosine], i) => {
+      lines[i][0].textContent = vectors.list[row];
+      lines[i][1].textContent = number(cosine);
     });
-  }
-  subscriptions.follow(["tokens", "place", "extra", "matrices", "asked"], draw);
+  };
+  return { node, draw };
+}
+
+// What the word that asks looks at, and the words nearest to it alone and to what it becomes.
+function answer(say) {
+  const [weighing, alone, became] = [weightTable(say), ranking(say), ranking(say)];
+  const rankings = element("div", { class: "ab-rankings" }, alone.node, became.node);
+  const draw = (tokens, place, vectors, reader) => {
+    const x = tokens.map((word) => vectors.vector(vectors.row(word)));
+    const found = look(x, place, reader);
+    weighing.draw(tokens, place, found);
+    alone.draw(fill(say.alone, { word: tokens[place] }), vectors, x[place]);
+    became.draw(say.became, vectors, found.became);
+  };
+  return { node: element("div", { class: "ab-results" }, weighing.node, rankings), draw };
+}
+
+async function render({ model, el }) {
+  const say = words(model);
+  const subscriptions = follower(model);
+  const known = lexicon(headed(await asset(model, "words")).words);
+  const text = sentence(model);
+  const line = wordLine(say.sentence, text, (place) => update(model, { place }));
+  const offers = [...TRAY, ""].map((word) => offer(word, text, line));
+  const extra = offers.at(-1); // the word of the field
+  const field = wordField(model, subscriptions, {
+    trait: "extra",
+    label: say.field,
+    known,
+    more: (row) => {
+      const [tokens] = text.now();
+      return tokens.length < MOST ? { tokens: [...tokens, known.list[row]] } : {};
+    },
+  });
+  const tries = TRIES.map(([tokens, place]) =>
+    button(verbatim(tokens), () => update(model, { tokens: tokens.split(" "), place })),
+  );
+  const act = (label, change) => button(label, () => change(text.now()[1]));
+  const ask = button("", () => {
+    update(model, { asked: true });
+    line.focus(); // this button is gone now
+  });
+  const full = element("p", { class: "ab-hint", role: "status" });
+  const status = element("p", { class: "ab-hint", role: "status" });
+  const results = answer(say);
+  const row = (...parts) => element("div", { class: "ab-controls ab-tries" }, ...parts);
+  const hint = (words) => element("span", { class: "ab-hint" }, words);
+  const root = body(
+    el,
+    "bank",
+    row(hint(say.tries), ...tries),
+    line.node,
+    element("p", { class: "ab-hint" }, say.how),
+    row(
+      act(say.left, (place) => text.move(place, place - 1)),
+      act(say.right, (place) => text.move(place, place + 1)),
+      act(say.out, text.remove),
+    ),
+    row(hint(say.tray), ...offers, field),
+    full,
+    element(
+      "div",
+      { class: "ab-controls" },
+      choice(model, subscriptions, { trait: "matrices", label: say.matrices, options: say.made }),
+      ask,
+    ),
+    status,
+    results.node,
+  );
+
+  const fetched = whenNeeded(model, "vectors", wordVectors);
+  const trained = whenNeeded(model, "learned", (bytes) => networks(bytes).models.reader);
+  results.node.hidden = true;
+  subscriptions.follow(["tokens", "place", "extra", "matrices", "asked"], async () => {
+    line.draw();
+    extra.textContent = model.get("extra");
+    extra.hidden = !model.get("extra");
+    const isFull = text.now()[0].length === MOST;
+    full.toggleAttribute("data-full", isFull);
+    full.textContent = isFull ? say.full : "";
+    ask.textContent = fill(say.ask, { word: text.now()[0][text.now()[1]] });
+    ask.hidden = model.get("asked");
+    const reader = model.get("asked") && (await trained(root, status, say.lexicon.fetching));
+    const vectors = model.get("asked") && (await fetched(root, status, say.lexicon.fetching));
+    results.node.hidden = !model.get("asked"); // which may have changed meanwhile
+    if (results.node.hidden) return;
+    results.draw(...text.now(), vectors, model.get("matrices") === "learned" ? reader : null);
+  });
   return subscriptions.end;
 }
 
