@@ -1,29 +1,31 @@
 """FillValue: what it shows and what PyTorch says of it, how it is worked, what is known of it besides."""
 
-import re
-
+import pytest
 import torch
-from playwright.sync_api import expect
 from torch import Tensor
 from torch.testing import assert_close
 
 from attnbook.widgets import FillValue
 from tests.browser.pages import bare
-from tests.widgets.laws import Laws, live
+from tests.widgets.laws import Laws
 from tests.widgets.reading import numbers, parsed
 from tests.widgets.steps import choose, slide
 
 READ = """(node) => {
-        const panels = [...node.querySelectorAll(".ab-panel")].map((panel) =>
-            [...panel.querySelectorAll("td")].map((cell) => cell.textContent));
-        return {
-            errors: panels.map((texts) => String(Number(texts.includes("–")))),
-            numbers: panels.filter((texts) => !texts.includes("–")),
-            good: [...node.querySelectorAll(".ab-verdict")].map((said) => String(Number(said.matches(".ab-good")))),
-        };
-    }"""
-
-
+    const panels = [...node.querySelectorAll(".ab-panel")].map((panel) =>
+        [...panel.querySelectorAll("td")].map((cell) => cell.textContent));
+    const said = [...node.querySelectorAll(".ab-verdict")];
+    const verdicts = ["error", "nan", "ignored", "uniform", "takeover", "leak", "fine", "blurred"];
+    const formats = [...node.querySelectorAll("caption")].map((caption) => caption.textContent);
+    return {
+        errors: panels.map((texts) => String(Number(texts.includes("–")))),
+        numbers: panels.filter((texts) => !texts.includes("–")),
+        verdicts: said.map(({ dataset }) => String(verdicts.indexOf(dataset.verdict))),
+        named: said.map(({ textContent }, i) => String(Number(textContent.startsWith(formats[i])))),
+    };
+}"""
+VERDICTS = ["error", "nan", "ignored", "uniform", "takeover", "leak", "fine", "blurred"]
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 FILLS = [
     FillValue(fill=fill, shift=shift, hidden=hidden, how=how)
     for fill in FillValue.inputs()["fill"].values
@@ -33,37 +35,54 @@ FILLS = [
 ]
 
 
-VERDICTS = {
-    "float32: hidden, with a weight of exactly 0": FillValue(fill="-1e4"),
-    "float16: hidden, with a weight of exactly 0": FillValue(fill="-inf"),
-    "bfloat16: it leaks. The hidden keys keep a share": FillValue(fill="-10"),
-    "float16: the hidden keys took everything": FillValue(fill="-1e4", shift=-20_000),
-    "float16: PyTorch raises an error: this format has no such number": FillValue(fill="-1e9"),
-    "bfloat16: hidden. But this format can't tell the shifted scores apart": FillValue(fill="-1e9", shift=-9995),
-    "float32: NaN. The row is lost": FillValue(fill="-inf", hidden="all"),
-    "float16: NaN. The row is lost": FillValue(fill="lowest", hidden="all", how="add", shift=-50),
-    "float32: every key is hidden, and the weights are those of no mask": FillValue(hidden="all", how="add"),
-    "float16: every key is hidden, and every key gets the same share": FillValue(fill="lowest", hidden="all"),
+SAID = {
+    "float32: fine": FillValue(fill="-1e4"),
+    "float16: fine": FillValue(fill="-inf"),
+    "bfloat16: leak": FillValue(fill="-10"),
+    "float16: takeover": FillValue(fill="-1e4", shift=-20_000),
+    "float16: error": FillValue(fill="-1e9"),
+    "bfloat16: blurred": FillValue(fill="-1e9", shift=-9995),
+    "float32: nan": FillValue(fill="-inf", hidden="all"),
+    "float16: nan": FillValue(fill="lowest", hidden="all", how="add", shift=-50),
+    "float32: ignored": FillValue(hidden="all", how="add"),
+    "float16: uniform": FillValue(fill="lowest", hidden="all"),
 }
 
 
+def attempt(widget, dtype):
+    """Which keys are hidden; the scores, masked scores and weights, or None where PyTorch raises an error."""
+    scores = torch.tensor([2.0, 1, 0, 3, 1], dtype=dtype) + widget.shift
+    hidden = torch.tensor([widget.hidden == "all"] * 3 + [True] * 2)
+    fill = torch.finfo(dtype).min if widget.fill == "lowest" else float(widget.fill)
+    try:
+        masked = scores + hidden.to(dtype) * fill if widget.how == "add" else scores.masked_fill(hidden, fill)
+    except RuntimeError:
+        return hidden, None
+    return hidden, torch.stack([scores, masked, masked.softmax(-1)], -1).double()
+
+
+def verdict(hidden, found) -> str:
+    if found is None:
+        return "error"
+    scores, _, weights = found.unbind(-1)
+    if weights.isnan().any():
+        return "nan"
+    if hidden.all():
+        return "uniform" if (weights == weights[0]).all() else "ignored"
+    if (weights[hidden] == 0).all():
+        return "fine" if scores[:3].unique().numel() == 3 else "blurred"
+    return "takeover" if (weights[~hidden] < 1e-6).all() else "leak"
+
+
 def expected(widget) -> dict[str, Tensor]:
-    errors, numbers, good = [], [], []
-    for dtype in (torch.float32, torch.bfloat16, torch.float16):
-        scores = torch.tensor([2.0, 1, 0, 3, 1], dtype=dtype) + widget.shift
-        hidden = torch.tensor([widget.hidden == "all"] * 3 + [True] * 2)
-        fill = torch.finfo(dtype).min if widget.fill == "lowest" else float(widget.fill)
-        try:
-            masked = scores + hidden.to(dtype) * fill if widget.how == "add" else scores.masked_fill(hidden, fill)
-        except RuntimeError:
-            errors, good = [*errors, True], [*good, False]
-            continue
-        weights = masked.softmax(-1)
-        leak = weights[hidden].double().sum()
-        apart = scores[:3].unique().numel() == 3
-        errors, good = [*errors, False], [*good, bool(leak == 0 and widget.hidden == "two" and apart)]
-        numbers += [torch.stack([scores, masked, weights], -1).double().flatten(), leak[None]]
-    return {"errors": torch.tensor(errors), "numbers": torch.cat(numbers), "good": torch.tensor(good)}
+    attempts = [attempt(widget, dtype) for dtype in DTYPES.values()]
+    numbers = [[found.flatten(), found[hidden, -1].sum()[None]] for hidden, found in attempts if found is not None]
+    return {
+        "errors": torch.tensor([found is None for _, found in attempts]),
+        "numbers": torch.cat([part for parts in numbers for part in parts]),
+        "verdicts": torch.tensor([VERDICTS.index(verdict(*it)) for it in attempts]),
+        "named": torch.ones(3),
+    }
 
 
 class TestFillValue(Laws):
@@ -77,6 +96,7 @@ class TestFillValue(Laws):
         *choose("hidden", "all"),
     ]
     changes = [{"shift": -9995}, {"hidden": "all"}, {"how": "add"}]
+    states = SAID
     drags = {"shift": (FillValue(), slide("Add to every score", "shift", first=-20_000))}
     errors = [
         (lambda: FillValue(fill="-5"), r"'fill' trait .* any of \['0', '-10', "),
@@ -84,20 +104,35 @@ class TestFillValue(Laws):
     ]
 
 
-def test_every_fill_gives_the_weights_of_torch(visit):
+@pytest.mark.parametrize("said", SAID)
+def test_a_verdict_of_each_kind_is_among_the_states(said):
+    dtype, kind = said.split(": ")
+    assert verdict(*attempt(SAID[said], DTYPES[dtype])) == kind
+
+
+def test_its_arithmetic_is_torchs(visit):
+    page = visit("bare.html", served={"bare.html": bare()})
+
+    def run(expression, argument):
+        module = 'await import(new URL("_static/widgets/fill_value/formats.js", location))'
+        return page.evaluate(
+            f"async (x) => {{ const {{ attempt, rounded }} = {module}; return {expression}; }}", argument
+        )
+
+    every_fill_gives_the_weights_of_torch(run)
+    numbers_are_rounded_as_torch_rounds_them(run)
+
+
+def every_fill_gives_the_weights_of_torch(run):
     """The half types within one unit of the last binary place (float32 within two, as it sums in an order of its own);
     zero and NaN exactly; an error where PyTorch raises one."""
-    page = visit("bare.html", served={"bare.html": bare()})
-    script = """async (all) => {
-        const { attempt } = await import(new URL("_static/widgets/fill_value/fill_value.js", location));
-        return all.map(([dtype, inputs]) => attempt(dtype, inputs).weights?.map(String));
-    }"""
-    dtypes = (torch.float32, torch.bfloat16, torch.float16)
-    cases = [(widget, dtype) for widget in FILLS for dtype in dtypes]
-    names = [(str(d).removeprefix("torch."), {n: getattr(w, n) for n in w.inputs()}) for w, d in cases]
-    for (widget, dtype), (_, inputs), texts in zip(cases, names, page.evaluate(script, names), strict=True):
+    cases = [(widget, name) for widget in FILLS for name in DTYPES]
+    inputs = [(name, {n: getattr(widget, n) for n in widget.inputs()}) for widget, name in cases]
+    found = run("x.map(([dtype, inputs]) => attempt(dtype, inputs).weights?.map(String))", inputs)
+    for (widget, name), (_, traits), texts in zip(cases, inputs, found, strict=True):
+        dtype = DTYPES[name]
         want = widget.weights(dtype)
-        assert (texts is None) == (want is None), f"{dtype}, {inputs}"
+        assert (texts is None) == (want is None), f"{name}, {traits}"
         if want is None:
             continue
         got = torch.tensor([float(text) for text in texts], dtype=torch.float64)
@@ -105,30 +140,18 @@ def test_every_fill_gives_the_weights_of_torch(visit):
         unit = (about.eps * 2 ** want.double().log2().floor()).clamp(min=about.smallest_normal * about.eps)
         close = (got - want.double()).abs() <= (2 if dtype == torch.float32 else 1) * unit
         same = torch.where((want == 0) | want.isnan(), (got == want) | (got.isnan() & want.isnan()), close)
-        assert same.all(), f"{dtype}, {inputs}: the page has {got.tolist()}, torch {want.tolist()}"
+        assert same.all(), f"{name}, {traits}: the page has {got.tolist()}, torch {want.tolist()}"
 
 
-def test_what_a_fill_does_is_said_in_words(visit):
-    page = visit("bare.html", served={"bare.html": bare(*VERDICTS.values())})
-    for place, words in enumerate(VERDICTS):
-        said = live(page, place).locator(".ab-verdict")
-        expect(said.filter(has_text=re.compile(f"^{re.escape(words)}"))).to_have_count(1)
-
-
-def test_numbers_are_rounded_as_torch_rounds_them(visit):
+def numbers_are_rounded_as_torch_rounds_them(run):
     draw = torch.Generator().manual_seed(1)
     numbers = torch.randn(400, generator=draw) * torch.logspace(-9, 9, 400)
     edges = [65504.0, 65519.0, 65520.0, -65520.0, 6e-8, 2.9e-8, 1.0009765625, 2049.0, 2051.0, 257.0, 0.0]
     numbers = torch.cat([numbers, torch.tensor(edges)]).double()
-    page = visit("bare.html", served={"bare.html": bare()})
-    script = """async ([all, format]) => {
-        const { rounded } = await import(new URL("_static/widgets/fill_value/fill_value.js", location));
-        return all.map((x) => String(rounded(x, format)));
-    }"""
     formats = {torch.float16: (10, -14, 65504), torch.bfloat16: (7, -126, torch.finfo(torch.bfloat16).max)}
     for dtype, (digits, least, most) in formats.items():
         format = {"digits": digits, "least": least, "most": most}
-        texts = page.evaluate(script, [numbers.tolist(), format])
+        texts = run("x[0].map((number) => String(rounded(number, x[1])))", [numbers.tolist(), format])
         got = torch.tensor([float(text.replace("Infinity", "inf")) for text in texts], dtype=torch.float64)
         assert torch.equal(got, numbers.float().to(dtype).double())
 

@@ -1,10 +1,13 @@
 """How low is low enough? One row of scores, some of them hidden by a number, in three number formats."""
 
+import math
+
 import torch
 import traitlets
 from torch import Tensor
 
-from attnbook.widgets.shared.base import BookWidget, html_table
+from attnbook.language import number, plain
+from attnbook.widgets.shared.base import BookWidget, Verbatim, html_table
 
 SCORES = [2.0, 1.0, 0.0, 3.0, 1.0]
 DTYPES = (torch.float32, torch.bfloat16, torch.float16)
@@ -38,12 +41,17 @@ class FillValue(BookWidget):
             return None
 
     def table(self) -> str:
+        say = self.edition_words()["table"]
+        fill = say["lowest"] if self.fill == "lowest" else self.fill
+        caption = say[self.hidden][self.how].format(fill=fill, shift=number(self.shift, 0))
+        keys = [say["key"].format(n=j + 1) for j in range(len(SCORES))]
         rows = []
         for dtype in DTYPES:
             weights = self.weights(dtype)
-            cells = ["error"] * len(SCORES) if weights is None else [f"{w:.3g}" for w in weights.tolist()]
-            rows.append((str(dtype).removeprefix("torch."), cells))
-        names = [f"key {j + 1}" for j in range(len(SCORES))]
-        hidden = "keys 4 and 5" if self.hidden == "two" else "all keys"
-        number = f"{self.fill} {'added' if self.how == 'add' else 'written over'}, after {self.shift} was added to all"
-        return html_table(f"Weights with {hidden} hidden: {number}", names, rows)
+            cells = [say["error"]] * len(SCORES) if weights is None else map(_written, weights.tolist())
+            rows.append((Verbatim(str(dtype).removeprefix("torch.")), cells))
+        return html_table(caption, keys, rows)
+
+
+def _written(x: float) -> str:
+    return number(x) if math.isnan(x) else plain(float(f"{x:.3g}"))
