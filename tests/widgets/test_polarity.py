@@ -20,17 +20,25 @@ from tests.widgets.reading import parsed
 from tests.widgets.steps import press, stroke
 
 READ = """(node) => {
-        const cells = [...node.querySelectorAll("[role=gridcell]")];
-        const is = (name) => cells.map((cell) => String(Number(cell.matches(name))));
-        const [listing] = node.querySelector("pre").textContent.split("\\n\\n");
-        const numbers = { True: "1", False: "0", "-inf": "−∞" };
-        return {
-            mask: listing.includes("tensor") ? listing.match(/True|False|-inf|\\d/g).map((x) => numbers[x] ?? x) : [],
-            sees: is(".ab-sees"),
-            wrong: is(".ab-wrong"),
-            score: node.querySelector(".ab-score").textContent.match(/\\d+/g) ?? [],
-        };
-    }"""
+    const cells = [...node.querySelectorAll("[role=gridcell]")];
+    const is = (name) => cells.map((cell) => String(Number(cell.matches(name))));
+    const [listing] = node.querySelector("pre").textContent.split("\\n\\n");
+    const numbers = { True: "1", False: "0", "-inf": "−∞" };
+    const { wrong } = node.querySelector("[data-wrong]").dataset;
+    const score = node.querySelector(".ab-score");
+    const { right, answers } = score.dataset;
+    const digits = (part) => part.textContent.match(/\\d+/g) ?? [];
+    return {
+        mask: listing.includes("tensor") ? listing.match(/True|False|-inf|\\d/g).map((x) => numbers[x] ?? x) : [],
+        sees: is(".ab-sees"),
+        wrong: is(".ab-wrong"),
+        misses: wrong === "" ? [] : [wrong],
+        told: digits(node.querySelector("[data-wrong]")),
+        score: [right, answers],
+        said: digits(score),
+        title: digits(node.querySelector(".ab-title")),
+    };
+}"""
 
 
 def who_sees_whom(call: str, mask: Tensor | None) -> Tensor:
@@ -58,16 +66,16 @@ class Shorthand(nn.MultiheadAttention):
         super().__init__(4, 1, batch_first=True)
 
 
-MEANINGS = {  # what the answer says of each kind of call
-    "attention(q, k, v, mask)": "True means: may attend.",
-    "attn_mask=mask, a tensor of True": "True means: may attend.",
-    "attn_mask=mask, a tensor of -inf": "A mask of floats is added",
-    "mha, attn_mask=mask": "True means: may NOT attend.",
-    "key_padding_mask": "True marks padding",
-    "masked_fill": "True means hidden.",
-    "valid_lens": "count how many keys",
-    "causal(": "The queries are the last 3 of 4",
-    "is_causal": "PyTorch counts from the first",
+MEANINGS = {  # what is said of each kind of call
+    "attention(q, k, v, mask)": "book",
+    "attn_mask=mask, a tensor of True": "sdpa",
+    "attn_mask=mask, a tensor of -inf": "sdpaAdded",
+    "mha, attn_mask=mask": "mha",
+    "key_padding_mask": "mhaPadding",
+    "masked_fill": "fill",
+    "valid_lens": "d2l",
+    "causal(": "causal",
+    "is_causal": "isCausal",
 }
 
 
@@ -85,13 +93,21 @@ def expected(widget) -> dict[str, Tensor]:
     marked = cells(widget.given[-1] if widget.revealed and widget.given else [] if widget.revealed else widget.seen)
     answers = [cells(given) for given in widget.given]
     right = [bool((a == who_sees_whom(*widget.question(widget.seed, n))).all()) for n, a in enumerate(answers)]
-    mask = widget.question(widget.seed, asked)[1]
+    mask, misses = widget.question(widget.seed, asked)[1], (sees != marked).sum()
     return {
         "mask": torch.tensor([]) if mask is None else mask,
         "sees": sees if widget.revealed else marked,
         "wrong": (sees != marked) & widget.revealed,
-        "score": torch.tensor([sum(right), len(right)] if right else []),
+        "misses": misses if widget.revealed else torch.tensor([]),
+        "told": misses if widget.revealed and misses > 1 else torch.tensor([]),
+        "score": torch.tensor([sum(right), len(right)]),
+        "said": torch.tensor([sum(right), len(right)] if right else []),
+        "title": torch.tensor([asked + 1]),
     }
+
+
+RIGHT = who_sees_whom(*Polarity.question(seed=1, n=0)).nonzero().tolist()
+ONE_WRONG = RIGHT[1:]
 
 
 class TestPolarity(Laws):
@@ -110,6 +126,8 @@ class TestPolarity(Laws):
     changes = [{"seen": [[0, 0]]}, {"revealed": True}, {"given": [[[0, 0]]]}, {"seed": 3}]
     states = {
         **{f"the call of question {n}": Polarity(seed=3, given=[[]] * n, seen=[[0, 0]]) for n in range(9)},
+        "one cell wrong, revealed": Polarity(given=[ONE_WRONG], revealed=True),
+        "all right, revealed": Polarity(given=[RIGHT], revealed=True),
         "nothing answered, revealed": Polarity(revealed=True),
         "the last question, revealed": Polarity(seed=3, given=[[]] * 9, revealed=True),
     }
@@ -125,7 +143,7 @@ def test_the_code_of_a_question_gives_its_answer(visit):
     names |= {"F": F, "torch": torch, "d2l": peers.d2l(), "attention": attention, "causal": causal}
     names["nn"] = SimpleNamespace(MultiheadAttention=Shorthand)
     page = visit("bare.html", served={"bare.html": bare(Polarity(seed=5))})
-    node, found = live(page), []
+    node, found, say = live(page), [], Polarity.edition_words()["meanings"]
     for _ in MEANINGS:
         code = node.locator("pre").inner_text()
         node.get_by_role("button", name="Reveal").click()
@@ -140,7 +158,9 @@ def test_the_code_of_a_question_gives_its_answer(visit):
         shows = node.locator("[role=gridcell]").evaluate_all("(all) => all.map((cell) => cell.matches('.ab-sees'))")
         assert (weights.detach().flatten() > 0).tolist() == shows, code
         found.append(kind_of_call(code))
-        expect(node.locator(".ab-said")).to_contain_text(MEANINGS[found[-1]])
+        meaning = node.locator("[data-meaning]")
+        expect(meaning).to_have_attribute("data-meaning", MEANINGS[found[-1]])
+        expect(meaning).to_have_text(say[MEANINGS[found[-1]]])
         node.get_by_role("button", name="Next question").click()
     assert sorted(found) == sorted(MEANINGS)
 
@@ -163,4 +183,6 @@ def test_questions_about_polarity():
                 assert mask.any(-1).all()
                 assert not mask.all(-1).any()
     assert [name for name, _ in asked[0]] != [name for name, _ in asked[1]]
-    assert [head.text for head in parsed(Polarity()).select("th[scope=row]")] == [call for call, _ in CALLS.values()]
+    assert [head.text for head in parsed(Polarity()).select("th[scope=row]")] == [
+        f"{call}, mask of floats" if name == "sdpaAdded" else call for name, call in CALLS.items()
+    ]

@@ -4,21 +4,20 @@ import torch
 import traitlets
 from torch import Tensor
 
-from attnbook.widgets.shared.base import BookWidget, html_table
+from attnbook.widgets.shared.base import BookWidget, Verbatim, html_table
 from attnbook.widgets.shared.random import normals
 
 L, M = 3, 4
-# What a call takes as a mask, and what a number in it means.
 CALLS = {
-    "book": ("attention(q, k, v, mask)", "True: may attend"),
-    "sdpa": ("F.scaled_dot_product_attention(q, k, v, attn_mask=mask)", "True: may attend"),
-    "sdpaAdded": ("F.scaled_dot_product_attention(q, k, v, attn_mask=mask), mask of floats", "added to the scores"),
-    "mha": ("nn.MultiheadAttention: mha(q, k, v, attn_mask=mask)", "True: may NOT attend"),
-    "mhaPadding": ("nn.MultiheadAttention: mha(q, k, v, key_padding_mask=mask)", "True: padding, nobody may attend"),
-    "fill": ("scores.masked_fill(mask, -torch.inf)", "True: may NOT attend"),
-    "d2l": ("d2l.masked_softmax(scores, valid_lens)", "how many keys, from the first, each query sees"),
-    "causal": ("attention(q, k, v, causal(3, 4))", "the queries are the LAST 3 of 4 positions"),
-    "isCausal": ("F.scaled_dot_product_attention(q, k, v, is_causal=True)", "the queries are the FIRST 3 positions"),
+    "book": "attention(q, k, v, mask)",
+    "sdpa": "F.scaled_dot_product_attention(q, k, v, attn_mask=mask)",
+    "sdpaAdded": "F.scaled_dot_product_attention(q, k, v, attn_mask=mask)",
+    "mha": "nn.MultiheadAttention: mha(q, k, v, attn_mask=mask)",
+    "mhaPadding": "nn.MultiheadAttention: mha(q, k, v, key_padding_mask=mask)",
+    "fill": "scores.masked_fill(mask, -torch.inf)",
+    "d2l": "d2l.masked_softmax(scores, valid_lens)",
+    "causal": "attention(q, k, v, causal(3, 4))",
+    "isCausal": "F.scaled_dot_product_attention(q, k, v, is_causal=True)",
 }
 _WITHOUT_MASK = ("causal", "isCausal")
 
@@ -54,5 +53,8 @@ class Polarity(BookWidget):
         return call, None if call in _WITHOUT_MASK else masks.get(call, marks)
 
     def table(self) -> str:
-        rows = ((call, [meaning]) for call, meaning in CALLS.values())
-        return html_table("What a mask means", ["what it says"], rows)
+        say = self.edition_words()["table"]
+        calls = {name: Verbatim(call) for name, call in CALLS.items()}
+        calls["sdpaAdded"] = say["floats"].format(call=CALLS["sdpaAdded"])
+        rows = ((call, [say["meanings"][name]]) for name, call in calls.items())
+        return html_table(say["caption"], [say["says"]], rows)
