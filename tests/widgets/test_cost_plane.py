@@ -2,38 +2,38 @@
 
 import math
 
-import pytest
 import torch
 from torch import Tensor
+from torch.testing import assert_close
 
 from attnbook.learning.complexity import Convolution, Recurrence, SelfAttention
-from attnbook.widgets import (
-    CostPlane,
-)
+from attnbook.widgets import CostPlane
 from tests.browser.hands import Finger, Mouse, bring, middle, stops
 from tests.browser.pages import bare
 from tests.widgets.laws import COUNT_ELEMENTS, Laws, agree, live
+from tests.widgets.reading import numbers, parsed
 from tests.widgets.steps import choose, press, slide
 
 READ = """(node) => {
-        const ends = (name) => (node.querySelector(name).getAttribute("d").match(/[-\\d.e]+ [-\\d.e]+/g) ?? []);
-        const shade = node.querySelector(".ab-shade");
-        const shaded = (x, y) => shade.isPointInFill(Object.assign(shade.ownerSVGElement.createSVGPoint(), { x, y }));
-        const dots = [...node.querySelectorAll(".ab-dot, .ab-tip")];
-        const label = [...node.querySelectorAll("svg svg text")].filter((text) => text.checkVisibility());
-        return {
-            costs: [...node.querySelectorAll("td.ab-number")].map((cell) => cell.textContent),
-            figures: [...node.querySelectorAll("dd")].map((figure) => figure.textContent.replace(/ (%|times.*)$/, "")),
-            border: ends(".ab-border").map((pair) => pair.split(" ")),
-            half: ends(".ab-half").map((pair) => pair.split(" ")),
-            shaded: [5, 7, 9, 11, 13, 15, 17, 19].map((n) => String(Number(shaded((n - 4.01) * 24, 120)))),
-            dots: dots.map((dot) => ["cx", "cy"].map((name) => dot.getAttribute(name))),
-            lines: label.map((text) => text.textContent.match(/n = ([\\d.]+) d/)?.[1]).filter(Boolean),
-            never: String(Number(node.querySelector(".ab-hint:last-child").checkVisibility())),
-            kernel: node.querySelector("tbody tr:last-child th").textContent.match(/\\d+/)[0],
-            chosen: [...node.querySelectorAll("tbody tr")].map((row) => String(Number(row.matches(".ab-chosen")))),
-        };
-    }"""
+    const texts = (selector) => [...node.querySelectorAll(selector)].map((part) => part.textContent);
+    const ends = (name) => (node.querySelector(name).getAttribute("d").match(/[-\\d.e]+ [-\\d.e]+/g) ?? []);
+    const shade = node.querySelector(".ab-shade");
+    const shaded = (x, y) => shade.isPointInFill(Object.assign(shade.ownerSVGElement.createSVGPoint(), { x, y }));
+    const dots = [...node.querySelectorAll(".ab-dot, .ab-tip")];
+    const label = [...node.querySelectorAll("svg svg text")].filter((text) => text.checkVisibility());
+    return {
+        costs: texts("td.ab-number"),
+        figures: texts("dd span"),
+        border: ends(".ab-border").map((pair) => pair.split(" ")),
+        half: ends(".ab-half").map((pair) => pair.split(" ")),
+        shaded: [5, 7, 9, 11, 13, 15, 17, 19].map((n) => String(Number(shaded((n - 4.01) * 24, 120)))),
+        dots: dots.map((dot) => ["cx", "cy"].map((name) => dot.getAttribute(name))),
+        lines: label.map((text) => text.textContent.match(/n = ([\\d.]+) d/)?.[1]).filter(Boolean),
+        never: String(Number(node.querySelector(".ab-hint:last-child").checkVisibility())),
+        kernel: texts("tbody th span"),
+        chosen: [...node.querySelectorAll("tbody tr")].map((row) => String(Number(row.matches(".ab-chosen")))),
+    };
+}"""
 
 
 def expected(widget) -> dict[str, Tensor]:
@@ -66,6 +66,9 @@ def expected(widget) -> dict[str, Tensor]:
     }
 
 
+CONVOLUTION = {"against": "convolution", "projections": "in"}
+
+
 class TestCostPlane(Laws):
     kind = CostPlane
     read = READ
@@ -92,6 +95,8 @@ class TestCostPlane(Laws):
     ]
     states = {
         "as long and as wide as can be": CostPlane(n=2**20, d=2**14, heads=128, projections="in"),
+        "attention always needs more": CostPlane(projections="in"),
+        "attention needs more than a small kernel, always": CostPlane(**CONVOLUTION, kernel=3),
         "between the lines": CostPlane(against="convolution", kernel=5, projections="in", n=1000, d=3000, heads=96),
     }
     drags = {"length": (CostPlane(), slide("Tokens", "n", last=2**20))}
@@ -101,15 +106,42 @@ class TestCostPlane(Laws):
     ]
 
 
-@pytest.mark.parametrize("hand", [Mouse, Finger])
-def test_the_dot_is_dragged_over_the_plane(visit, hand):
-    page = visit("bare.html", touch=hand is Finger, served={"bare.html": bare(CostPlane())})
-    node = live(page)
-    node.evaluate(COUNT_ELEMENTS)
-    start = bring(node.locator(".ab-tip"))
-    x, y = middle(node.locator(".ab-model").nth(4))  # 17 and 12 lines from the lower left
-    hand(page).drag([start, *stops(start, (x, y))])
-    agree(node, CostPlane(n=2**17, d=2**12), "dragged to a model")
-    hand(page).drag([(x, y), *stops((x, y), (x + 900, y - 900))])
-    agree(node, CostPlane(n=2**20, d=2**14), "dragged beyond the edge")
-    assert page.evaluate("created") == 0
+def test_the_dot_is_dragged_over_the_plane(visit):
+    page = visit("bare.html", touch=True, served={"bare.html": bare(CostPlane(), CostPlane())})
+    for place, hand in enumerate((Mouse, Finger)):
+        node = live(page, place)
+        node.evaluate(COUNT_ELEMENTS)
+        start = bring(node.locator(".ab-tip"))
+        x, y = middle(node.locator(".ab-model").nth(4))  # 17 and 12 lines from the lower left
+        hand(page).drag([start, *stops(start, (x, y))])
+        agree(node, CostPlane(n=2**17, d=2**12), "dragged to a model")
+        hand(page).drag([(x, y), *stops((x, y), (x + 900, y - 900))])
+        agree(node, CostPlane(n=2**20, d=2**14), "dragged beyond the edge")
+        assert page.evaluate("created") == 0
+
+
+def test_table_of_costs():
+    assert_close(numbers(CostPlane(n=1000, d=100, heads=2))[0], torch.tensor([4e8, 2.5e6]))
+    assert_close(numbers(CostPlane(n=1000, d=100, kernel=5, projections="in"))[:, 0], torch.tensor([4.8e8, 4e7, 1e8]))
+    start = "One layer: n = 512, d = 512, 8 heads. Self-attention and"
+    captions = {
+        f"{start} recurrence need as many operations where n is 1 times d": {},
+        f"{start} convolution need as many operations where n is 2.5 times d": CONVOLUTION,
+        f"{start} recurrence need as many operations nowhere": {"projections": "in"},
+        f"{start} convolution need as many operations nowhere": CONVOLUTION | {"kernel": 3},
+    }
+    for caption, traits in captions.items():
+        assert parsed(CostPlane(**traits)).caption.text == caption
+
+
+def test_what_chapter_7_says_of_it():
+    def border(**traits):
+        return CostPlane(**traits).crossover()
+
+    assert border() == 1
+    assert border(projections="in") == 0
+    assert [border(projections="in", against="convolution", kernel=k) for k in (3, 5, 9)] == [0, 0.5, 2.5]
+    llama = CostPlane(n=131072, d=4096, heads=32, projections="in")
+    pairs = CostPlane(n=131072, d=4096).operations(SelfAttention())
+    assert round(pairs / llama.operations(SelfAttention()), 2) == 0.94
+    assert round(4 * 32 * llama.n**2 / 1e12, 1) == 2.2

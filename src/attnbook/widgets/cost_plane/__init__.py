@@ -2,6 +2,7 @@
 
 import traitlets
 
+from attnbook.language import plain, whole
 from attnbook.learning.complexity import Convolution, Kind, Recurrence, SelfAttention
 from attnbook.widgets.shared.base import BookWidget, html_table
 
@@ -24,9 +25,9 @@ class CostPlane(BookWidget):
 
     def kinds(self) -> dict[str, Kind]:
         return {
-            "self-attention": SelfAttention(self.heads),
+            "attention": SelfAttention(self.heads),
             "recurrence": Recurrence(),
-            f"convolution, kernel {self.kernel}": Convolution(self.kernel),
+            "convolution": Convolution(self.kernel),
         }
 
     def operations(self, kind: Kind) -> int:
@@ -42,13 +43,14 @@ class CostPlane(BookWidget):
         return max(c - 8 * (self.projections == "in"), 0) / 4
 
     def table(self) -> str:
-        rows = [
-            (name, [f"{self.operations(kind):,}", f"{kind.memory(self.n, self.d):,}"])
+        say, ratio = self.edition_words()["table"], self.crossover()
+        text = say[self.against]["border" if ratio else "nowhere"]
+        caption = text.format(n=self.n, d=self.d, heads=self.heads, ratio=plain(ratio))
+        rows = (
+            (
+                say["rows"][name].format(k=self.kernel),
+                [whole(self.operations(kind)), whole(kind.memory(self.n, self.d))],
+            )
             for name, kind in self.kinds().items()
-        ]
-        border = f"where n is {self.crossover():g} times d" if self.crossover() else "nowhere"
-        caption = (
-            f"One layer: n = {self.n}, d = {self.d}, {self.heads} heads. "
-            f"Self-attention and {self.against} need as many operations {border}"
         )
-        return html_table(caption, ["operations", "numbers kept"], rows)
+        return html_table(caption, say["columns"], rows)
