@@ -46,6 +46,11 @@ def words(folder: Path) -> dict:
     return _words(folder, language())
 
 
+def marks() -> dict:
+    """The language's tag, and how it writes numbers and lists."""
+    return {name: words(HERE)[name] for name in ("language", "number", "list")}
+
+
 def count(forms: dict[str, str], n: int, **gaps: str) -> str:
     """The text for so many, from one for each plural form.
 
