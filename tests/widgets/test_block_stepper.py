@@ -3,35 +3,37 @@
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.testing import assert_close
 
 from attnbook import capture_attention
+from attnbook.language import count
 from attnbook.widgets import BlockStepper
 from attnbook.widgets import block_stepper as block_stepper_module
+from attnbook.widgets.block_stepper import alike
 from tests.widgets.laws import Laws
+from tests.widgets.reading import codes, numbers, parsed
 from tests.widgets.steps import choose, press, slide
 
 READ = """(node) => {
-        const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
-        const texts = (selector) => seen(selector).map((part) => part.textContent);
-        const names = ["input", "norm 1", "weights", "attention", "sum 1", "hidden layer", "feed-forward", "norm 2",
-            "sum 2"];
-        return {
-            flow: texts(".ab-flow button").map((name) => String(names.indexOf(name))),
-            pressed: seen(".ab-flow button").map((key) => String(Number(key.ariaPressed === "true"))),
-            numbers: texts(".ab-tensor td:is(.ab-signed, .ab-weight)"),
-            signs: seen(".ab-tensor td.ab-signed").map((cell) => cell.style.getPropertyValue("--s")),
-            colours: seen(".ab-tensor td.ab-weight").map((cell) => cell.style.getPropertyValue("--w")),
-            lengths: texts(".ab-tensor .ab-length"),
-            shape: node.querySelector(".ab-says + .ab-hint").textContent.match(/\\d+/g),
-            names: texts(".ab-tensor th").flatMap((name) => [...name].map((letter) => String(letter.codePointAt(0)))),
-            says: String([/^What this block/, /^Each vector/, /^Self-att/, /^What att/, /^Shortcut.*attention/,
-                /^Again/, /^Inside/, /^Back/, /^Shortcut.*feed-forward/, /^Without/]
-                .findIndex((start) => start.test(node.querySelector(".ab-says").textContent))),
-            stream: texts(".ab-stream .ab-number"),
-            bars: seen(".ab-stream i").map((bar) => bar.style.getPropertyValue("--w")),
-            here: seen(".ab-stream tbody tr").map((row) => String(Number(row.matches(".ab-here")))),
-        };
-    }"""
+    const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
+    const texts = (selector) => seen(selector).map((part) => part.textContent);
+    const codes = (texts) => texts.flatMap((text) => [...text].map((letter) => String(letter.codePointAt(0))));
+    const drawn = (selector, name) => seen(selector).map((part) => part.style.getPropertyValue(name));
+    return {
+        flow: codes(texts(".ab-flow button")),
+        pressed: seen(".ab-flow button").map((key) => String(Number(key.ariaPressed === "true"))),
+        block: codes([node.querySelector("input[type=range]").getAttribute("aria-valuetext")]),
+        says: codes(texts(".ab-says, .ab-says + .ab-hint")),
+        numbers: texts(".ab-tensor td:is(.ab-signed, .ab-weight)"),
+        signs: drawn(".ab-tensor td.ab-signed", "--s"),
+        colours: drawn(".ab-tensor td.ab-weight", "--w"),
+        lengths: texts(".ab-tensor .ab-length"),
+        names: codes(texts(".ab-tensor th")),
+        stream: texts(".ab-stream .ab-number"),
+        bars: drawn(".ab-stream i", "--w"),
+        here: seen(".ab-stream tbody tr").map((row) => String(Number(row.matches(".ab-here")))),
+    };
+}"""
 
 
 def expected(widget) -> dict[str, Tensor]:
@@ -70,26 +72,28 @@ def expected(widget) -> dict[str, Tensor]:
     order = ["in", "norm1", "weights", "attention", "add1", "norm2", "hidden", "forward", "add2"]
     if widget.norm == "post":
         order = ["in", "weights", "attention", "add1", "norm1", "hidden", "forward", "add2", "norm2"]
-    names = ["in", "norm1", "weights", "attention", "add1", "hidden", "forward", "norm2", "add2"]
     sizes = torch.stack([x.norm(dim=-1).mean() for x in xs])
     cosines = [F.cosine_similarity(x[:, None], x[None], dim=-1)[~torch.eye(5, dtype=torch.bool)].mean() for x in xs]
-    says = ["in", "norm1", "weights", "attention", "add1", "norm2", "hidden", "forward", "add2"]
-    five = ["time", "flies", "like", "an", "arrow"]
+    say, five = widget.edition_words(), ["time", "flies", "like", "an", "arrow"]
     if is_weights:
-        heads = [*five, *(f"head {h}: {word}" for h in (1, 2) for word in five)]
+        heads = [*five, *(say["head"].format(n=h, word=word) for h in (1, 2) for word in five)]
     else:
-        heads = [*(str(n + 1) for n in range(shown.shape[-1])), "length", *five]
-    zeros = [(shown == 0).sum()] if widget.part == "hidden" else []
+        heads = [*(str(n + 1) for n in range(shown.shape[-1])), say["length"], *five]
+    nothing_added = widget.shortcut == "without" and "add" in widget.part
+    says = say["none"] if nothing_added else say["says"][widget.part].format(length="2.83")
+    shape = say["shape"].format(shape=str(tuple(shown.shape)))
+    if widget.part == "hidden":
+        shape = count(say["zeros"], int((shown == 0).sum()), shape=str(tuple(shown.shape)))
     return {
-        "flow": torch.tensor([names.index(part) for part in order]),
+        "flow": codes(*(say["parts"][part] for part in order)),
         "pressed": torch.tensor([part == widget.part for part in order]),
+        "block": codes(f"{widget.block} of 6"),
+        "says": codes(says, shape),
         "numbers": shown,
         "signs": nothing if is_weights else shown / shown.abs().max(),
         "colours": shown if is_weights else nothing,
         "lengths": nothing if is_weights else shown.norm(dim=-1),
-        "shape": torch.tensor([*shown.shape, *zeros]),
-        "names": torch.tensor([ord(letter) for name in heads for letter in name]),
-        "says": torch.tensor(9 if widget.shortcut == "without" and "add" in widget.part else says.index(widget.part)),
+        "names": codes(*heads),
         "stream": torch.stack([sizes, torch.stack(cosines)], -1),
         "bars": sizes / sizes.max(),
         "here": torch.arange(7) == widget.block,
@@ -125,3 +129,22 @@ class TestBlockStepper(Laws):
         (lambda: BlockStepper(part="output"), r"'part' trait .* any of \['in', 'weights', "),
         (lambda: BlockStepper(block=7), r"'block' trait .* not be greater than 6"),
     ]
+
+
+def test_table_of_the_vectors_between_the_blocks():
+    assert_close(numbers(BlockStepper())[:3, 0], torch.tensor([3.26, 2.83, 2.83]))
+    page = parsed(BlockStepper())
+    assert page.caption.text == "Blocks, one after the other"
+    assert [th.text for th in page.select("th")[:3]] == ["mean length", "how alike the words are", "after 0"]
+
+
+def test_what_chapter_9_says_of_it():
+    shown = BlockStepper().read()
+    assert_close(shown["norm1"].norm(dim=-1), torch.full((5,), 8**0.5).double(), atol=1e-3, rtol=0)
+    assert 60 <= (shown["hidden"] == 0).sum() <= 100, "about half of 160"
+    sizes = [x.norm(dim=-1).mean() for x in BlockStepper(norm="pre").stream()]
+    assert f"{sizes[0]:.2f}" == "3.26"
+    assert sizes[-1] > 5
+    for norm in ("pre", "post"):
+        stream = BlockStepper(norm=norm, shortcut="without").stream()
+        assert alike(stream[3]) > 0.995

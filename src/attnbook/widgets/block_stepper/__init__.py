@@ -4,6 +4,7 @@ import torch
 import traitlets
 from torch import Tensor
 
+from attnbook.language import number
 from attnbook.layers.capture import capture_attention
 from attnbook.layers.positions import sinusoidal
 from attnbook.models.transformer import EncoderBlock
@@ -38,16 +39,16 @@ class BlockStepper(BookWidget):
     def stream(self) -> list[Tensor]:
         """What goes into the first block, and what comes out of each: (5, 8)."""
         xs = [words()]
-        for number in range(1, BLOCKS + 1):
-            *_, out = _through(block(number, self.norm), xs[-1], self.shortcut == "with").values()
+        for n in range(1, BLOCKS + 1):
+            *_, out = _through(block(n, self.norm), xs[-1], self.shortcut == "with").values()
             xs.append(out)
         return xs
 
     def table(self) -> str:
-        rows = []
-        for number, x in enumerate(self.stream()):
-            rows.append((f"after {number}", [f"{x.norm(dim=-1).mean():.2f}", f"{alike(x):.2f}"]))
-        return html_table("Blocks, one after the other", ["mean length", "how alike the words are"], rows)
+        say, stream, rows = self.edition_words()["table"], self.edition_words()["stream"], []
+        for n, x in enumerate(self.stream()):
+            rows.append((say["after"].format(n=n), [number(x.norm(dim=-1).mean().item()), number(alike(x))]))
+        return html_table(say["caption"], [stream["length"], stream["alike"]], rows)
 
 
 def words() -> Tensor:

@@ -2,8 +2,10 @@ import {
   body,
   button,
   choice,
+  count,
   dot,
   element,
+  fill,
   follower,
   heading,
   largestOf,
@@ -19,46 +21,6 @@ import {
 import { normals } from "../shared/random.js";
 import { layerNorm, sinusoid, split } from "../shared/layers.js";
 
-const TEXT = {
-  en: {
-    norm: "LayerNorm",
-    norms: { post: "after each sum (post)", pre: "before each layer (pre)" },
-    shortcut: "Shortcuts",
-    shortcuts: { with: "with", without: "without" },
-    block: "Block:",
-    of: (block) => `${block} of 6`,
-    flow: "Press a part, in the order in which data flows",
-    parts: {
-      in: "input",
-      norm1: "norm 1",
-      weights: "weights",
-      attention: "attention",
-      add1: "sum 1",
-      norm2: "norm 2",
-      hidden: "hidden layer",
-      forward: "feed-forward",
-      add2: "sum 2",
-    },
-    says: {
-      in: "What this block is given: a vector of 8 numbers for each word.",
-      norm1: "Each vector by itself: mean 0, size 1. Eight numbers of size 1 have length √8 = 2.83.",
-      weights: "Self-attention, two heads: how much each word (row) looks at each (column). Rows add up to 1.",
-      attention: "What attention has made of it: for each word a mix of all words, after the output matrix.",
-      add1: "Shortcut: what went in, plus what attention has made of it.",
-      norm2: "Again each vector by itself: mean 0, size 1.",
-      hidden: "Inside feed-forward: 32 numbers a word, no word knows of another. ReLU has made 0 of all below 0.",
-      forward: "Back to 8 numbers a word.",
-      add2: "Shortcut: what went in, plus what feed-forward has made of it.",
-    },
-    none: "Without a shortcut nothing is added: this is the layer's output again.",
-    shape: (shape, zeros) => `Shape (${shape.join(", ")})${zeros ? `, ${zeros} zeros` : ""}.`,
-    length: "length",
-    row: (head, word) => `${head ? `head ${head}: ` : ""}${word}`,
-    column: (n) => `${n + 1}`,
-    stream: ["after block", "mean length", "", "how alike the words are"],
-    caption: "The vectors between the blocks",
-  },
-};
 const WORDS = ["time", "flies", "like", "an", "arrow"];
 const [D, HEADS, HIDDEN, BLOCKS] = [8, 2, 32, 6];
 const PARTS = {
@@ -130,57 +92,91 @@ const average = (numbers) => numbers.reduce((sum, x) => sum + x, 0) / numbers.le
 const alike = (xs) =>
   average(xs.flatMap((a, i) => xs.filter((_, j) => j !== i).map((b) => dot(a, b) / (length(a) * length(b)))));
 
-function render({ model, el }) {
-  const say = words(TEXT, el);
-  const subscriptions = follower(model);
-  const buttons = Object.fromEntries(
-    Object.keys(say.parts).map((part) => [part, button(say.parts[part], () => update(model, { part }))]),
-  );
-  const flow = element("div", { class: "ab-flow", role: "group", "aria-label": say.flow });
-  const [says, shape] = [element("p", { class: "ab-says", role: "status" }), element("p", { class: "ab-hint" })];
-  const columns = Array.from({ length: HIDDEN }, () => element("th", { scope: "col" }));
+// A tensor as a table of as many rows and columns as it may have, and with the length of each row.
+function tensorOf(say) {
+  const columns = Array.from({ length: HIDDEN }, () => element("th", { scope: "col", translate: "no" }));
   const last = element("th", { scope: "col" }, say.length);
   const lines = Array.from({ length: HEADS * WORDS.length }, () => {
-    const [head, cells, size] = [
-      element("th", { scope: "row" }),
-      columns.map(() => element("td")),
-      element("td", { class: "ab-number ab-length" }),
-    ];
+    const [head, cells] = [element("th", { scope: "row" }), columns.map(() => element("td"))];
+    const size = element("td", { class: "ab-number ab-length" });
     return { head, cells, size, node: element("tr", {}, head, ...cells, size) };
   });
-  const tensor = element(
+  const node = element(
     "table",
     { class: "ab-tensor" },
     element("thead", {}, element("tr", {}, element("td"), ...columns, last)),
     element("tbody", {}, ...lines.map(({ node }) => node)),
   );
+
+  // Weights come head by head, and know of no length.
+  function draw(numbers, isWeights) {
+    const [wide, largest] = [numbers[0].length, largestOf(numbers.flat())];
+    node.classList.toggle("ab-wide", wide === HIDDEN);
+    columns.forEach((head, j) => {
+      head.hidden = j >= wide;
+      head.textContent = isWeights ? (WORDS[j] ?? "") : `${j + 1}`;
+    });
+    last.hidden = isWeights;
+    lines.forEach(({ head, cells, size, node }, i) => {
+      node.hidden = i >= numbers.length;
+      if (node.hidden) return;
+      const word = WORDS[i % WORDS.length];
+      head.textContent = isWeights ? fill(say.head, { n: Math.floor(i / WORDS.length) + 1, word }) : word;
+      head.translate = isWeights;
+      size.hidden = isWeights;
+      size.textContent = number(length(numbers[i]));
+      cells.forEach((cell, j) => {
+        cell.hidden = j >= wide;
+        if (!cell.hidden) show(cell, numbers[i][j], largest, isWeights);
+      });
+    });
+  }
+  return { node, draw };
+}
+
+function show(cell, x, largest, isWeight) {
+  cell.className = isWeight ? "ab-weight" : "ab-signed";
+  cell.style.setProperty(isWeight ? "--w" : "--s", isWeight ? x : x / largest);
+  cell.textContent = number(x, isWeight ? 2 : 1);
+}
+
+// The vectors between the blocks: how long they are, and how alike.
+function streamOf(say) {
   const rows = Array.from({ length: BLOCKS + 1 }, (_, n) => {
-    const [size, bar, cosine] = [
-      element("td", { class: "ab-number" }),
-      element("i"),
-      element("td", { class: "ab-number" }),
-    ];
-    return {
-      size,
-      bar,
-      cosine,
-      node: element(
-        "tr",
-        {},
-        element("th", { scope: "row" }, String(n)),
-        size,
-        element("td", { class: "ab-bar", "aria-hidden": "true" }, bar),
-        cosine,
-      ),
-    };
+    const [size, cosine] = [0, 0].map(() => element("td", { class: "ab-number" }));
+    const [head, bar] = [element("th", { scope: "row" }, String(n)), element("i")];
+    const node = element("tr", {}, head, size, element("td", { class: "ab-bar", "aria-hidden": "true" }, bar), cosine);
+    return { size, bar, cosine, node };
   });
-  const stream = element(
+  const node = element(
     "table",
     { class: "ab-stream" },
     element("caption", {}, say.caption),
-    heading(say.stream),
+    heading([say.stream.after, say.stream.length, "", say.stream.alike]),
     element("tbody", {}, ...rows.map(({ node }) => node)),
   );
+
+  function draw(xs, block) {
+    const sizes = xs.map((x) => average(x.map(length)));
+    rows.forEach(({ size, bar, cosine, node }, n) => {
+      size.textContent = number(sizes[n]);
+      bar.style.setProperty("--w", sizes[n] / Math.max(...sizes));
+      cosine.textContent = number(alike(xs[n]));
+      node.classList.toggle("ab-here", n === block);
+    });
+  }
+  return { node, draw };
+}
+
+function render({ model, el }) {
+  const say = words(model);
+  const subscriptions = follower(model);
+  const buttons = Object.fromEntries(
+    PARTS.post.map((part) => [part, button(say.parts[part], () => update(model, { part }))]),
+  );
+  const flow = element("div", { class: "ab-flow", role: "group", "aria-label": say.flow });
+  const [says, shape] = [element("p", { class: "ab-says", role: "status" }), element("p", { class: "ab-hint" })];
+  const [tensor, stream] = [tensorOf(say), streamOf(say)];
   body(
     el,
     "blockstepper",
@@ -190,13 +186,18 @@ function render({ model, el }) {
       choice(model, subscriptions, { trait: "norm", label: say.norm, options: say.norms }),
       choice(model, subscriptions, { trait: "shortcut", label: say.shortcut, options: say.shortcuts }),
     ),
-    slider(model, subscriptions, { trait: "block", label: say.block, values: [1, 2, 3, 4, 5, 6], show: say.of }),
+    slider(model, subscriptions, {
+      trait: "block",
+      label: say.block,
+      values: [1, 2, 3, 4, 5, 6],
+      show: (n) => fill(say.steps.of, { n, all: BLOCKS }),
+    }),
     element("p", { class: "ab-hint" }, say.flow),
     flow,
     says,
     shape,
-    element("div", { class: "ab-scroll" }, tensor),
-    stream,
+    element("div", { class: "ab-scroll" }, tensor.node),
+    stream.node,
   );
 
   subscriptions.follow(["norm"], () => flow.append(...PARTS[model.get("norm")].map((part) => buttons[part])));
@@ -211,42 +212,14 @@ function render({ model, el }) {
     for (const [name, key] of Object.entries(buttons)) key.setAttribute("aria-pressed", name === part);
     const { [part]: shown } = runs[block - 1].found;
     const isWeights = part === "weights";
-    const numbers = isWeights ? shown.flat() : shown;
-    const wide = numbers[0].length;
-    says.textContent = part.startsWith("add") && shortcut === "without" ? say.none : say.says[part];
-    shape.textContent = say.shape(
-      isWeights ? [1, HEADS, WORDS.length, WORDS.length] : [1, WORDS.length, wide],
-      part === "hidden" ? numbers.flat().filter((x) => x === 0).length : 0,
-    );
-    tensor.classList.toggle("ab-wide", wide === HIDDEN);
-    const largest = largestOf(numbers.flat());
-    columns.forEach((head, j) => {
-      head.hidden = j >= wide;
-      head.textContent = isWeights ? (WORDS[j] ?? "") : say.column(j);
-    });
-    last.hidden = isWeights;
-    lines.forEach(({ head, cells, size, node }, i) => {
-      node.hidden = i >= numbers.length;
-      if (node.hidden) return;
-      head.textContent = say.row(isWeights ? Math.floor(i / WORDS.length) + 1 : 0, WORDS[i % WORDS.length]);
-      size.hidden = isWeights;
-      size.textContent = number(length(numbers[i]));
-      cells.forEach((cell, j) => {
-        cell.hidden = j >= wide;
-        if (cell.hidden) return;
-        const x = numbers[i][j];
-        cell.className = isWeights ? "ab-weight" : "ab-signed";
-        cell.style.setProperty(isWeights ? "--w" : "--s", isWeights ? x : x / largest);
-        cell.textContent = number(x, isWeights ? 2 : 1);
-      });
-    });
-    const sizes = xs.map((x) => average(x.map(length)));
-    rows.forEach(({ size, bar, cosine, node }, n) => {
-      size.textContent = number(sizes[n]);
-      bar.style.setProperty("--w", sizes[n] / Math.max(...sizes));
-      cosine.textContent = number(alike(xs[n]));
-      node.classList.toggle("ab-here", n === block);
-    });
+    const sizes = isWeights ? [HEADS, WORDS.length, WORDS.length] : [WORDS.length, shown[0].length];
+    const gaps = { shape: `(${[1, ...sizes].join(", ")})` };
+    const nothing = part.startsWith("add") && shortcut === "without";
+    says.textContent = nothing ? say.none : fill(say.says[part], { length: number(Math.sqrt(D)) });
+    shape.textContent =
+      part === "hidden" ? count(say.zeros, shown.flat().filter((x) => x === 0).length, gaps) : fill(say.shape, gaps);
+    tensor.draw(isWeights ? shown.flat() : shown, isWeights);
+    stream.draw(xs, block);
   });
   return subscriptions.end;
 }
