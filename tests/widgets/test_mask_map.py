@@ -1,40 +1,35 @@
 """MaskMap: what it shows and what PyTorch says of it, how it is worked, what is known of it besides."""
 
-import pytest
 import torch
 from torch import Tensor
 
-from attnbook import DecoderBlock, EncoderBlock
+from attnbook import DecoderBlock, EncoderBlock, causal
+from attnbook.language import count
 from attnbook.widgets import MaskMap
 from tests.browser.hands import Finger, Mouse
 from tests.browser.pages import bare
 from tests.widgets.laws import Laws, agree, live
+from tests.widgets.reading import codes, parsed
 from tests.widgets.steps import choose, press, slide, stroke
 
 READ = """(node) => {
-        const all = (selector) => [...node.querySelectorAll(selector)];
-        const codes = (texts) => texts.flatMap((text) => [...text].map((letter) => String(letter.codePointAt(0))));
-        const is = (parts, name) => parts.map((part) => String(Number(part.matches(name))));
-        const cells = all("[role=gridcell]");
-        const [knows, next] = node.querySelector(".ab-knows").textContent.split(". ");
-        return {
-            tokens: codes(all("[role=grid] th").map((head) => head.textContent)),
-            sees: is(cells, ".ab-yes"),
-            hidden: is(cells, ".ab-no"),
-            framed: is(cells, ".ab-wrong"),
-            reaches: is(all("[role=grid] thead th"), ".ab-reaches"),
-            here: is(all("[role=grid] tbody tr"), ".ab-here"),
-            layers: knows.match(/\\d/),
-            knows: codes(knows.split(": ")[1].replace(/\\.$/, "").split(", ")),
-            next: codes(next?.match(/(?<=“).*(?=”)/) ?? []),
-            found: all(".ab-found li:not([hidden])").map((line) => {
-                const kinds = ["Told", "See", "Know", "Can't"];
-                const names = line.textContent.match(/(?<=: )[^.]*/)?.[0].split(", ") ?? [];
-                return [String(kinds.indexOf(line.textContent.match(/^[A-Z][a-z']+/)[0])), ...codes(names)];
-            }),
-            said: codes(cells.map((cell) => cell.ariaLabel)),
-        };
-    }"""
+    const all = (selector) => [...node.querySelectorAll(selector)];
+    const texts = (selector) => all(selector).map((part) => part.textContent);
+    const codes = (texts) => texts.flatMap((text) => [...text].map((letter) => String(letter.codePointAt(0))));
+    const is = (parts, name) => parts.map((part) => String(Number(part.matches(name))));
+    const cells = all("[role=gridcell]");
+    return {
+        tokens: codes(texts("[role=grid] th")),
+        sees: is(cells, ".ab-yes"),
+        hidden: is(cells, ".ab-no"),
+        framed: is(cells, ".ab-wrong"),
+        reaches: is(all("[role=grid] thead th"), ".ab-reaches"),
+        here: is(all("[role=grid] tbody tr"), ".ab-here"),
+        labels: codes(cells.map((cell) => cell.ariaLabel)),
+        knows: codes(texts(".ab-knows")),
+        found: codes(texts(".ab-found li:not([hidden])")),
+    };
+}"""
 
 
 def expected(widget) -> dict[str, Tensor]:
@@ -65,28 +60,33 @@ def expected(widget) -> dict[str, Tensor]:
         "pads": [i for i in where if any(reach[i, j] and not real[j] for j in where)],
         "missed": [i for i in where if any(not reach[i, j] and real[j] for j in range(5))],
     }
-    lines = {n: [names[i] for i in rows if real[i]] for n, rows in enumerate(bad.values())}
-    lines = {n: line for n, line in lines.items() if line} or {-1: []}
-    codes = lambda texts: torch.tensor([ord(letter) for text in texts for letter in text])  # noqa: E731
+    named = {what: [names[i] for i in rows if real[i]] for what, rows in bad.items()}
+    say, here = widget.edition_words(), widget.row
+    found = [say["found"][what].format(names=say["list"].join(line)) for what, line in named.items() if line]
+    gaps = {"token": names[here], "names": say["list"].join(names[j] for j in where if reach[here, j])}
     follows = [*["le", "chat", "noir", "dort"][: widget.target - 1], "stop"]
-    parts = {(False, False): " (encoder: source asks source)", (False, True): ""}
-    parts |= {(True, False): " (cross-attention: target asks source)", (True, True): " (decoder: target asks target)"}
-    may = lambda i, j: "never" if i < 5 <= j else "may look" if seen[i, j] else "may not look"  # noqa: E731
-    said = [f"{names[i]}, {names[j]}: {may(i, j)}{parts[i > 4, j > 4]}" for i in where for j in where]
-    here, never = widget.row, torch.zeros(10, 10, dtype=torch.bool)
+    if here > 4 and real[here]:
+        knows = count(say["writes"], widget.layers, next=follows[here - 5], **gaps)
+    else:
+        knows = count(say["knows"], widget.layers, **gaps)
+    never = torch.zeros(10, 10, dtype=torch.bool)
     never[:5, 5:] = True
+
+    def label(i, j):
+        is_so = "never" if never[i, j] else "yes" if seen[i, j] else "no"
+        part = "encoder" if i < 5 else "cross" if j < 5 else "decoder"
+        return say["cell"][is_so].format(row=names[i], column=names[j], part=say["parts"][part])
+
     return {
-        "tokens": codes(names + names),
+        "tokens": codes(*names, *names),
         "sees": seen,
         "hidden": ~seen & ~never,
         "framed": seen != right,
         "reaches": reach[here],
         "here": torch.arange(10) == here,
-        "layers": torch.tensor(widget.layers),
-        "knows": codes([names[j] for j in where if reach[here, j]]),
-        "next": codes([follows[here - 5]] if here > 4 and real[here] else []),
-        "found": torch.cat([torch.tensor([n, *codes(line).tolist()]) for n, line in lines.items()]),
-        "said": codes(said),
+        "labels": codes(*(label(i, j) for i in where for j in where)),
+        "knows": codes(knows),
+        "found": codes(*(found or [say["fine"]])),
     }
 
 
@@ -124,13 +124,41 @@ class TestMaskMap(Laws):
     ]
 
 
-@pytest.mark.parametrize("hand", [Mouse, Finger])
-def test_a_stroke_does_to_all_cells_what_it_does_to_the_first(visit, hand):
+def test_a_stroke_does_to_all_cells_what_it_does_to_the_first(visit):
     """Which may look: hidden. One in between that was hidden already stays so; cells that never look don't count."""
     twin = MaskMap(flipped=[[6, 9]])
-    page = visit("bare.html", touch=hand is Finger, served={"bare.html": bare(twin)})
-    cell = lambda i, j: live(page).locator("[role=grid] tbody tr").nth(i).locator("td").nth(j)  # noqa: E731
-    hand(page).sweep([cell(6, j) for j in (6, 7, 8, 9)])
-    agree(live(page), MaskMap(flipped=[[6, 6]], row=6), "from one that may look")
-    hand(page).sweep([cell(i, 6) for i in (4, 5, 6, 7)])
-    agree(live(page), MaskMap(flipped=[[5, 6]], row=7), "from above, where nobody ever looks")
+    page = visit("bare.html", touch=True, served={"bare.html": bare(twin, twin)})
+    for place, hand in enumerate((Mouse, Finger)):
+        node = live(page, place)
+        cell = lambda i, j, node=node: node.locator("[role=grid] tbody tr").nth(i).locator("td").nth(j)  # noqa: E731
+        hand(page).sweep([cell(6, j) for j in (6, 7, 8, 9)])
+        agree(node, MaskMap(flipped=[[6, 6]], row=6), "from one that may look")
+        hand(page).sweep([cell(i, 6) for i in (4, 5, 6, 7)])
+        agree(node, MaskMap(flipped=[[5, 6]], row=7), "from above, where nobody ever looks")
+
+
+def test_table_of_all_masks():
+    cells = [cell.text for cell in parsed(MaskMap(source=2)).select("td")[1:]]
+    sees = torch.tensor([cell == "may look" for cell in cells]).view(10, 10)
+    assert torch.equal(sees[5:, 5:], causal(5))
+    assert sees[:, 0].all()
+    assert not sees[:, 2:5].any()
+    assert not sees[:5, 5:].any()
+    page = parsed(MaskMap())
+    assert page.caption.text == "Who may look at whom: rows ask, columns are asked"
+    assert page.select_one("th").text == "the"
+
+
+def test_what_chapter_9_says_of_it():
+    leak = [[6, 8]]
+    assert MaskMap(flipped=leak).findings()["told"] == ["le", "chat"]
+    assert MaskMap(flipped=leak, layers=1).findings()["told"] == ["le"]
+    crossed = MaskMap(mistake="cross")
+    assert crossed.findings() == {"pads": ["dort"]}
+    assert crossed.reach()[5, :4].all()
+    assert MaskMap(mistake="strict").findings() == {"blind": ["start"]}
+    source, target = ["the", "black", "cat", "stop"], ["start", "le", "chat", "noir", "dort"]
+    assert MaskMap(mistake="ahead").findings() == {"told": target[:-1]}
+    assert MaskMap(mistake="pads").findings() == {"pads": source + target}
+    assert MaskMap(mistake="encoder").findings() == {"missed": source[:-1]}
+    assert MaskMap(target=3).findings() == {}

@@ -3,21 +3,15 @@
 import torch
 from torch.testing import assert_close
 
-from attnbook import causal
 from attnbook.learning.complexity import SelfAttention
 from attnbook.tasks.dates import date_transformer
 from attnbook.widgets import (
     AlignmentPlayer,
-    BlockStepper,
-    CacheStepper,
     CostPlane,
-    FindTheBug,
     HeadBudget,
     LiveTransformer,
-    MaskMap,
     SignalRace,
 )
-from attnbook.widgets.block_stepper import alike
 from tests.widgets.reading import numbers, parsed
 
 
@@ -56,19 +50,6 @@ def test_tables_of_the_transformer():
     assert_close(shares, chances.amax(-1), rtol=0, atol=0.00501)
     forced = parsed(LiveTransformer("11/12/13", forced=[[0, date_transformer()[1].ids["1"]]]))
     assert forced.select("td")[1].text == "0.00", "the chance of what was written"
-    assert_close(numbers(BlockStepper())[:3, 0], torch.tensor([3.26, 2.83, 2.83]))
-    cells = [cell.text for cell in parsed(MaskMap(source=2)).select("td")[1:]]
-    sees = torch.tensor([cell == "may look" for cell in cells]).view(10, 10)
-    assert torch.equal(sees[5:, 5:], causal(5))
-    assert sees[:, 0].all()
-    assert not sees[:, 2:5].any()
-    assert not sees[:5, 5:].any()
-
-
-def test_tables_of_fast_attention():
-    assert numbers(CacheStepper()).tolist() == [[3, 3, 6], [5, 2, 9], [6, 1, 6], [7, 1, 7], [8, 1, 8]]
-    assert numbers(CacheStepper(align="first"))[:, 2].tolist() == [6, 3, 1, 1, 1]
-    assert numbers(CacheStepper(cache="without"))[:, 1].tolist() == [3, 5, 6, 7, 8]
 
 
 def test_what_chapter_9_says_of_its_widgets():
@@ -93,47 +74,6 @@ def test_what_chapter_9_says_of_its_widgets():
     assert "".join(letters) == "000-05-0-0■"
     assert 0.885 < chances.amax(-1).min() < 0.895
 
-    numbers = BlockStepper().read()
-    assert_close(numbers["norm1"].norm(dim=-1), torch.full((5,), 8**0.5).double(), atol=1e-3, rtol=0)
-    assert 60 <= (numbers["hidden"] == 0).sum() <= 100, "about half of 160"
-    sizes = [x.norm(dim=-1).mean() for x in BlockStepper(norm="pre").stream()]
-    assert f"{sizes[0]:.2f}" == "3.26"
-    assert sizes[-1] > 5
-    for norm in ("pre", "post"):
-        stream = BlockStepper(norm=norm, shortcut="without").stream()
-        assert alike(stream[3]) > 0.995
-
-    leak = [[6, 8]]
-    assert MaskMap(flipped=leak).findings()["told"] == ["le", "chat"]
-    assert MaskMap(flipped=leak, layers=1).findings()["told"] == ["le"]
-    crossed = MaskMap(mistake="cross")
-    assert crossed.findings() == {"pads": ["dort"]}
-    assert crossed.reach()[5, :4].all()
-    assert MaskMap(mistake="strict").findings() == {"blind": ["start"]}
-    source, target = ["the", "black", "cat", "stop"], ["start", "le", "chat", "noir", "dort"]
-    assert MaskMap(mistake="ahead").findings() == {"told": target[:-1]}
-    assert MaskMap(mistake="pads").findings() == {"pads": source + target}
-    assert MaskMap(mistake="encoder").findings() == {"missed": source[:-1]}
-    assert MaskMap(target=3).findings() == {}
-
-
-def test_what_chapter_10_says_of_its_widgets():
-    def steps(**traits):
-        return [CacheStepper(step=step, **traits) for step in range(1, 6)]
-
-    assert sum(numbers(CacheStepper())[:, 1]) == 8
-    assert sum(numbers(CacheStepper(cache="without"))[:, 1]) == 29
-    pairs = [(x.mask(), y.mask()) for x, y in zip(steps(align="first"), steps(), strict=True)]
-    assert [bool((x != y).any(1).all()) for x, y in pairs] == [False, True, True, True, True]
-    assert torch.equal(*pairs[0])
-    assert pairs[-1][0].tolist() == [[True] + 7 * [False]]
-    again = steps(cache="without", align="first")
-    assert all(torch.equal(x.mask(), y.mask()) for x, y in zip(again, steps(cache="without"), strict=True))
-    for heads, tokens in (("MHA", 32768), ("GQA", 131072)):
-        weighs = [CacheStepper(heads=heads, tokens=n).bytes() for n in (tokens // 2, tokens)]
-        assert weighs[0] < 16e9 < weighs[1]
-    assert CacheStepper(heads="MHA", tokens=30_500).bytes() < 16e9 < CacheStepper(heads="MHA", tokens=30_530).bytes()
-
 
 def test_what_the_chapters_say_of_the_networks_in_their_widgets():
     said = {
@@ -152,23 +92,6 @@ def test_what_the_chapters_say_of_the_networks_in_their_widgets():
     weekday = AlignmentPlayer("Wednesday, 7 May 1980").read()[1][:, :9].sum(-1)
     assert weekday[[5, 8]].min() > 0.05, "the zeros of 05-07"
     assert weekday[[0, 1, 2, 3, 6, 9]].max() < 0.05, "the other digits"
-
-
-def test_tables_of_positions():
-    cells = numbers(FindTheBug())
-    assert [head.text for head in parsed(FindTheBug()).select("th[scope=row]")] == ["A", "B", "C"]
-    assert (cells[0] != cells[1]).any()
-    orders = [FindTheBug(seed=seed).order() for seed in range(1, 30)]
-    assert all(sorted(order) == ["batch", "none", "right"] for order in orders)
-    assert len({tuple(order) for order in orders}) == 6
-
-
-def test_what_chapter_8_says_of_its_widgets():
-    words, texts = FindTheBug(words_swapped=True), FindTheBug(texts_swapped=True)
-    assert words.moved("right")[0].all()
-    assert not torch.cat([words.moved("batch"), words.moved("none")]).any()
-    assert texts.moved("batch").all()
-    assert not torch.cat([texts.moved("right"), texts.moved("none")]).any()
 
 
 def test_what_chapter_7_says_of_its_widgets():

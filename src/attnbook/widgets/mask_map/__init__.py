@@ -5,7 +5,7 @@ import traitlets
 from torch import Tensor
 
 from attnbook.layers.masks import causal, padding
-from attnbook.widgets.shared.base import BookWidget, html_table, painted
+from attnbook.widgets.shared.base import BookWidget, Verbatim, html_table, painted
 
 N = 5  # tokens of the source, and of the target
 SOURCE, TARGET = ["the", "black", "cat", "sleeps"], ["start", "le", "chat", "noir", "dort"]
@@ -78,6 +78,6 @@ class MaskMap(BookWidget):
         return {what: named for what, named in rows.items() if named}
 
     def table(self) -> str:
-        names, mask = self.tokens(), self.mask()
-        rows = ((name, ["may look" if sees else "" for sees in line]) for name, line in zip(names, mask, strict=True))
-        return html_table("Who may look at whom: rows ask, columns are asked", names, rows)
+        say, names, mask = self.edition_words(), [*map(Verbatim, self.tokens())], self.mask()
+        rows = ((name, [say["looks"] if sees else "" for sees in line]) for name, line in zip(names, mask, strict=True))
+        return html_table(say["map"], names, rows)

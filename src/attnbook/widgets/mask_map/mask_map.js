@@ -1,38 +1,6 @@
-import { body, button, choice, element, follower, update, slider, words } from "../shared/core.js";
+import { body, button, choice, count, element, fill, follower, listed, slider, update, words } from "../shared/core.js";
 import { grid, painter } from "../shared/cells.js";
 
-const TEXT = {
-  en: {
-    source: "Tokens of the source:",
-    target: "Tokens of the target:",
-    layers: "Layers:",
-    mistake: "A common mistake",
-    mistakes: {
-      none: "none",
-      ahead: "no causal mask",
-      strict: "own token hidden",
-      pads: "pads read",
-      cross: "cross-attention: causal",
-      encoder: "encoder: causal",
-    },
-    map: "Who may look at whom: rows ask, columns are asked",
-    note: "Rows ask, columns are asked. Top: the encoder. Bottom left: cross-attention, bottom right: the decoder's own. Press a cell to change it; what is not as it should be has a frame and a !. Underlined: what the chosen row can know.",
-    parts: ["encoder: source asks source", "", "cross-attention: target asks source", "decoder: target asks target"],
-    cell: { yes: "may look", no: "may not look", never: "never" },
-    back: "Undo all changes",
-    knows: (token, n, names) =>
-      `After ${n === 1 ? "1 layer" : `${n} layers`}, the vector at “${token}” can know: ${names.join(", ") || "nothing"}.`,
-    writes: (next) => ` The next token is to be “${next}”.`,
-    fine: "Nothing is wrong with these masks.",
-    found: {
-      told: (names) =>
-        `Told what is still to come: ${names}. In training all looks well; in use there is nobody to tell.`,
-      blind: (names) => `See nothing, in one of their attentions: ${names}. It gives zeros here, and NaN elsewhere.`,
-      pads: (names) => `Know of padding: ${names}. The result depends on the other texts in the batch.`,
-      missed: (names) => `Can't know all of the source: ${names}.`,
-    },
-  },
-};
 const N = 5;
 const [SOURCE, TARGET, NEXT] = [
   ["the", "black", "cat", "sleeps"],
@@ -98,9 +66,8 @@ function findings(names, mask, reach) {
   return Object.fromEntries(Object.entries(tests).map(([what, test]) => [what, ALL.filter((i) => real(i) && test(i))]));
 }
 
-function render({ model, el }) {
-  const say = words(TEXT, el);
-  const subscriptions = follower(model);
+// Who may look at whom, a row and a column for each token.
+function mapOf(model, say) {
   const { node, cells, heads } = grid({
     label: say.map,
     rows: ALL.map(String),
@@ -111,13 +78,49 @@ function render({ model, el }) {
   });
   node.classList.add("ab-paints");
   const columns = [...node.querySelectorAll("th[scope=col]")];
-  const parts = cells.map((line, i) => line.map((cell, j) => say.parts[2 * !isSource(i) + !isSource(j)]));
-  const knows = element("p", { class: "ab-knows", role: "status" });
-  const found = element("ul", { class: "ab-found" });
-  const lines = Object.fromEntries(Object.keys(say.found).map((what) => [what, element("li")]));
+  const part = (i, j) => say.parts[isSource(i) ? "encoder" : isSource(j) ? "cross" : "decoder"];
+
+  function draw({ names, mask, right, reach, row }) {
+    names.forEach((name, i) => {
+      heads[i].textContent = name;
+      columns[i].firstChild.textContent = name;
+      heads[i].parentNode.classList.toggle("ab-here", i === row);
+      for (const head of [heads[i], columns[i]]) head.classList.toggle("ab-pad", name === "pad");
+      columns[i].classList.toggle("ab-reaches", reach[row][i]);
+      cells[i].forEach((cell, j) => {
+        const is = !isCell(i, j) ? "never" : mask[i][j] ? "yes" : "no";
+        cell.className = `ab-${is}`;
+        cell.classList.toggle("ab-wrong", mask[i][j] !== right[i][j]);
+        cell.setAttribute("aria-label", fill(say.cell[is], { row: name, column: names[j], part: part(i, j) }));
+      });
+    });
+  }
+  return { node, draw };
+}
+
+// What is wrong with the masks, and with whose.
+function foundOf(say) {
+  const lines = Object.keys(say.found).map((what) => ({ what, line: element("li") }));
   const fine = element("li", {}, say.fine);
-  found.append(fine, ...Object.values(lines));
-  const count = (least) => Array.from({ length: N + 1 - least }, (_, i) => i + least);
+  const node = element("ul", { class: "ab-found" }, fine, ...lines.map(({ line }) => line));
+
+  function draw(names, results) {
+    fine.hidden = Object.values(results).some((rows) => rows.length);
+    for (const { what, line } of lines) {
+      line.hidden = !results[what].length;
+      line.textContent = fill(say.found[what], { names: listed(results[what].map((i) => names[i])) });
+    }
+  }
+  return { node, draw };
+}
+
+function render({ model, el }) {
+  const say = words(model);
+  const subscriptions = follower(model);
+  const [map, found] = [mapOf(model, say), foundOf(say)];
+  const knows = element("p", { class: "ab-knows", role: "status" });
+  const range = (least, most) => Array.from({ length: most + 1 - least }, (_, i) => i + least);
+  const control = (trait, values) => slider(model, subscriptions, { trait, label: say[trait], values });
   body(
     el,
     "maskmap",
@@ -134,50 +137,33 @@ function render({ model, el }) {
     element(
       "div",
       { class: "ab-controls" },
-      slider(model, subscriptions, { trait: "source", label: say.source, values: count(2) }),
-      slider(model, subscriptions, { trait: "target", label: say.target, values: count(1) }),
-      slider(model, subscriptions, { trait: "layers", label: say.layers, values: [1, 2, 3] }),
+      control("source", range(2, N)),
+      control("target", range(1, N)),
+      control("layers", range(1, 3)),
     ),
-    node,
+    map.node,
     element(
       "div",
       { class: "ab-controls" },
       element("p", { class: "ab-hint" }, say.note),
-      button(say.back, () => update(model, { flipped: [], mistake: "none" })),
+      button(say.undo, () => update(model, { flipped: [], mistake: "none" })),
     ),
     knows,
-    found,
+    found.node,
   );
 
   subscriptions.follow(["source", "target", "layers", "mistake", "flipped", "row"], () => {
     const [source, target, layers, row] = ["source", "target", "layers", "row"].map((name) => model.get(name));
     const names = tokensOf(source, target);
-    const right = maskOf({ source, mistake: "none" });
     const mask = maskNow(model);
     const reach = reachOf(mask, layers);
-    names.forEach((name, i) => {
-      heads[i].textContent = name;
-      columns[i].firstChild.textContent = name;
-      heads[i].parentNode.classList.toggle("ab-here", i === row);
-      for (const head of [heads[i], columns[i]]) head.classList.toggle("ab-pad", name === "pad");
-      columns[i].classList.toggle("ab-reaches", reach[row][i]);
-      cells[i].forEach((cell, j) => {
-        const is = !isCell(i, j) ? "never" : mask[i][j] ? "yes" : "no";
-        cell.className = `ab-${is}`;
-        cell.classList.toggle("ab-wrong", mask[i][j] !== right[i][j]);
-        cell.setAttribute("aria-label", `${name}, ${names[j]}: ${say.cell[is]}${parts[i][j] && ` (${parts[i][j]})`}`);
-      });
-    });
-    const real = ALL.filter((j) => reach[row][j]).map((j) => names[j]);
+    map.draw({ names, mask, right: maskOf({ source, mistake: "none" }), reach, row });
+    const gaps = { token: names[row], names: listed(names.filter((_, j) => reach[row][j])) };
     knows.textContent =
-      say.knows(names[row], layers, real) +
-      (isSource(row) || names[row] === "pad" ? "" : say.writes(row - N === target - 1 ? NEXT[N - 1] : NEXT[row - N]));
-    const results = findings(names, mask, reach);
-    fine.hidden = Object.values(results).some((rows) => rows.length);
-    for (const [what, line] of Object.entries(lines)) {
-      line.hidden = !results[what].length;
-      line.textContent = say.found[what](results[what].map((i) => names[i]).join(", "));
-    }
+      isSource(row) || names[row] === "pad"
+        ? count(say.knows, layers, gaps)
+        : count(say.writes, layers, { ...gaps, next: NEXT[row - N === target - 1 ? N - 1 : row - N] });
+    found.draw(names, findings(names, mask, reach));
   });
   return subscriptions.end;
 }
