@@ -19,6 +19,7 @@ _PUBLIC = {
     "layers.additive": ["AdditiveAttention", "additive_scores"],
     "layers.multihead": ["KVCache", "MultiHeadAttention"],
     "layers.positions": ["ALiBi", "LearnedPositions", "RelativeBias", "Rotary", "SinusoidalPositions", "sinusoidal"],
+    "layers.capture": ["capture_attention"],
     "models.transformer": [
         "DecoderBlock",
         "EncoderBlock",
@@ -35,7 +36,6 @@ _PUBLIC = {
     "learning.vectors": ["SkipGram", "WordVectors", "learn_vectors", "read_vectors", "skip_gram_pairs"],
     "learning.training": ["History", "fit"],
     "learning.complexity": ["Convolution", "Cost", "Recurrence", "SelfAttention"],
-    "layers.capture": ["capture_attention"],
     "device": ["pick_device", "seed_everything"],
     "errors": ["ShapeError"],
 }

@@ -176,7 +176,7 @@ def count(kind: Kind, n: int, d: int) -> Cost:
 
 
 def _longest_chain(y: Tensor) -> int:
-    """Of products, in what autograd wrote down."""
+    """How many products wait for one another, by what autograd wrote down."""
 
     @cache
     def below(node) -> int:
@@ -187,7 +187,7 @@ def _longest_chain(y: Tensor) -> int:
 
 
 def _path(kind: Kind, n: int, d: int) -> int:
-    """Looks around until the last token knows: until what it knows depends on what the first one says."""
+    """How many layers it takes until the last token knows: until what it knows depends on what the first one says."""
     x, other_x = torch.randn(2, 1, n, d, dtype=torch.float64)
     other_x[:, 1:] = x[:, 1:]
     knows = torch.arange(n) == 0

@@ -41,7 +41,7 @@ def fit(
     checkpoint: str | Path | None = None,
     device: torch.device | str | None = None,
 ) -> History:
-    """Adam, with a learning rate that rises for `warm_up` steps and falls along a cosine to 0.
+    """The history of a training by Adam, whose rate rises for `warm_up` steps and falls along a cosine to 0.
 
     batch(generator)   draws what one step learns from
     loss(model, it)    is made smaller

@@ -80,13 +80,13 @@ class WordVectors:
         return self.neighbours(unit_b - unit_a + unit_c, n, without=() if with_query else (a, b, c))
 
     def save(self, path: str | Path) -> None:
-        """As a NumPy archive, in single precision."""
+        """Write a NumPy archive, in single precision."""
         with open(path, "wb") as file:
             np.savez_compressed(file, words=np.array(self.words), vectors=self.vectors.detach().cpu().float().numpy())
 
     @classmethod
     def load(cls, path: str | Path) -> "WordVectors":
-        """From a NumPy archive with `words` and `vectors`, the latter times `scale` where there is one."""
+        """The words and vectors of a NumPy archive; the latter times `scale`, where it has one."""
         try:
             with np.load(path, allow_pickle=False) as stored:
                 words, vectors = stored["words"].tolist(), torch.from_numpy(stored["vectors"]).float()

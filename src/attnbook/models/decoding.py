@@ -34,7 +34,7 @@ def beam(
     pad: int = 0,
     penalty: float = 0.0,
 ) -> Tensor:
-    """Like `greedy`, but in each step the `width` likeliest beginnings go on, not one.
+    """Ids as from `greedy`, but in each step the `width` likeliest beginnings go on, not one.
 
     In the end the best of them is taken, by log-probability / tokens^penalty: with 0 the likeliest, with 1 the
     likeliest per token, which favours long ones. What the prompt says counts for nothing.

@@ -63,7 +63,7 @@ FAMILIES = {
 
 
 def sentences(tokens: int = 200_000, seed: int = 0) -> list[str]:
-    """At random, until there are at least so many words in all."""
+    """Sentences at random, with at least so many words in all."""
     rng, found, count = random.Random(seed), [], 0
     families = [([pair.split() for pair in family.pairs.split(";")], family) for family in FAMILIES.values()]
     while count < tokens:

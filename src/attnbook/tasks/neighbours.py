@@ -23,7 +23,6 @@ KINDS = ("none", "sinusoidal", "learned", "relative", "rotary", "alibi")
 
 def letters_with_a_star(size: int, length: int = LENGTH) -> Callable[[torch.Generator], tuple[Tensor, Tensor, Tensor]]:
     """To be called in each step of training: letters (size, L), where the star is (size, L), the letters before it."""
-
     if length < 2:
         raise ValueError(f"length must be at least 2, or no letter stands before the star; got {length}.")
 
