@@ -5,10 +5,9 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from datetime import UTC, datetime, timedelta
+from multiprocessing import get_context
 
 import nbformat
 import pytest
@@ -18,8 +17,7 @@ from booktools.core import BookError
 from booktools.core.assignment import Assignment
 from booktools.grading import classroom
 from booktools.grading.classroom import Classwork, grade_all
-from booktools.grading.fork_server import ForkServer
-from booktools.grading.prove import Proof, is_caught, prove_all, sandbox_leaks, self_test
+from booktools.grading.prove import Proof, prove_all, sandbox_leaks, self_test
 from booktools.grading.reports import write_all
 from booktools.grading.sandbox import Limits
 from booktools.grading.submissions import find_submissions
@@ -30,12 +28,6 @@ pytestmark = pytest.mark.slow
 SOURCES = sorted((ROOT / "assignments/source").glob("*.ipynb"))
 LIMITS = Limits(cell=3, call=3, total=40, megabytes=1024)
 WRONG_SHARES = "def shares(x):\n    return x / x.sum() if x.abs().sum() else torch.full_like(x, 0.5) + 0 * x"
-
-
-@pytest.fixture(scope="module")
-def server():
-    with ForkServer() as server:
-        yield server
 
 
 @pytest.fixture
@@ -185,6 +177,20 @@ def test_a_wrong_answer_that_nothing_finds(source, server):
     assert list(Proof.read(source).problems(server, LIMITS)) == ["no hidden test fails for 'right' (count)"]
 
 
+SPOILS = '[[wrong]]\nname = "{}"\nexercise = "shares"\ncode = """{}"""\n'
+
+
+@pytest.mark.parametrize("last", ["def shares(x):\n    return x", "import os\nos._exit(0)"])
+def test_a_mistake_that_spoils_the_process_for_the_others(last, source, server):
+    """What fails only because of what an earlier one has left behind is not taken for found."""
+    path = source.parents[1] / "wrong/three_things.toml"
+    right = "def shares(x):\n    p = (x - x.amax(-1, keepdim=True)).exp()\n    return p / p.sum(-1, keepdim=True)"
+    spoils = "torch.Tensor.exp = lambda x: x\ndef shares(x):\n    return x"
+    for name, code in {"spoils": spoils, "right": right, "last": last}.items():
+        path.write_text(path.read_text() + SPOILS.format(name, code))
+    assert list(Proof.read(source).problems(server, LIMITS)) == ["no hidden test fails for 'right' (shares)"]
+
+
 @pytest.mark.parametrize(
     ("entry", "says"),
     [
@@ -219,8 +225,7 @@ def test_an_overlay_without_the_assignment_is_no_overlay(source, tmp_path):
 def test_a_wrong_answer_is_found_by_hidden_tests_alone(source, server):
     path = source.parents[1] / "wrong/three_things.toml"
     path.write_text(f'[[wrong]]\nname = "by hand"\nexercise = "shares"\ncode = """{WRONG_SHARES}"""\n')
-    proof = Proof.read(source)
-    assert is_caught(*proof.mistakes, proof.assignment, server, LIMITS)
+    assert list(Proof.read(source).problems(server, LIMITS)) == ["1 known wrong answers; expected at least 8"]
 
 
 @pytest.mark.parametrize(
@@ -236,7 +241,7 @@ def test_a_wrong_answer_is_found_by_hidden_tests_alone(source, server):
         ("line", "### BEGIN SOLUTION\nLine = None\n### END SOLUTION\nclass Line(nn.Linear): pass", "test-line"),
     ],
 )
-def test_canaries(cell, source_of_cell, says, tmp_path, server):
+def test_self_test(cell, source_of_cell, says, tmp_path, server):
     assignment = Assignment.read(write(tmp_path, edited(set_source(cell, source_of_cell))))
     told = list(self_test(assignment, server, LIMITS))
     assert any(says in what for what in told), told
@@ -250,7 +255,7 @@ def test_an_empty_copy_that_is_not_refused_everywhere_is_reported(tmp_path, serv
     )
 
 
-def test_prove_says_what_is_wrong_and_fails(source, capsys):
+def test_prove_says_what_is_wrong_and_fails(source, running, capsys):
     path = source.parents[1] / "wrong/three_things.toml"
     path.write_text("\n".join(path.read_text().splitlines()[:5]))
     assert main(["prove", str(source)]) == 1
@@ -262,17 +267,16 @@ def test_prove_says_what_is_wrong_and_fails(source, capsys):
 # The walls
 
 
-def test_a_sound_sandbox_has_no_holes(server, tmp_path):
+def test_a_sound_sandbox_does_not_leak(server, tmp_path):
     (tmp_path / "secret").write_text("42")
     assert sandbox_leaks(server, LIMITS, [tmp_path / "secret", tmp_path]) == []
 
 
-def test_holes_are_found_where_there_are_no_walls(tmp_path):
+def test_leaks_are_found_where_there_are_no_walls(open_field, tmp_path):
     (tmp_path / "secret").write_text("42")
-    with ForkServer(walled=False) as open_field:
-        told = sandbox_leaks(open_field, LIMITS, [tmp_path / "secret"])
-    for hole in (f"reads {tmp_path / 'secret'}", "opens a socket", "sees other processes"):
-        assert any(hole in what for what in told) or "did not come back" in told[0], told
+    told = sandbox_leaks(open_field, LIMITS, [tmp_path / "secret"])
+    for leak in (f"reads {tmp_path / 'secret'}", "opens a socket", "sees other processes"):
+        assert any(leak in what for what in told) or "did not come back" in told[0], told
 
 
 def test_without_bubblewrap_nothing_is_graded(source, tmp_path, monkeypatch, capsys):
@@ -298,9 +302,9 @@ def test_where_the_sandbox_does_not_start_nothing_is_graded(source, tmp_path, mo
     assert not (tmp_path / "out/grades.csv").exists()
 
 
-def test_unsafe_needs_no_bubblewrap_and_says_what_it_is(source, tmp_path, monkeypatch, capsys):
-    submissions = make_class(tmp_path, ada={})
-    monkeypatch.setenv("PATH", str(tmp_path))
+def test_unsafe_needs_no_bubblewrap(source, tmp_path, running):
+    """What it says: a submission can read whatever is there."""
+    submissions = make_class(tmp_path, ada={"count": f"import os\ncount = 12 * os.path.exists({str(tmp_path)!r})"})
     assert main(["grade", str(source), str(submissions), "-o", str(tmp_path / "out"), "--unsafe"]) == 0
     assert table(tmp_path / "out/grades.csv")["ada"]["score"] == "10"
 
@@ -465,21 +469,26 @@ def test_a_second_run_grades_what_has_changed(source, tmp_path, grade):
 
 
 def test_a_killed_grader_goes_on_where_it_was(source, tmp_path, grade):
-    submissions = make_class(tmp_path, **{f"s{n:02}": {"count": f"count = 12 + {n % 2}"} for n in range(30)})
+    submissions = make_class(tmp_path, **{f"s{n:02}": {"count": f"count = 12 + {n % 2}"} for n in range(16)})
     out = tmp_path / "out"
-    command = [sys.executable, "-c", "import sys; from booktools.cli import main; sys.exit(main(sys.argv[1:]))"]
-    command += ["grade", str(source), str(submissions), "-o", str(out), "-j", "2"]
-    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    running = get_context("fork").Process(target=in_a_group, args=(grade, source, submissions, out))
+    running.start()
     until = time.monotonic() + 120
-    while len(list(out.glob("results/s*.json"))) < 5 and time.monotonic() < until:
-        time.sleep(0.05)
+    while len(list(out.glob("results/s*.json"))) < 3 and time.monotonic() < until:
+        time.sleep(0.01)
     os.killpg(running.pid, signal.SIGKILL)
-    running.wait()
+    running.join()
     done = {path: path.stat().st_mtime_ns for path in out.glob("results/s*.json")}
-    assert 5 <= len(done) < 30, "killed half-way"
+    assert 3 <= len(done) < 16, "killed half-way"
     rows = grade(source, submissions, out, jobs=2)
-    assert [row["score"] for row in rows.values()] == ["10", "8"] * 15
+    assert [row["score"] for row in rows.values()] == ["10", "8"] * 8
     assert {path: path.stat().st_mtime_ns for path in done} == done, "what was known is not graded again"
+
+
+def in_a_group(grade, *where):
+    """Grade in a process that can be killed with all that it starts."""
+    os.setsid()
+    grade(*where, jobs=2)
 
 
 def test_a_grader_that_dies_costs_one_submission(source, tmp_path, monkeypatch, grade):

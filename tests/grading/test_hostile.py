@@ -2,13 +2,17 @@
 
 import platform
 import re
+import sys
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
 import torch
 
+import booktools
 from booktools.core import BookError
 from booktools.core.assignment import Assignment, Exercise
+from booktools.grading import fork_server
 from booktools.grading.fork_server import ForkServer
 from booktools.grading.remote import Remote
 from booktools.grading.run_tests import run_tests
@@ -20,14 +24,10 @@ from tests.grading.three_things import SHARES, answered, write
 
 pytestmark = pytest.mark.slow
 LIMITS = Limits(cell=2, call=2, total=30, megabytes=512)
+HASTY = Limits(cell=2, call=0.5, total=30, megabytes=512)
+TOO_LONG = "it took longer than 0.5 seconds"  # said of those that are graded in haste
 HONEST = "powers = (x - x.amax(-1, keepdim=True)).exp()\nreturn powers / powers.sum(-1, keepdim=True)"
 REST = 5  # points of the two other exercises
-
-
-@pytest.fixture(scope="module")
-def server():
-    with ForkServer() as server:
-        yield server
 
 
 @pytest.fixture(scope="module")
@@ -118,14 +118,14 @@ def test_odd_but_right(case, assignment, server):
 
 # name: (cells, what the rest of its points is, what the feedback says)
 WRONG = {
-    "an endless loop": (body("while True: pass"), REST, "it took longer than 2 seconds"),
+    "an endless loop": (body("while True: pass"), REST, TOO_LONG),
     "an endless loop that catches everything": (
         body("while True:\n    try:\n        while True: pass\n    except BaseException: pass"),
         REST,
-        "it took longer than 2 seconds",
+        TOO_LONG,
     ),
-    "an endless loop in C": (body("return sum(iter(int, 1))"), REST, "it took longer than 2 seconds"),
-    "sleeps": (body("import time\ntime.sleep(1000)"), REST, "it took longer than 2 seconds"),
+    "an endless loop in C": (body("return sum(iter(int, 1))"), REST, TOO_LONG),
+    "sleeps": (body("import time\ntime.sleep(1000)"), REST, TOO_LONG),
     "ends the process": (body("import os\nos._exit(0)"), REST, "it ended the Python process"),
     "exits": (body("raise SystemExit(0)"), REST, "SystemExit"),
     "kills itself": (body("import os, signal\nos.abort()"), REST, "it ended the Python process"),
@@ -171,7 +171,7 @@ WRONG = {
     "kills its group": (
         body("import os\nos.kill(0, 9)\nos.killpg(0, 9)\nwhile True: pass"),
         REST,
-        "it took longer|it ended",
+        f"{TOO_LONG}|it ended",
     ),
     "a new terminal": (body("import os\nos.openpty()"), REST, "Error"),
     "locks what others read": (
@@ -285,19 +285,21 @@ WRONG = {
     "closes the pipe": (body("import os\nos.closerange(3, 99)\nreturn x"), REST, "ended|Bad file"),
     "answers for somebody else": (
         """
-        import gc
-        from booktools.grading import values
-        send = values.send
+        import sys
+        def names_of_the_worker():
+            frame = sys._getframe()
+            while "serve_forks" not in frame.f_globals:
+                frame = frame.f_back
+            return frame.f_globals
+        names = names_of_the_worker()
+        send = names["send"]
         def forged(pipe, header, tensors=()):
             send(pipe, header | {"answer": {"tensor": 0}, "passed": True, "points": 10}, [torch.ones(2)])
-        from booktools.grading import worker
-        worker.send = forged
-        import sys
-        sys.modules["__main__"].send = forged
+        names["send"] = forged
         def shares(x):
             return x
         """,
-        None,
+        0,
         "",
     ),
     "breaks the worker": (
@@ -328,7 +330,7 @@ WRONG = {
     "a signal of its own": (
         body("import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile True: pass"),
         REST,
-        "it took longer than 2 seconds",
+        TOO_LONG,
     ),
     "nothing": (body("return None"), REST, "NoneType"),
     "a list": (body("return [0.5, 0.5]"), REST, "list"),
@@ -400,7 +402,8 @@ WRONG = {
 @pytest.mark.parametrize("case", WRONG)
 def test_hostile_or_wrong(case, assignment, server):
     source, score, says = WRONG[case]
-    outcome = grade(assignment, server, shares=source)
+    limits = HASTY if TOO_LONG in (says or "") else LIMITS
+    outcome = grade(assignment, server, limits, shares=source)
     assert outcome.total(assignment) == score if score is not None else outcome.total(assignment) <= REST, outcome
     told = [outcome.results[test].visible for test in ("test-shares", "test-slope")]
     if says is None:
@@ -458,6 +461,35 @@ def test_a_forbidden_call_earns_nothing_and_is_named(case, assignment, server):
     assert any(re.search(told, name) for name in [*named, *map(str, outcome.results.values())]), outcome
 
 
+PACKAGE = Path(booktools.__file__).parent
+POP = "import sys\nsys.modules.pop('booktools')\n"
+# name: (cell, what the feedback says)
+GRADER = {
+    "by its name": ("import booktools", "booktools is not for graded notebooks"),
+    "a part of it": ("from booktools.grading.run_tests import run_tests", "booktools is not for graded notebooks"),
+    "in a function": (body("from booktools.grading import worker\nreturn x"), "booktools is not for graded notebooks"),
+    "by a computed name": (body("__import__('book' + 'tools')\nreturn x"), "import of booktools halted"),
+    "a part of it, by a computed name": (
+        "import importlib\nimportlib.import_module('book' + 'tools.grading.prove')",
+        "No module named 'booktools.grading'",
+    ),
+    "once more": (POP + "__import__('book' + 'tools.grading')", "No module named 'booktools.grading'"),
+    "from its files": (body(f"return open({str(PACKAGE / 'grading/prove.py')!r}).read()"), "No such file"),
+    "in a place of its own": (
+        f"import sys\nsys.path.insert(0, {str(PACKAGE / 'grading')!r})\n__import__('prove')",
+        "No module named 'prove'",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", GRADER)
+def test_the_grader_cannot_be_imported(case, assignment, server):
+    source, says = GRADER[case]
+    outcome = grade(assignment, server, shares=source)
+    assert outcome.total(assignment) == REST
+    assert any(says in what for what in [*outcome.cells, *map(str, outcome.results.values())]), outcome
+
+
 def test_a_helper_in_another_cell_is_watched_too(assignment, server):
     outcome = grade(
         assignment, server, more="def helper(x):\n    return x.softmax(-1)", shares=body("return helper(x)")
@@ -467,7 +499,8 @@ def test_a_helper_in_another_cell_is_watched_too(assignment, server):
 
 
 def test_a_cell_that_ends_the_process_costs_only_itself(assignment, server):
-    outcome = grade(assignment, server, more="import os\nos._exit(1)", shares="while True: pass")
+    limits = Limits(cell=0.5, call=2, total=30, megabytes=512)
+    outcome = grade(assignment, server, limits, more="import os\nos._exit(1)", shares="while True: pass")
     assert outcome.total(assignment) == REST
     assert "ended the Python process" in outcome.cells[0]
     assert "took too long" in outcome.cells[1]
@@ -475,7 +508,7 @@ def test_a_cell_that_ends_the_process_costs_only_itself(assignment, server):
 
 def test_all_limits_together(assignment, server):
     """Cells that all take their time don't add up to more than the whole submission may take."""
-    limits = Limits(cell=1, call=1, total=3, megabytes=512)
+    limits = Limits(cell=0.1, call=1, total=2, megabytes=512)
     cells = (
         code_of(answered(), assignment)
         + [
@@ -489,7 +522,7 @@ def test_all_limits_together(assignment, server):
     )
     outcome = run_tests(assignment, cells, server, limits)
     assert outcome.total(assignment) == 0
-    assert "the whole submission took longer than 3 seconds" in outcome.results["test-line"].visible
+    assert "the whole submission took longer than 2 seconds" in outcome.results["test-line"].visible
 
 
 def test_submissions_leave_nothing_to_each_other(assignment, server):
@@ -579,18 +612,21 @@ def test_what_the_sandbox_says_of_forbidden_calls_is_not_repeated(assignment, se
     assert outcome.used == {}
 
 
-def test_a_sandbox_that_is_gone_is_nobodys_zero(assignment):
-    with ForkServer() as gone:
-        gone.process.kill()
+READY = "import socket, sys; socket.socket(fileno=int(sys.argv[1])).send(b'ready')"
+
+
+def test_a_sandbox_that_is_gone_is_nobodys_zero(assignment, monkeypatch):
+    monkeypatch.setattr(fork_server, "worker", lambda control: [sys.executable, "-I", "-S", "-c", READY, str(control)])
+    with ForkServer(walled=False) as gone:
         gone.process.wait()
-        with pytest.raises(BookError, match="the sandbox"):
+        with pytest.raises(BookError, match="the sandbox is gone"):
             grade(assignment, gone)
 
 
 def test_a_message_nobody_reads_does_not_hold_up_the_grader(server):
     """A worker that has stopped reading while the grader sends more than fits into the pipe."""
     source = "import signal, time\nsignal.signal(signal.SIGALRM, signal.SIG_IGN)\nwhile True: time.sleep(1)"
-    with server.open(Limits(cell=1, call=1, total=5, megabytes=512)) as sandbox:
+    with server.open(Limits(cell=0.2, call=1, total=5, megabytes=512)) as sandbox:
         send(sandbox.pipe, {"do": "run", "source": source, "forbidden": [], "seconds": 1})
-        with pytest.raises(StudentError, match="longer than 3 seconds"):
+        with pytest.raises(StudentError, match=r"longer than 2\.2 seconds"):
             sandbox.run({"name": "long", "source": "#" + "x" * 900_000, "forbidden": []})

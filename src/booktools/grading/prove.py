@@ -2,14 +2,15 @@
 
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 from booktools.core import BookError
 from booktools.core.assignment import Assignment, Exercise
 from booktools.grading.fork_server import ForkServer
 from booktools.grading.remote import Remote
-from booktools.grading.run_tests import PARTS, UNWRITTEN, Outcome, run_tests
+from booktools.grading.run_tests import PARTS, UNWRITTEN, Attempts, Outcome, names_given, run_tests
 from booktools.grading.sandbox import Limits, StudentError
 from booktools.grading.submissions import code_of
 
@@ -98,15 +99,32 @@ def sandbox_leaks(server: ForkServer, limits: Limits, secrets: list[Path]) -> li
             return [f"the probe of the sandbox did not come back: {error}"]
 
 
-def is_caught(mistake: KnownMistake, assignment: Assignment, server: ForkServer, limits: Limits) -> bool:
-    """Whether a hidden test fails, or a forbidden call is seen."""
-    alone = replace(assignment, exercises=(mistake.exercise,))
-    cells = code_of(assignment.notebook, assignment)
-    for cell in cells:
-        if cell["name"] == mistake.exercise.id:
-            cell["source"] = mistake.source
-    outcome = run_tests(alone, cells, server, limits, parts=("hidden",))
-    return any(not result.passed for result in outcome.results.values()) or bool(outcome.used)
+def uncaught(
+    mistakes: list[KnownMistake], exercise: Exercise, assignment: Assignment, server: ForkServer, limits: Limits
+) -> list[KnownMistake]:
+    """The mistakes in an exercise for which no hidden test fails, and no forbidden call is seen.
+
+    All are tried in one process, which takes half the time. Where that process is not sound at the end, because one
+    of them has changed more than its own names, each is tried in a process of its own.
+    """
+    given, cells = names_given(assignment), code_of(assignment.notebook, assignment)
+
+    def tried(sources: list[str]) -> tuple[list[bool], int]:
+        """Which sources fail, one after another, and how many processes that took."""
+        with closing(Attempts(server, limits, cells)) as attempts:
+            return [fails(source, exercise, attempts, given) for source in sources], attempts.opened
+
+    (*caught, spoilt), processes = tried([*(mistake.source for mistake in mistakes), exercise.source])
+    sound = processes == 1 and not spoilt
+    doubtful = [mistake for mistake, known in zip(mistakes, caught, strict=True) if not (sound and known)]
+    return [mistake for mistake in doubtful if tried([mistake.source])[0] == [False]]
+
+
+def fails(source: str, exercise: Exercise, attempts: Attempts, given: dict) -> bool:
+    """Whether an answer fails a hidden test, or makes a forbidden call."""
+    attempts.rewrite(exercise.id, source)
+    complaints = (attempts.complaint(exercise, test.hidden, given) for test in exercise.tests)
+    return any(said is not None for said in complaints) or bool(attempts.forbidden_calls(exercise))
 
 
 @dataclass(frozen=True)
@@ -134,9 +152,10 @@ class Proof:
             yield from self.misfits
             if len(self.mistakes) < 8:
                 yield f"{len(self.mistakes)} known wrong answers; expected at least 8"
-        for mistake in self.mistakes:
-            if not is_caught(mistake, self.assignment, server, limits):
-                yield f"no hidden test fails for {mistake.name!r} ({mistake.exercise.id})"
+        for exercise in self.assignment.exercises:
+            mine = [mistake for mistake in self.mistakes if mistake.exercise is exercise]
+            for mistake in uncaught(mine, exercise, self.assignment, server, limits) if mine else ():
+                yield f"no hidden test fails for {mistake.name!r} ({exercise.id})"
 
 
 def prove_all(proofs: list[Proof], server: ForkServer) -> None:

@@ -48,8 +48,7 @@ class Outcome:
 
 def run_tests(assignment: Assignment, cells: list[dict], server: ForkServer, limits: Limits, parts=PARTS) -> Outcome:
     """Run the visible tests; then, in a process that has seen none of them, the hidden parts of those that passed."""
-    given = {}
-    exec(compile(assignment.given, f"{assignment.name}, given", "exec"), given)
+    given = names_given(assignment)
     outcome = Outcome({test.id: Result() for exercise in assignment.exercises for test in exercise.tests})
     with closing(Attempts(server, limits, cells)) as attempts:
         for part in parts:
@@ -60,22 +59,43 @@ def run_tests(assignment: Assignment, cells: list[dict], server: ForkServer, lim
                     if result.passed:
                         setattr(result, part, attempts.complaint(exercise, getattr(test, part), given))
     outcome.cells = [printable(error) for error in list(attempts.errors.values())[:20]]
-    for exercise in assignment.exercises:
-        if calls := attempts.used.get(exercise.id, set()) & set(exercise.forbidden):
-            outcome.used[exercise.id] = sorted(calls)
+    calls = {exercise.id: attempts.forbidden_calls(exercise) for exercise in assignment.exercises}
+    outcome.used = {exercise: names for exercise, names in calls.items() if names}
     return outcome
+
+
+def names_given(assignment: Assignment) -> dict:
+    """What the cells that are neither exercises nor tests define, for the tests to use."""
+    given = {}
+    exec(compile(assignment.given, f"{assignment.name}, given", "exec"), given)
+    return given
 
 
 class Attempts:
     """A submission's process, and a new one whenever it has died; all together no longer than the limit."""
 
     def __init__(self, server: ForkServer, limits: Limits, cells: list[dict]):
-        self.server, self.limits, self.cells = server, limits, dict(enumerate(cells))
+        self.server, self.limits, self.cells = server, limits, cells
         self.end = time.monotonic() + limits.total
         self.sandbox: Sandbox | None = None
+        self.opened = 0  # how many processes there were
+        self.to_run: list[int] = []  # cells that have not run in the present one
+        self.deadly: set[int] = set()  # cells that have ended one
         self.errors: dict[int, str] = {}
         self.unwritten: set[str] = set()
         self.used: dict[str, set[str]] = {}
+
+    def rewrite(self, name: str, source: str) -> None:
+        """Begin again with another source in one cell; where a process is alive, that cell alone runs in it again."""
+        self.cells = [cell | {"source": source} if cell["name"] == name else cell for cell in self.cells]
+        self.to_run = [number for number, cell in enumerate(self.cells) if cell["name"] == name]
+        self.end = time.monotonic() + self.limits.total
+        for kept in (self.deadly, self.errors, self.unwritten, self.used):
+            kept.clear()
+
+    def forbidden_calls(self, exercise: Exercise) -> list[str]:
+        """The calls that an exercise forbids, and that were made all the same."""
+        return sorted(self.used.get(exercise.id, set()) & set(exercise.forbidden))
 
     def complaint(self, exercise: Exercise, code: str, given: dict) -> str | None:
         """Why a test fails, or None. A sandbox that fails is nobody's failed test, and is passed on."""
@@ -98,25 +118,34 @@ class Attempts:
 
     def alive(self) -> Sandbox:
         """A process in which the cells have run; a cell that ends it is left out the next time."""
-        while self.sandbox is None or self.sandbox.dead:
-            self.close()
-            self.sandbox = self.server.open(self.limits)
-            self.sandbox.used = self.used
-            for number, cell in list(self.cells.items()):
-                self.in_time()
-                try:
-                    error = self.sandbox.run(cell)
-                except StudentError as ended:
-                    error = str(ended)
-                    del self.cells[number]
-                if error and error.startswith("NotImplementedError"):
-                    self.unwritten.add(cell["name"])
-                elif error:
-                    self.errors.setdefault(number, f"cell {cell['name']}: {error}")
-                if self.sandbox.dead:
-                    break
+        while self.is_gone() or self.to_run:
+            if self.is_gone():
+                self.close()
+                self.sandbox = self.server.open(self.limits)
+                self.sandbox.used = self.used
+                self.opened += 1
+                self.to_run = [number for number in range(len(self.cells)) if number not in self.deadly]
+            if self.to_run:
+                self.run(self.to_run.pop(0))
         self.in_time()
         return self.sandbox
+
+    def is_gone(self) -> bool:
+        return self.sandbox is None or self.sandbox.dead is not None
+
+    def run(self, number: int) -> None:
+        """Run a cell, and keep what it raised."""
+        cell = self.cells[number]
+        self.in_time()
+        try:
+            error = self.sandbox.run(cell)
+        except StudentError as ended:
+            error = str(ended)
+            self.deadly.add(number)
+        if error and error.startswith("NotImplementedError"):
+            self.unwritten.add(cell["name"])
+        elif error:
+            self.errors.setdefault(number, f"cell {cell['name']}: {error}")
 
     def in_time(self) -> None:
         if time.monotonic() > self.end:
