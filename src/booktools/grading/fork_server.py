@@ -13,10 +13,9 @@ from pathlib import Path
 import torch
 
 import attnbook
-import booktools
 from booktools.core import BookError
 from booktools.grading.sandbox import NO_START, Limits, Sandbox
-from booktools.grading.walls import HOME
+from booktools.grading.walls import GRADER, HOME
 
 NO_BUBBLEWRAP = """bubblewrap (the program `bwrap`) is not to be found, and students' code is not run without its walls.
 On Debian and Ubuntu: sudo apt-get install bubblewrap. On macOS and Windows: grade in a Linux virtual machine.
@@ -83,7 +82,7 @@ class ForkServer:
 def behind_bubblewrap(control: int) -> list[str]:
     """The command that runs the worker: no network, no other process, and of the disk what Python needs, to be read."""
     places = {"/usr", "/etc/ld.so.cache", sys.base_prefix, sys.prefix, sysconfig.get_path("stdlib")}
-    places |= {str(Path(module.__file__).parents[1]) for module in (torch, attnbook, booktools)}
+    places |= {str(GRADER.parent), *(str(Path(module.__file__).parents[1]) for module in (torch, attnbook))}
     links = [name for name in ("bin", "lib", "lib32", "lib64") if os.path.islink(f"/{name}")]
     options = [
         ("--unshare-all", "--die-with-parent", "--new-session", "--clearenv"),

@@ -1,0 +1,141 @@
+"""Imports point one way: what readers install knows nothing of what makes the book; no two rooms need each other."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests import ROOT
+
+# What each room of a package may import of its own package: rooms that stand above it here.
+ROOMS = {
+    "attnbook": {
+        "": "",  # the façade: it imports what is asked for, when it is asked for
+        "errors": "",
+        "device": "",
+        "language": "",
+        "colours": "",
+        "_inputs": "errors device",
+        "layers": "errors device _inputs",
+        "models": "errors device _inputs layers",
+        "learning": "errors device _inputs layers models",
+        "data": "learning",
+        "tasks": "errors device _inputs layers models learning data",
+        "checks": "language layers models learning",
+        "peers": "layers models",
+        "plots": "colours language",
+        "widgets": "colours language layers models learning data tasks",
+    },
+    "booktools": {
+        "": "",
+        "core": "",
+        "editions": "core",
+        "rehearsal": "core editions",
+        "grading": "core",
+        "make": "core",
+        "cli": "core editions rehearsal grading",
+    },
+}
+OTHERS = {"attnbook": set(), "booktools": {"attnbook"}}  # what a package may import of the other ones
+
+
+def turned_round(src: Path) -> list[str]:
+    """The imports below a folder that point the wrong way."""
+    return [
+        f"{path.relative_to(src)}, line {line}: {room(here)} may not import {name}"
+        for path in sorted(src.glob("*/**/*.py"))
+        for here in [module(path.relative_to(src))]
+        for line, name in imports(path, here)
+        if name.split(".")[0] in ROOMS and not allowed(here, name)
+    ]
+
+
+def module(path: Path) -> str:
+    """The dotted name of a file; a package's own file has the package's, with a dot behind it.
+
+    >>> module(Path("attnbook/layers/masks.py")), module(Path("attnbook/layers/__init__.py"))
+    ('attnbook.layers.masks', 'attnbook.layers.')
+    """
+    return ".".join(path.with_suffix("").parts).removesuffix("__init__")
+
+
+def imports(path: Path, here: str) -> Iterator[tuple[int, str]]:
+    """Everything that a file imports, anywhere in it, by its whole name."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = here.split(".")[: -node.level] if node.level else []
+            origin = ".".join([*above, *filter(None, [node.module])])
+            yield from ((node.lineno, f"{origin}.{alias.name}") for alias in node.names)
+
+
+def room(name: str) -> str:
+    """The folder or file of a package that a module is in; the package itself for what its own file holds.
+
+    >>> room("attnbook.layers.masks"), room("attnbook.attention"), room("attnbook.")
+    ('attnbook.layers', 'attnbook', 'attnbook')
+    """
+    package, *rest = name.split(".")
+    return f"{package}.{rest[0]}" if rest and rest[0] in ROOMS[package] and rest[0] else package
+
+
+def allowed(here: str, name: str) -> bool:
+    (package, _, own), (other, _, wanted) = room(here).partition("."), room(name).partition(".")
+    return other in OTHERS[package] if other != package else wanted == own or wanted in ROOMS[package][own].split()
+
+
+def test_every_import_points_one_way():
+    assert turned_round(ROOT / "src") == []
+
+
+def test_every_room_has_its_line_below_those_it_needs():
+    for package, rooms in ROOMS.items():
+        for place, (name, wanted) in enumerate(rooms.items()):
+            assert set(wanted.split()) <= set(list(rooms)[:place]), name
+        files = (path.relative_to(ROOT / "src" / package) for path in (ROOT / "src" / package).rglob("*.py"))
+        assert {path.with_suffix("").parts[0].replace("__init__", "") for path in files} == set(rooms)
+
+
+@pytest.mark.parametrize(
+    ("file", "code"),
+    [
+        ("attnbook/layers/new.py", "from attnbook.models.transformer import Transformer"),
+        ("attnbook/layers/new.py", "def late():\n    import attnbook.learning.training as t"),
+        ("attnbook/layers/__init__.py", "from ..models import decoding"),
+        ("attnbook/layers/new.py", "from attnbook import attention"),
+        ("attnbook/errors.py", "import attnbook"),
+        ("attnbook/plots.py", "if True:\n    from booktools.core import BookError"),
+        ("attnbook/__init__.py", "import booktools"),
+        ("attnbook/widgets/new/__init__.py", "from attnbook import checks"),
+        ("booktools/core/new.py", "from booktools.editions.site import complete"),
+        ("booktools/editions/new.py", "class Late:\n    from booktools.grading import prove"),
+        ("booktools/grading/new.py", "from booktools import editions"),
+        ("booktools/rehearsal/new.py", "from ..grading.walls import HOME"),
+    ],
+)
+def test_an_import_that_turns_round_is_named(file, code, tmp_path):
+    planted = tmp_path / file
+    planted.parent.mkdir(parents=True)
+    planted.write_text(code)
+    (told,) = turned_round(tmp_path)
+    assert told.startswith(f"{file}, line {len(code.splitlines())}: {room(module(Path(file)))} may not import ")
+
+
+@pytest.mark.parametrize(
+    ("file", "code"),
+    [
+        ("attnbook/models/new.py", "from ..layers import masks\nfrom .decoding import beam\nimport torch"),
+        ("attnbook/widgets/new/__init__.py", "from attnbook.widgets.shared.base import BookWidget"),
+        (
+            "booktools/grading/new.py",
+            "import attnbook\nfrom attnbook import causal\nfrom booktools.core import address",
+        ),
+    ],
+)
+def test_an_import_that_points_down_is_not(file, code, tmp_path):
+    planted = tmp_path / file
+    planted.parent.mkdir(parents=True)
+    planted.write_text(code)
+    assert turned_round(tmp_path) == []
