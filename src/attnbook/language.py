@@ -85,6 +85,18 @@ def whole(n: int) -> str:
     return _written(f"{n:,}")
 
 
+def large(x: int, sizes: list, least: float = 0) -> str:
+    """A whole number, from `least` on rounded, in the words for its size.
+
+    >>> large(335_544_320, [[1e9, "{x} billion"], [1e6, "{x} million"]])
+    '335.5 million'
+    """
+    for size, text in sizes:
+        if x >= max(size, least):
+            return text.format(x=number(x / size, 1))
+    return whole(x)
+
+
 def day(when: date) -> str:
     """A date in words.
 

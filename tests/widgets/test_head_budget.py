@@ -5,18 +5,17 @@ from torch import Tensor
 
 from attnbook import MultiHeadAttention
 from attnbook.learning.complexity import SelfAttention
-from attnbook.widgets import (
-    HeadBudget,
-)
+from attnbook.widgets import HeadBudget
 from tests.widgets.laws import Laws
+from tests.widgets.reading import parsed
 from tests.widgets.steps import slide
 
 READ = """(node) => ({
-        numbers: [...node.querySelectorAll(".ab-number")].map((cell) => cell.textContent),
-        pieces: String([...node.querySelectorAll(".ab-strip i")].filter((piece) => piece.checkVisibility()).length),
-        strip: node.querySelector("figcaption").textContent.match(/\\d+/g),
-        same: [...node.querySelectorAll("tbody tr")].map((row) => String(Number(row.matches(".ab-same")))),
-    })"""
+    numbers: [...node.querySelectorAll(".ab-number")].map((cell) => cell.textContent),
+    pieces: String([...node.querySelectorAll(".ab-strip i")].filter((piece) => piece.checkVisibility()).length),
+    strip: [...node.querySelectorAll("figcaption span")].map((part) => part.textContent),
+    same: [...node.querySelectorAll("tbody tr")].map((row) => String(Number(row.matches(".ab-same")))),
+})"""
 
 
 def expected(widget) -> dict[str, Tensor]:
@@ -51,3 +50,9 @@ class TestHeadBudget(Laws):
     states = {"more words than a head has numbers": HeadBudget(width=64, heads=64, length=4096)}
     drags = {"heads": (HeadBudget(), slide("Heads", "heads", last=64))}
     errors = [(lambda: HeadBudget(width=100), r"'width' trait .* any of \[64, ")]
+
+
+def test_table_of_figures():
+    page = parsed(HeadBudget())
+    assert page.caption.text == "D = 512, 8 heads, 256 words"
+    assert [cell.text for cell in page.select("td")[1:4]] == ["64", "1.0 million", "335.5 million"]

@@ -8,7 +8,6 @@ from attnbook.tasks.dates import date_transformer
 from attnbook.widgets import (
     AlignmentPlayer,
     CostPlane,
-    HeadBudget,
     LiveTransformer,
     SignalRace,
 )
@@ -25,10 +24,6 @@ def test_tables_of_additive_scores():
     assert looked == places
     shares = [float(cell.text) for cell in page.select("td:nth-of-type(2)")]
     assert_close(torch.tensor(shares), weights.amax(-1), rtol=0, atol=0.00501)
-
-
-def test_tables_of_heads():
-    assert [cell.text for cell in parsed(HeadBudget()).select("td")[1:4]] == ["64", "1.0 million", "335.5 million"]
 
 
 def test_tables_of_self_attention_and_its_cost():

@@ -2,6 +2,7 @@
 
 import traitlets
 
+from attnbook.language import count, large, whole
 from attnbook.widgets.shared.base import BookWidget, html_table
 
 WIDTHS, HEADS, LENGTHS = [64, 128, 256, 512, 768, 1024], [1, 2, 4, 8, 16, 32, 64], [16, 64, 256, 1024, 4096]
@@ -10,7 +11,7 @@ WIDTHS, HEADS, LENGTHS = [64, 128, 256, 512, 768, 1024], [1, 2, 4, 8, 16, 32, 64
 class HeadBudget(BookWidget):
     """Heads against their width.
 
-    >>> HeadBudget(width=512, heads=8).figures()["numbers of a head, K = D / H"]
+    >>> HeadBudget(width=512, heads=8).figures()["each"]
     64
     """
 
@@ -21,14 +22,18 @@ class HeadBudget(BookWidget):
     def figures(self) -> dict[str, int]:
         D, H, L = self.width, self.heads, self.length
         return {
-            "numbers of a head, K = D / H": D // H,
-            "parameters, 4 D²": 4 * D**2,
-            "multiplications, 4 L D² + 2 L² D": 4 * L * D**2 + 2 * L**2 * D,
-            "patterns, one of L × L for each head": H,
-            "weights, H L²": H * L**2,
-            "rank of a head's scores, at most min(K, L)": min(D // H, L),
+            "each": D // H,
+            "parameters": 4 * D**2,
+            "products": 4 * L * D**2 + 2 * L**2 * D,
+            "patterns": H,
+            "weights": H * L**2,
+            "rank": min(D // H, L),
         }
 
     def table(self) -> str:
-        rows = ((name, [f"{x:,}" if x < 1e6 else f"{x / 1e6:.1f} million"]) for name, x in self.figures().items())
-        return html_table(f"D = {self.width}, {self.heads} heads, {self.length} words", ["is"], rows)
+        say, sizes = self.edition_words()["table"], self.edition_words()["sizes"]
+        names = self.edition_words()["figures"] | say["figures"]
+        rows = ((names[name], [large(x, sizes, 1e6)]) for name, x in self.figures().items())
+        heads, length = count(say["heads"], self.heads), count(say["length"], self.length)
+        caption = say["caption"].format(width=whole(self.width), heads=heads, length=length)
+        return html_table(caption, [self.edition_words()["now"]], rows)

@@ -1,24 +1,5 @@
-import { body, element, follower, heading, large, slider, words } from "../shared/core.js";
+import { body, element, fillNodes, follower, heading, large, slider, whole, words } from "../shared/core.js";
 
-const TEXT = {
-  en: {
-    sliders: { heads: "Heads H:", width: "Width D:", length: "Words L:" },
-    strip: (heads, each) => `The width, cut into ${heads} of ${each}`,
-    heads: ["", "is", "with 1 head"],
-    figures: {
-      each: "numbers of a head, K = D / H",
-      parameters: "parameters, 4 D²",
-      products: "multiplications, 4 L D² + 2 L² D",
-      patterns: "patterns it can hold at once, H",
-      weights: "weights it makes, H L²",
-      rank: "rank of a head's scores, at most min(K, L)",
-    },
-    sizes: [
-      [1e9, "{x} billion"],
-      [1e6, "{x} million"],
-    ],
-  },
-};
 const STOPS = {
   heads: [1, 2, 4, 8, 16, 32, 64],
   width: [64, 128, 256, 512, 768, 1024],
@@ -36,10 +17,11 @@ const figures = (D, H, L) => ({
 });
 
 function render({ model, el }) {
-  const say = words(TEXT, el);
+  const say = words(model);
   const subscriptions = follower(model);
   const pieces = Array.from({ length: MOST }, () => element("i"));
-  const caption = element("figcaption");
+  const [parts, each] = [element("span"), element("span")];
+  const caption = element("figcaption", {}, ...fillNodes(say.strip, { parts, each }));
   const rows = Object.entries(say.figures).map(([name, label]) => {
     const cells = [0, 1].map(() => element("td", { class: "ab-number" }));
     return { name, cells, node: element("tr", {}, element("th", { scope: "row" }, label), ...cells) };
@@ -55,7 +37,7 @@ function render({ model, el }) {
       ),
     ),
     element("figure", {}, caption, element("div", { class: "ab-strip", "aria-hidden": "true" }, ...pieces)),
-    element("table", {}, heading(say.heads), element("tbody", {}, ...rows.map(({ node }) => node))),
+    element("table", {}, heading(["", say.now, say.single]), element("tbody", {}, ...rows.map(({ node }) => node))),
   );
 
   subscriptions.follow(["width", "heads", "length"], () => {
@@ -63,7 +45,8 @@ function render({ model, el }) {
     pieces.forEach((piece, h) => {
       piece.hidden = h >= H;
     });
-    caption.textContent = say.strip(H, D / H);
+    parts.textContent = whole(H);
+    each.textContent = whole(D / H);
     const [now, single] = [figures(D, H, L), figures(D, 1, L)];
     for (const { name, cells, node } of rows) {
       [now, single].forEach((found, n) => {
