@@ -9,22 +9,31 @@ from torch import Tensor, nn
 from attnbook.learning.complexity import Kind, Recurrence
 from attnbook.widgets import SignalRace
 from tests.widgets.laws import Laws
+from tests.widgets.reading import parsed
 from tests.widgets.steps import press, slide
 
 READ = """(node) => {
-        const seen = (root, selector) => [...root.querySelectorAll(selector)].filter((part) => part.checkVisibility());
-        const [now, total] = node.querySelectorAll("tbody");
-        const numbers = (body) => [...body.querySelectorAll(".ab-number")].map((cell) => cell.textContent);
-        return {
-            knows: seen(node, ".ab-strip i").map((token) => String(Number(token.matches(".ab-knows")))),
-            said: seen(node, ".ab-strip").flatMap((strip) => strip.getAttribute("aria-label").match(/\\d+/g)),
-            layers: seen(node, ".ab-lane .ab-hint").flatMap((note) => note.textContent.match(/\\d+/g) ?? []),
-            now: numbers(now),
-            total: numbers(total),
-            bars: [...total.querySelectorAll(".ab-bar")].map((bar) => bar.style.getPropertyValue("--w")),
-            first: [...total.querySelectorAll("tr")].map((row) => String(Number(row.matches(".ab-first")))),
-        };
-    }"""
+    const seen = (root, selector) => [...root.querySelectorAll(selector)].filter((part) => part.checkVisibility());
+    const [now, total] = node.querySelectorAll("tbody");
+    const numbers = (body) => [...body.querySelectorAll(".ab-number")].map((cell) => cell.textContent);
+    const strips = seen(node, ".ab-strip");
+    const notes = [...node.querySelectorAll("[data-note]")];
+    const kinds = ["arrived", "start", "inside", "layer"];
+    return {
+        knows: strips.flatMap((strip) =>
+            seen(strip, "i").map((token) => String(Number(token.matches(".ab-knows"))))),
+        know: strips.map((strip) => strip.dataset.know),
+        said: strips.map((strip) => strip.ariaLabel.match(/\\d+/g)),
+        notes: notes.map((note) => String(kinds.indexOf(note.dataset.note))),
+        layers: notes.filter(({ dataset }) => dataset.note === "layer").map((note) =>
+            [note.dataset.layer, note.dataset.layers, ...note.textContent.match(/\\d+/g)]),
+        now: numbers(now),
+        total: numbers(total),
+        bars: [...total.querySelectorAll(".ab-bar")].map((bar) => bar.style.getPropertyValue("--w")),
+        first: [...total.querySelectorAll("tr")].map((row) => String(Number(row.matches(".ab-first")))),
+    };
+}"""
+NOTES = ["arrived", "start", "inside", "layer"]
 
 
 @cache
@@ -47,22 +56,27 @@ def who_knows(kind: Kind, n: int, rounds: int) -> Tensor:
 
 def expected(widget) -> dict[str, Tensor]:
     """Who knows is asked of layers with real numbers; what they cost, of the formulas that are tested by counting."""
-    n, knows, said, layers, now, total, times = widget.n, [], [], [], [], [], []
+    n, knows, said, notes, layers, now, total, times = widget.n, [], [], [], [], [], [], []
     for name, kind in widget.kinds().items():
         waits = kind.operations_per_step(n, 64) * kind.layers(n)
         done, per_layer = min(widget.step, len(waits)), len(kind.operations_per_step(n, 64))
         know = who_knows(kind, n, done if name == "recurrence" else done // per_layer)
         knows.append(know)
-        said += [know.sum(), n]
-        if done and not know.all() and name != "self-attention":
-            layers += [-(-done // per_layer), kind.layers(n)]
+        said.append([know.sum(), n])
+        notes.append(
+            "arrived" if know.all() else "start" if done == 0 else "inside" if name == "attention" else "layer"
+        )
+        if notes[-1] == "layer":
+            layers.append([-(-done // per_layer), kind.layers(n)] * 2)  # as data, and in the text
         now += [done, sum(waits[:done])]
         times.append(kind.time(n, 64, widget.at_once))
         total += [len(waits), sum(waits), times[-1]]
     times = torch.tensor(times, dtype=torch.float64)
     return {
         "knows": torch.cat(knows),
+        "know": torch.tensor(said)[:, 0],
         "said": torch.tensor(said),
+        "notes": torch.tensor([NOTES.index(note) for note in notes]),
         "layers": torch.tensor(layers),
         "now": torch.tensor(now),
         "total": torch.tensor(total),
@@ -91,3 +105,21 @@ class TestSignalRace(Laws):
     }
     drags = {"tokens": (SignalRace(step=3), slide("Tokens", "n", last=32))}
     errors = [(lambda: SignalRace(n=1), r"'n' trait .* not be less than 2")]
+
+
+def test_table_of_the_race():
+    page = parsed(SignalRace(n=16, at_once=100_000))
+    assert page.caption.text == "16 tokens, 64 wide, kernel 3; a machine of 100,000 operations at once"
+    cells = [cell.text for cell in page.select("td")[1:]]
+    assert cells[:8] == ["1", "16", "262,144", "16", "8", "8", "3,145,728", "32"]
+    assert cells[8:] == ["3", "3", "1,179,648", "12", "1", "4", "589,824", "8"]
+
+
+def test_what_chapter_7_says_of_it():
+    race = {n: SignalRace(n=n).kinds() for n in (16, 32)}
+    steps = {n: [kind.layers(n) * kind.cost(n, 64).steps for kind in race[n].values()] for n in race}
+    assert steps == {16: [16, 8, 3, 4], 32: [32, 16, 4, 4]}
+    time = {p: {name: kind.time(32, 64, p) for name, kind in race[32].items()} for p in (1, 100_000)}
+    assert min(time[1], key=time[1].get) == "recurrence"
+    assert max(time[1], key=time[1].get) == "convolution"
+    assert min(time[100_000], key=time[100_000].get) == "attention"

@@ -3,15 +3,12 @@
 import torch
 from torch.testing import assert_close
 
-from attnbook.learning.complexity import SelfAttention
 from attnbook.tasks.dates import date_transformer
 from attnbook.widgets import (
     AlignmentPlayer,
-    CostPlane,
     LiveTransformer,
-    SignalRace,
 )
-from tests.widgets.reading import numbers, parsed
+from tests.widgets.reading import parsed
 
 
 def test_tables_of_additive_scores():
@@ -24,14 +21,6 @@ def test_tables_of_additive_scores():
     assert looked == places
     shares = [float(cell.text) for cell in page.select("td:nth-of-type(2)")]
     assert_close(torch.tensor(shares), weights.amax(-1), rtol=0, atol=0.00501)
-
-
-def test_tables_of_self_attention_and_its_cost():
-    assert_close(numbers(CostPlane(n=1000, d=100, heads=2))[0], torch.tensor([4e8, 2.5e6]))
-    assert_close(numbers(CostPlane(n=1000, d=100, kernel=5, projections="in"))[:, 0], torch.tensor([4.8e8, 4e7, 1e8]))
-    cells = [cell.text for cell in parsed(SignalRace(n=16, at_once=100_000)).select("td")[1:]]
-    assert cells[:8] == ["1", "16", "262,144", "16", "8", "8", "3,145,728", "32"]
-    assert cells[8:] == ["3", "3", "1,179,648", "12", "1", "4", "589,824", "8"]
 
 
 def test_tables_of_the_transformer():
@@ -87,25 +76,3 @@ def test_what_the_chapters_say_of_the_networks_in_their_widgets():
     weekday = AlignmentPlayer("Wednesday, 7 May 1980").read()[1][:, :9].sum(-1)
     assert weekday[[5, 8]].min() > 0.05, "the zeros of 05-07"
     assert weekday[[0, 1, 2, 3, 6, 9]].max() < 0.05, "the other digits"
-
-
-def test_what_chapter_7_says_of_its_widgets():
-    race = {n: SignalRace(n=n).kinds() for n in (16, 32)}
-    steps = {n: [kind.layers(n) * kind.cost(n, 64).steps for kind in race[n].values()] for n in race}
-    assert steps == {16: [16, 8, 3, 4], 32: [32, 16, 4, 4]}
-    names = list(race[32])
-    time = {p: [kind.time(32, 64, p) for kind in race[32].values()] for p in (1, 100_000)}
-    assert names[time[1].index(min(time[1]))] == "recurrence"
-    assert names[time[1].index(max(time[1]))] == "convolution"
-    assert names[time[100_000].index(min(time[100_000]))] == "self-attention"
-
-    def border(**traits):
-        return CostPlane(**traits).crossover()
-
-    assert border() == 1
-    assert border(projections="in") == 0
-    assert [border(projections="in", against="convolution", kernel=k) for k in (3, 5, 9)] == [0, 0.5, 2.5]
-    llama = CostPlane(n=131072, d=4096, heads=32, projections="in")
-    pairs = CostPlane(n=131072, d=4096).operations(SelfAttention())
-    assert round(pairs / llama.operations(SelfAttention()), 2) == 0.94
-    assert round(4 * 32 * llama.n**2 / 1e12, 1) == 2.2

@@ -1,7 +1,10 @@
 """What the first token says on its way to the last: through four kinds of layers, in steps and in operations."""
 
+from collections.abc import Iterable
+
 import traitlets
 
+from attnbook.language import whole
 from attnbook.learning.complexity import Convolution, Kind, Recurrence, SelfAttention
 from attnbook.widgets.shared.base import BookWidget, html_table
 
@@ -14,7 +17,7 @@ class SignalRace(BookWidget):
 
     >>> widget = SignalRace(n=16)
     >>> {name: kind.layers(16) * len(kind.operations_per_step(16, 64)) for name, kind in widget.kinds().items()}
-    {'recurrence': 16, 'convolution': 8, 'dilated convolution': 3, 'self-attention': 4}
+    {'recurrence': 16, 'convolution': 8, 'dilated': 3, 'attention': 4}
     """
 
     n = traitlets.Int(16, min=2, max=MOST).tag(sync=True)
@@ -26,18 +29,18 @@ class SignalRace(BookWidget):
         return {
             "recurrence": Recurrence(),
             "convolution": Convolution(self.kernel),
-            "dilated convolution": Convolution(self.kernel, dilated=True),
-            "self-attention": SelfAttention(),
+            "dilated": Convolution(self.kernel, dilated=True),
+            "attention": SelfAttention(),
         }
 
     def table(self) -> str:
-        def cells(kind: Kind) -> list[str]:
+        say = self.edition_words()
+
+        def cells(kind: Kind) -> Iterable[str]:
             layers, cost = kind.layers(self.n), kind.cost(self.n, WIDTH)
             time = kind.time(self.n, WIDTH, self.at_once)
-            return [f"{x:,}" for x in (layers, layers * cost.steps, layers * cost.operations, time)]
+            return map(whole, (layers, layers * cost.steps, layers * cost.operations, time))
 
-        caption = (
-            f"{self.n} tokens, {WIDTH} wide, kernel {self.kernel}; a machine of {self.at_once:,} operations at once"
-        )
-        rows = ((name, cells(kind)) for name, kind in self.kinds().items())
-        return html_table(caption, ["layers", "steps", "operations", "moments"], rows)
+        caption = say["table"]["caption"].format(n=self.n, width=WIDTH, kernel=self.kernel, at_once=whole(self.at_once))
+        rows = ((say["kinds"][name], cells(kind)) for name, kind in self.kinds().items())
+        return html_table(caption, say["table"]["columns"], rows)

@@ -1,35 +1,5 @@
-import { body, button, element, follower, heading, large, update, slider, words } from "../shared/core.js";
+import { body, button, element, fill, follower, heading, large, update, slider, whole, words } from "../shared/core.js";
 
-const TEXT = {
-  en: {
-    sliders: {
-      step: "Steps:",
-      n: "Tokens:",
-      kernel: "Kernel of the convolutions:",
-      at_once: "Operations the machine can do at once:",
-    },
-    forward: "One step on",
-    kinds: {
-      recurrence: "recurrence",
-      convolution: "convolution",
-      dilated: "dilated convolution",
-      attention: "self-attention",
-    },
-    lane: (name, known, n) => `${name}: ${known} of ${n} tokens know`,
-    inside: ["queries, keys, values", "scores", "blends", "output"],
-    layer: (now, all) => `layer ${now} of ${all}`,
-    arrived: "the last token knows",
-    race: "What the first token says, after so many steps",
-    total: "Until the last token knows",
-    heads: ["", "steps so far", "operations so far"],
-    totals: ["", "steps", "operations", "moments", ""],
-    sizes: [
-      [1e9, "{x} billion"],
-      [1e6, "{x} million"],
-      [1e3, "{x} thousand"],
-    ],
-  },
-};
 const [WIDTH, MOST] = [64, 32];
 const KERNELS = [2, 3, 4, 5];
 const LENGTHS = Array.from({ length: MOST - 1 }, (_, i) => i + 2);
@@ -60,50 +30,78 @@ function nets(n, k, d) {
 
 const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 
-function render({ model, el }) {
-  const say = words(TEXT, el);
-  const subscriptions = follower(model);
-  const table = (caption, heads, rows) =>
-    element(
-      "table",
-      {},
-      element("caption", {}, caption),
-      heading(heads),
-      element(
-        "tbody",
-        {},
-        ...rows.map(({ name, cells }) => element("tr", {}, element("th", { scope: "row" }, name), ...cells)),
-      ),
-    );
-  const numbers = (many) => Array.from({ length: many }, () => element("td", { class: "ab-number" }));
-  const lanes = Object.entries(say.kinds).map(([kind, name]) => {
-    const [tokens, label, note] = [
-      Array.from({ length: MOST }, () => element("i")),
-      element("span", {}, name),
-      element("span", { class: "ab-hint" }),
-    ];
-    const strip = element("div", { class: "ab-strip", role: "img" }, ...tokens);
-    const bar = element("td", { class: "ab-bar" }, element("i"));
-    return {
-      kind,
-      name,
-      tokens,
-      note,
-      strip,
-      bar,
-      node: element("div", { class: "ab-lane" }, element("p", {}, label, note), strip),
-      now: numbers(2),
-      total: numbers(3),
+const timeOn = (atOnce, { operations_per_step }) =>
+  sum(operations_per_step.map((operations) => Math.ceil(operations / atOnce)));
+
+// One kind of net: its lane, its cells in the table of the race and in the table of its totals.
+function racer(kind, say) {
+  const name = say.kinds[kind];
+  const tokens = Array.from({ length: MOST }, () => element("i"));
+  const strip = element("div", { class: "ab-strip", role: "img" }, ...tokens);
+  const note = element("span", { class: "ab-hint" });
+  const cells = (many) => Array.from({ length: many }, () => element("td", { class: "ab-number" }));
+  const [now, total, bar] = [cells(2), cells(3), element("td", { class: "ab-bar" }, element("i"))];
+
+  function explain(n, done, know, { layers, operations_per_step }) {
+    const layer = Math.ceil((done * layers) / operations_per_step.length);
+    const says = {
+      arrived: () => say.arrived,
+      start: () => "",
+      inside: () => say.inside[done - 1],
+      layer: () => fill(say.layer, { now: whole(layer), all: whole(layers) }),
     };
-  });
+    const what = know === n ? "arrived" : done === 0 ? "start" : kind === "attention" ? "inside" : "layer";
+    Object.assign(note.dataset, { note: what, layer, layers });
+    note.textContent = says[what]();
+  }
+
+  return {
+    kind,
+    lane: element("div", { class: "ab-lane" }, element("p", {}, element("span", {}, name), note), strip),
+    now: { name, cells: now },
+    total: { name, cells: [...total, bar] },
+    show(n, step, net) {
+      const steps = net.operations_per_step;
+      const done = Math.min(step, steps.length);
+      const know = net.known(done);
+      tokens.forEach((token, i) => {
+        token.hidden = i >= n;
+        token.classList.toggle("ab-knows", i < know);
+      });
+      strip.dataset.know = know;
+      strip.setAttribute("aria-label", fill(say.lane, { name, known: whole(know), n: whole(n) }));
+      explain(n, done, know, net);
+      now[0].textContent = whole(done);
+      now[1].textContent = large(sum(steps.slice(0, done)), say.sizes);
+    },
+    showTotal(net, time, fastest, slowest) {
+      const steps = net.operations_per_step;
+      [steps.length, sum(steps), time].forEach((x, i) => {
+        total[i].textContent = large(x, say.sizes);
+      });
+      bar.style.setProperty("--w", time / slowest);
+      bar.parentElement.classList.toggle("ab-first", time === fastest);
+    },
+  };
+}
+
+function table(caption, heads, rows) {
+  const lines = rows.map(({ name, cells }) => element("tr", {}, element("th", { scope: "row" }, name), ...cells));
+  return element("table", {}, element("caption", {}, caption), heading(heads), element("tbody", {}, ...lines));
+}
+
+function render({ model, el }) {
+  const say = words(model);
+  const subscriptions = follower(model);
+  const all = () => nets(model.get("n"), model.get("kernel"), WIDTH);
+  const longest = () => Math.max(...Object.values(all()).map(({ operations_per_step }) => operations_per_step.length));
+  const racers = Object.keys(all()).map((kind) => racer(kind, say));
   const stops = {
     step: () => Array.from({ length: longest() + 1 }, (_, i) => i),
     n: LENGTHS,
     kernel: KERNELS,
     at_once: MACHINES,
   };
-  const all = () => nets(model.get("n"), model.get("kernel"), WIDTH);
-  const longest = () => Math.max(...Object.values(all()).map(({ operations_per_step }) => operations_per_step.length));
   const control = (trait, more) =>
     slider(model, subscriptions, { trait, label: say.sliders[trait], values: stops[trait], ...more });
   body(
@@ -117,47 +115,28 @@ function render({ model, el }) {
       control("step", { with: ["n", "kernel"] }),
       button(say.forward, () => update(model, { step: Math.min(model.get("step"), longest() - 1) + 1 })),
     ),
-    element("div", { class: "ab-lanes" }, ...lanes.map(({ node }) => node)),
+    element("div", { class: "ab-lanes" }, ...racers.map(({ lane }) => lane)),
     table(
       say.race,
       say.heads,
-      lanes.map(({ name, now }) => ({ name, cells: now })),
+      racers.map(({ now }) => now),
     ),
-    element("div", { class: "ab-controls ab-machine" }, control("at_once", { show: (x) => x.toLocaleString("en") })),
+    element("div", { class: "ab-controls ab-machine" }, control("at_once", { show: whole })),
     table(
       say.total,
       say.totals,
-      lanes.map(({ name, total, bar }) => ({ name, cells: [...total, bar] })),
+      racers.map(({ total }) => total),
     ),
   );
 
   subscriptions.follow(["n", "kernel", "step", "at_once"], () => {
     const [n, step, atOnce] = ["n", "step", "at_once"].map((trait) => model.get(trait));
     const found = all();
-    const time = ({ operations_per_step }) =>
-      sum(operations_per_step.map((operations) => Math.ceil(operations / atOnce)));
-    const slowest = Math.max(...Object.values(found).map(time));
-    const fastest = Math.min(...Object.values(found).map(time));
-    for (const { kind, name, tokens, note, strip, now, total, bar } of lanes) {
-      const { layers, operations_per_step, known } = found[kind];
-      const done = Math.min(step, operations_per_step.length);
-      const know = known(done);
-      tokens.forEach((token, i) => {
-        token.hidden = i >= n;
-        token.classList.toggle("ab-knows", i < know);
-      });
-      strip.setAttribute("aria-label", say.lane(name, know, n));
-      const under = operations_per_step.length / layers; // steps of one layer
-      const layer = done ? say.layer(Math.ceil(done / under), layers) : "";
-      note.textContent = know === n ? say.arrived : kind === "attention" && done ? say.inside[done - 1] : layer;
-      now[0].textContent = `${done}`;
-      now[1].textContent = large(sum(operations_per_step.slice(0, done)), say.sizes);
-      [operations_per_step.length, sum(operations_per_step), time(found[kind])].forEach((x, i) => {
-        total[i].textContent = large(x, say.sizes);
-      });
-      bar.style.setProperty("--w", time(found[kind]) / slowest);
-      bar.parentElement.classList.toggle("ab-first", time(found[kind]) === fastest);
-    }
+    const times = racers.map(({ kind }) => timeOn(atOnce, found[kind]));
+    racers.forEach(({ kind, show, showTotal }, i) => {
+      show(n, step, found[kind]);
+      showTotal(found[kind], times[i], Math.min(...times), Math.max(...times));
+    });
   });
   return subscriptions.end;
 }
