@@ -12,7 +12,7 @@ import attnbook.widgets
 from attnbook import masked_softmax
 from attnbook.colours import css
 from attnbook.widgets import AnalogyBench, BankInContext, LiveTransformer, PaintMask, ScaleLab, WordMap, all_widgets
-from attnbook.widgets.shared.base import ROOMS, Asset, BookWidget, one_module, page_files, page_words
+from attnbook.widgets.shared.base import ROOMS, SHARED, Asset, BookWidget, one_module, page_files, page_words
 from attnbook.widgets.shared.random import normals
 from tests.browser.hands import bring
 from tests.browser.pages import bare
@@ -35,6 +35,9 @@ def test_page_files_are_complete():
     } <= files.keys()
     assert all(files.values())
     assert css().encode() in files["shared/base.css"], "the colours come along"
+    written = (SHARED / "core.js").read_text("utf-8").splitlines()
+    sent = [line for line in written if not line.strip().startswith("//")]
+    assert files["shared/core.js"].decode().splitlines() == sent, "all but the lines that only comment"
     for name, content in files.items():
         if name.endswith(".js"):
             imported = re.findall(r'from "(\.{1,2}/.+?)"', content.decode())
