@@ -68,24 +68,20 @@ const chip = (word, kind = "") =>
 // The sentence, and what can be done to it: wherever the word that asks goes, it asks on.
 function sentence(model) {
   const now = () => [model.get("tokens"), Math.min(model.get("place"), model.get("tokens").length - 1)];
+  const edit = (change) => {
+    const [tokens, place] = now();
+    const line = tokens.map((word, i) => ({ word, asks: i === place }));
+    change(line);
+    if (!line.length || line.length > MOST) return;
+    const asks = line.findIndex((each) => each.asks);
+    const last = line.length - 1;
+    update(model, { tokens: line.map(({ word }) => word), place: asks < 0 ? Math.min(place, last) : asks });
+  };
   return {
     now,
-    insert(word, to = now()[0].length) {
-      const [tokens, place] = now();
-      if (tokens.length < MOST) update(model, { tokens: tokens.toSpliced(to, 0, word), place: place + (to <= place) });
-    },
-    remove(from) {
-      const [tokens, place] = now();
-      if (from >= tokens.length || tokens.length === 1) return;
-      update(model, { tokens: tokens.toSpliced(from, 1), place: Math.min(place - (from < place), tokens.length - 2) });
-    },
-    move(from, to) {
-      const [tokens, place] = now();
-      if (from >= tokens.length || to < 0 || to >= tokens.length) return;
-      const order = tokens.map((_, i) => i);
-      order.splice(to, 0, ...order.splice(from, 1));
-      update(model, { tokens: order.map((i) => tokens[i]), place: order.indexOf(place) });
-    },
+    insert: (word, to = MOST) => edit((line) => line.splice(to, 0, { word })),
+    remove: (from) => edit((line) => line.splice(from, 1)),
+    move: (from, to) => edit((line) => line.splice(Math.max(to, 0), 0, ...line.splice(from, 1))),
   };
 }
 
