@@ -4,7 +4,7 @@ import os
 
 
 def pytest_configure(config):
-    if config.option.nbval or config.option.nbval_lax:
+    if config.getoption("nbval", False) or config.getoption("nbval_lax", False):  # where the plugin is loaded
         from booktools.editions.run import EVERYWHERE
 
         os.environ.update(EVERYWHERE)  # kernels inherit it

@@ -3,8 +3,8 @@
     OMP_NUM_THREADS=1 .venv/bin/python -m tests.mutants [--count 200] [--seed 0] [MODULE ...]
 
 torch and the test tools are imported once. Each mutant lives in a fork, which puts it where its module belongs and runs
-the module's own tests, if it has any, then the other tests of the library. Annotations are left alone, and so is what
-mostly makes text: everything in a `raise`, an f-string, a sum with a string, a table of strings, or `extra_repr`.
+the module's own tests, then the other tests of the library. Annotations are left alone, and so is what mostly makes
+text: everything in a `raise`, an f-string, a sum with a string, a table of strings, or `extra_repr`.
 """
 
 import argparse
@@ -19,7 +19,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from importlib import import_module
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -70,16 +70,18 @@ TASKS = ["tasks.dates", "tasks.grammar", "tasks.phrases", "tasks.sentences"]
 MODULES = [*LAYERS, *MODELS, *TASKS]
 
 
-def own_name(module: str) -> str:
+def own_suite(module: str) -> str:
+    """The name of the module's own tests, or of those that are nearest to it.
+
+    >>> [own_suite(module) for module in ("layers.masks", "layers._additive_tiled", "tasks.dates")]
+    ['masks', 'additive', 'data']
     """
-    >>> own_name("layers._additive_tiled")
-    'additive_tiled'
-    """
-    return module.rpartition(".")[2].lstrip("_")
+    room, _, name = module.rpartition(".")
+    nearest = {"_causal": "masks", "_additive_tiled": "additive", "_inputs": "dot_product"}
+    return "data" if room == "tasks" else nearest.get(name, name)
 
 
-SUITED = (*map(own_name, (*LAYERS, *MODELS)), "data", "capture", "peers")
-SUITES = [ROOT / "tests/library" / f"test_{name}.py" for name in SUITED]
+SUITES = [*dict.fromkeys(map(own_suite, MODULES)), "capture", "peers"]
 LEAST_SCORE = 0.95
 TIME_LIMIT = 240  # seconds of a processor, however many programs share it
 
@@ -194,22 +196,25 @@ def all_mutants(module: str) -> list[Mutant]:
     return list(found.values())
 
 
-def judge(mutants: list[Mutant]) -> Iterator[tuple[Mutant, str]]:
-    """Whether each mutant survived, timed out or was killed; as many at a time as there are processors."""
+def judge(mutants: list[Mutant], *, others: bool = True) -> Iterator[tuple[Mutant, str]]:
+    """Whether each mutant survived, timed out or was killed; as many at a time as there are processors.
+
+    Without `others`, by its own tests alone.
+    """
     waiting, running = mutants[::-1], {}
     while waiting or running:
         while waiting and len(running) < os.cpu_count():
             mutant = waiting.pop()
             child = os.fork()
             if not child:
-                live(mutant)
+                live(mutant, others)
             running[child] = mutant
         child, status = os.wait()
         words = {0: "survived", -signal.SIGPROF: "timed out"}
         yield running.pop(child), words.get(os.waitstatus_to_exitcode(status), "killed")
 
 
-def live(mutant: Mutant) -> None:
+def live(mutant: Mutant, others: bool) -> None:
     """Put the mutant where its module belongs, run the tests, and exit with 0 where they pass."""
     failed = True
     try:
@@ -221,10 +226,10 @@ def live(mutant: Mutant) -> None:
         exec(compile(mutant.source, spec.origin, "exec"), module.__dict__)
         package, _, name = spec.name.rpartition(".")
         setattr(import_module(package), name, module)
-        suites, suite = [path for path in SUITES if path.exists()], f"test_{own_name(mutant.module)}"
-        own, *others = map(str, sorted(suites, key=lambda path: not suite.startswith(path.stem)))
+        own = own_suite(mutant.module)
+        rounds = [[own], [suite for suite in SUITES if suite != own]] if others else [[own]]
         options = ["-x", "-q", "-p", "no:cacheprovider", "-o", "addopts="]
-        failed = any(pytest.main([*options, *paths]) for paths in ([own], others))
+        failed = any(pytest.main([*options, *map(file_of, suites)]) for suites in rounds)
     finally:
         os._exit(failed)
 
@@ -255,6 +260,10 @@ def report(verdicts: dict[Mutant, str]) -> float:
     return 1 - missed["all"] / counted["all"]
 
 
+def file_of(suite: str) -> str:
+    return str(ROOT / "tests/library" / f"test_{suite}.py")
+
+
 def code_of(module: str) -> Path:
     return ROOT / "src" / "attnbook" / f"{module.replace('.', '/')}.py"
 
@@ -269,9 +278,10 @@ def main() -> int:
         if not path.exists():
             parser.error(f"{path.relative_to(ROOT)} does not exist")
     prepare()
-    for mutant, verdict in judge([Mutant(module, 0, "", "", code_of(module).read_text()) for module in args.modules]):
+    unchanged = [Mutant(module, 0, "", "", code_of(module).read_text()) for module in args.modules]
+    for module, verdict in chain(judge(unchanged, others=False), judge(unchanged[:1])):
         if verdict != "survived":
-            parser.error(f"the tests fail without a mutation of {mutant.module}: run pytest first")
+            parser.error(f"the tests fail without a mutation of {module.module}: run pytest first")
     mutants = [mutant for module in args.modules for mutant in all_mutants(module)]
     drawn = random.Random(args.seed).sample(range(len(mutants)), min(args.count, len(mutants)))
     print(f"{len(drawn)} of {len(mutants)} mutants", flush=True)

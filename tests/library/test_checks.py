@@ -559,7 +559,7 @@ def test_every_known_mistake_of_these_is_found_and_named(judge, wrong):
         (check.left_out_error, no_function, "not written yet"),
         (check.left_out_error, lambda x, y, w: x, "three points: return one number, got a tensor of shape (3,)"),
         (check.left_out_error, lambda x, y, w: error_with_a_finite_fill(x, y, w), "three points, narrow: expected"),
-        (check.soft_lookup, overflows, "cold, and far from all: first wrong cell (v) = (0,): expected 2.0000, got nan"),
+        (check.soft_lookup, overflows, "cold, and far from all: first wrong cell (v) = (0,): expected 2.0000, got NaN"),
         (
             check.left_out_error,
             lambda x, y, w: error_without_itself(x, y, w) if len(x) < 5 else 0,
