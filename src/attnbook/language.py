@@ -51,14 +51,14 @@ def marks() -> dict:
     return {name: words(HERE)[name] for name in ("language", "number", "list")}
 
 
-def count(forms: dict[str, str], n: int, **gaps: str) -> str:
+def count(forms: dict[str, str], n: float, **gaps: str) -> str:
     """The text for so many, from one for each plural form.
 
     >>> count({"one": "{n} point", "other": "{n} points"}, 1)
     '1 point'
     """
     form = forms["one"] if n == 1 and "one" in forms else forms["other"]
-    return form.format(n=whole(n), **gaps)
+    return form.format(n=whole(int(n)) if n == int(n) else plain(n), **gaps)
 
 
 def number(x: float, digits: int = 2) -> str:

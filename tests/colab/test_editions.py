@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from pybtex.database import parse_string
 
+from attnbook.language import PSEUDO, speaking
 from booktools import cli
 from booktools.core import BookError
 from booktools.core.address import BEGIN, END, Address, address, sync_address
@@ -24,6 +25,7 @@ from booktools.editions.labels import collect, page_labels
 from booktools.editions.myst import EXTENSIONS, blocks
 from booktools.editions.plain import Plain
 from booktools.editions.references import References
+from booktools.editions.run import execute
 from tests import ROOT
 from tests.grading.three_things import three_things
 
@@ -314,6 +316,21 @@ def test_colab_edition():
     assert solution.metadata == {"id": solution.id, "jp-MarkdownHeadingCollapsed": True}
     assert made.metadata.colab == {"toc_visible": True, "collapsed_sections": [solution.id]}
     nbformat.validate(made)
+
+
+def test_widgets_speak_the_language_of_the_edition(tmp_path, monkeypatch):
+    """Whatever language the reader's browser and machine are in: the notebook says it in its set-up."""
+    monkeypatch.setenv("LANG", "de_DE.UTF-8")
+    monkeypatch.delenv("ATTNBOOK_LANGUAGE", raising=False)
+    with speaking(PSEUDO):
+        made = edition(chapter(), PAGE, book())
+    assert made.metadata.language == PSEUDO
+    install, *language = made.cells[2].source.split("\n")
+    assert install == "%pip install attnbook"
+    ask = "from attnbook.widgets import PaintMask\nPaintMask()._words['language'], PaintMask().table()[16:17]"
+    notebook = new_notebook(cells=[new_code_cell("\n".join(language)), new_code_cell(ask)])
+    execute(notebook, tmp_path / "05_dots.ipynb")
+    assert notebook.cells[1].outputs[0].data["text/plain"] == f"('{PSEUDO}', '⟦')"
 
 
 def test_error_names_chapter_and_cell():

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from booktools.core import BookError
+from attnbook.language import count, words
+from booktools.core import HERE, BookError
 from booktools.core.contents import read_notebook
 
 SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION[ \t]*$", re.DOTALL | re.MULTILINE)
@@ -94,17 +95,19 @@ class Assignment:
 
     def announce(self, links: str) -> str:
         """How a chapter tells of it, in Markdown."""
-        tasks = "\n".join(f"{exercise.title} ({marks(exercise.points)})" for exercise in self.exercises)
-        return f"**{self.title}**, {marks(self.points)}, about {self.minutes} minutes.\n\n{tasks}\n\n{links}"
+        about = {"points": marks(self.points), "minutes": minutes(self.minutes)}
+        told = words(HERE)["assignment"].format(title=f"**{self.title}**", **about)
+        tasks = "\n".join(with_points(exercise.title, exercise.points) for exercise in self.exercises)
+        return f"{told}\n\n{tasks}\n\n{links}"
 
     def student(self):
         """What a student gets: solutions are stubs, hidden tests are gone, every heading names its points."""
         notebook = deepcopy(self.notebook)
-        headings = {exercise.title: exercise.points for exercise in self.exercises}
+        headings = {exercise.title: with_points(exercise.title, exercise.points) for exercise in self.exercises}
         for cell in notebook.cells:
             if cell.cell_type == "markdown":
                 cell.source = re.sub(
-                    r"^## (.+)", lambda line: with_points(line, headings), cell.source, flags=re.MULTILINE
+                    r"(?<=^## ).+", lambda title: headings.get(title[0], title[0]), cell.source, flags=re.MULTILINE
                 )
                 continue
             cell.source = HIDDEN.sub("", SOLUTION.sub(STUB, cell.source)).rstrip("\n")
@@ -172,8 +175,12 @@ def replace_cells(notebook, private, path: Path) -> None:
         notebook.cells[places[cell.id]] = cell
 
 
-def with_points(line: re.Match, points: dict[str, float]) -> str:
-    return f"{line[0]} ({marks(points[line[1]])})" if line[1] in points else line[0]
+def with_points(title: str, points: float) -> str:
+    """
+    >>> with_points("1. Shares", 5)
+    '1. Shares (5 points)'
+    """
+    return words(HERE)["worth"].format(title=title, points=marks(points))
 
 
 def marks(points: float) -> str:
@@ -181,4 +188,8 @@ def marks(points: float) -> str:
     >>> marks(1), marks(2.0), marks(2.5)
     ('1 point', '2 points', '2.5 points')
     """
-    return f"{points:g} point{'' if points == 1 else 's'}"
+    return count(words(HERE)["points"], points)
+
+
+def minutes(n: int) -> str:
+    return count(words(HERE)["minutes"], n)

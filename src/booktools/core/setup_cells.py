@@ -6,6 +6,7 @@ from pathlib import Path
 
 import nbformat
 
+from attnbook.language import ENGLISH, language
 from booktools.core.address import address
 
 
@@ -27,9 +28,12 @@ def project(root: Path) -> dict:
     return tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
-def set_up(note: str, install: str) -> list:
-    """The cells that make a notebook run where the book is not."""
-    return [
+def set_up(notebook, note: str, install: str) -> None:
+    """Put behind the title what makes a notebook run where the book is not, in the language spoken now."""
+    if language() != ENGLISH:
+        install += f"\n%env ATTNBOOK_LANGUAGE={language()}"
+        notebook.metadata["language"] = language()
+    notebook.cells[1:1] = [
         nbformat.v4.new_markdown_cell(note, id="setup-note"),
         nbformat.v4.new_code_cell(install, id="setup"),
     ]

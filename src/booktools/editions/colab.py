@@ -7,6 +7,7 @@ from pathlib import Path
 
 import nbformat
 
+from attnbook.language import words
 from booktools.core import BookError
 from booktools.core.address import Address, address
 from booktools.core.assignment import Assignment, assignment_paths
@@ -18,11 +19,7 @@ from booktools.editions.myst import Directive, blocks
 from booktools.editions.plain import Plain
 from booktools.editions.references import References
 
-NOTE = """This is the Colab edition of {chapter}. Run the cell below first: it installs the book's code, and leaves
-Colab's own packages alone. Until a cell has run, a plain table stands where its widget will be. To guess before you
-see, *Edit → Clear all outputs*. To keep what you change, *File → Save a copy in Drive*.
-
-In your own Jupyter you need these as well: `pip install {needs}`."""
+HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True)
@@ -66,8 +63,10 @@ def edition(notebook, page: str, book: Book):
         for output in cell.get("outputs", []):
             if html := output.get("data", {}).get("text/html"):
                 output.data["text/html"] = without_state(html)
-    note = NOTE.format(chapter=plain.link("", Path(page).name), needs=" ".join(book.needs))
-    notebook.cells = [title, *set_up(note, book.install), *written]
+    notebook.cells = [title, *written]
+    say, pip = words(HERE), f"`pip install {' '.join(book.needs)}`"
+    note = say["colab"].format(chapter=plain.link("", Path(page).name))
+    set_up(notebook, f"{note}\n\n{say['jupyter'].format(install=pip)}", book.install)
     folded = [cell.id for cell in written if cell.metadata.get("jp-MarkdownHeadingCollapsed")]
     notebook.metadata["colab"] = {"toc_visible": True, "collapsed_sections": folded}
     nbformat.validate(notebook)

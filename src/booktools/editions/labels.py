@@ -9,12 +9,14 @@ from pathlib import Path
 from docutils.nodes import make_id
 from myst_parser.mdit_to_docutils.base import default_slugify
 
+from attnbook.language import words
+from booktools.core import HERE as CORE
 from booktools.core import BookError
 from booktools.core.address import Address
 from booktools.core.contents import pages, read_notebook
 from booktools.editions.myst import Directive, blocks
 
-NUMBERED = {"exercise": "Exercise", "exercise-start": "Exercise", "figure": "Figure", "math": "Equation"}
+NUMBERED = {"exercise": "exercise", "exercise-start": "exercise", "figure": "figure", "math": "equation"}
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ def page_labels(page: str, texts: list[str], here: Address) -> Iterator[tuple[st
     counts: Counter[str] = Counter()
     waiting = []  # targets whose heading or figure has not come yet
     titled = False
-    for kind, label, words in (entry for text in texts for entry in entries(text)):
+    for kind, label, said in (entry for text in texts for entry in entries(text)):
         if kind == "target":
             waiting.append(label)
             continue
@@ -55,16 +57,16 @@ def page_labels(page: str, texts: list[str], here: Address) -> Iterator[tuple[st
         if kind in NUMBERED.values():
             counts[kind] += 1
             number = f"{int(chapter[1])}.{counts[kind]}" if chapter else str(counts[kind])
-            words = f"{kind} {number}"
+            said = words(CORE)["numbered"][kind].format(n=number)
         if kind == "heading":
             if not titled:
-                yield page, Label(url, words)
+                yield page, Label(url, said)
             titled = True
-            bare = re.sub(r"[`$*]", "", words)
-            yield f"{page}#{default_slugify(bare)}", Label(f"{url}#{make_id(bare)}", words)
+            bare = re.sub(r"[`$*]", "", said)
+            yield f"{page}#{default_slugify(bare)}", Label(f"{url}#{make_id(bare)}", said)
         for name in [*waiting, *([label] if label else [])]:
-            anchor = f"equation-{make_id(name)}" if kind == "Equation" else make_id(name)
-            yield f"#{name}", Label(f"{url}#{anchor}", words, number)
+            anchor = f"equation-{make_id(name)}" if kind == "equation" else make_id(name)
+            yield f"#{name}", Label(f"{url}#{anchor}", said, number)
         waiting = []
 
 
@@ -76,7 +78,7 @@ def entries(source: str) -> Iterator[tuple[str, str | None, str]]:
         elif block.type == "heading":
             yield "heading", None, block.content
         elif block.type == "math_block_label":
-            yield "Equation", block.info, ""
+            yield "equation", block.info, ""
         elif block.type in ("fence", "colon_fence") and (directive := Directive.of(block)):
             if directive.name in NUMBERED and (directive.label or directive.name != "math"):
                 yield NUMBERED[directive.name], directive.label, ""

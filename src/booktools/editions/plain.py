@@ -3,8 +3,10 @@
 import posixpath
 import re
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
+from attnbook.language import words
+from booktools.core import HERE as CORE
 from booktools.core import BookError
 from booktools.core.address import Address
 from booktools.core.assignment import Assignment
@@ -13,9 +15,9 @@ from booktools.editions.labels import Label
 from booktools.editions.myst import INLINE, Directive, blocks, split_target
 from booktools.editions.references import References
 
-BOXES = ["attention", "caution", "danger", "error", "hint", "important", "note", "seealso", "tip", "warning"]
+HERE = Path(__file__).parent
 SILENT = ["div", "container", "exercise-end", "solution-end", "tableofcontents", "toctree"]
-TEACH = "has no plain Markdown yet. Teach it to src/attnbook/editions/plain.py, or write it differently."
+TEACH = "has no plain Markdown yet. Teach it to src/booktools/editions/plain.py, or write it differently."
 
 
 @dataclass
@@ -68,18 +70,17 @@ class Plain:
                 return self.convert(body) if name in ("div", "container") else ""
             case "admonition" | "dropdown":
                 return self.box(argument, body, directive.folded or name == "dropdown")
-            case _ if name in BOXES:
-                title = "See also" if name == "seealso" else name.capitalize()
-                return self.box(title, f"{argument}\n{body}", directive.folded)
+            case _ if name in words(CORE)["boxes"]:
+                return self.box(words(CORE)["boxes"][name], f"{argument}\n{body}", directive.folded)
             case "margin" | "sidebar":
                 return self.box(argument, body, False)
             case "exercise" | "exercise-start":
                 title = " — ".join(filter(None, [self.exercise(directive.label), self.inline(argument)]))
                 return f"### {title}\n\n{self.convert(body)}".rstrip()
             case "solution":
-                return self.box(f"Solution to {self.exercise(argument)}", body, True)
+                return self.box(self.solution(argument), body, True)
             case "solution-start":
-                return f"#### Solution to {self.exercise(argument)}\n\n{self.convert(body)}".rstrip()
+                return f"#### {self.solution(argument)}\n\n{self.convert(body)}".rstrip()
             case "figure" | "image":
                 return self.figure(directive)
             case "math":
@@ -110,7 +111,9 @@ class Plain:
         if name not in self.assignments:
             raise BookError(f"there is no assignments/source/{name}.ipynb to announce.")
         colab, notebook = self.here.colab(name, "assignments"), f"{self.here.site}assignments/{name}.ipynb"
-        return self.assignments[name].announce(f"[Open in Colab]({colab}) or [download the notebook]({notebook}).")
+        say = words(HERE)
+        links = {"colab": f"[{say['open']}]({colab})", "download": f"[{say['download']}]({notebook})"}
+        return self.assignments[name].announce(say["links"].format(**links))
 
     def formula(self, tex: str, label: str | None) -> str:
         """As Sphinx sets it: lines that break need an environment, and a label gives a number."""
@@ -131,7 +134,7 @@ class Plain:
         if mark["dollars"]:
             return mark["dollars"] + self.formulas.expand(mark["formula"]) + mark["dollars"]
         if name := mark["substitution"]:
-            known = {"site": f"<{self.here.site}>", "source": f"[source]({self.here.repository})"}
+            known = {"site": f"<{self.here.site}>", "source": f"[{words(CORE)['source']}]({self.here.repository})"}
             if name not in known:
                 raise BookError(f"the substitution {{{{{name}}}}} {TEACH}")
             return known[name]
@@ -192,7 +195,10 @@ class Plain:
         return path if re.match(r"https?:", path) else f"{self.here.site}_images/{PurePosixPath(path).name}"
 
     def exercise(self, label: str | None) -> str:
-        return self.label(f"#{label}").text if label else "Exercise"
+        return self.label(f"#{label}").text if label else words(CORE)["exercise"]
+
+    def solution(self, label: str) -> str:
+        return words(HERE)["solution"].format(exercise=self.exercise(label))
 
 
 def indented(text: str, first: str, opening: str) -> list[str]:

@@ -8,7 +8,10 @@ from pybtex.exceptions import PybtexError
 from pybtex.plugin import find_plugin
 from pybtex.richtext import Text
 
+from attnbook.language import words
 from booktools.core import BookError
+
+HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True)
@@ -41,9 +44,9 @@ class References:
 
     def link(self, key: str, form: str) -> str:
         entry = self.entry(key)
-        words = form.format(authors(entry), entry.fields.get("year", "n.d."))
+        said = form.format(authors(entry), entry.fields.get("year", words(HERE)["undated"]))
         address = web_address(entry) or self.page
-        return f"[{words}]({address})" if address else words
+        return f"[{said}]({address})" if address else said
 
     def entry(self, key: str) -> Entry:
         if key not in self.entries.entries:
@@ -68,8 +71,10 @@ def authors(entry: Entry) -> str:
     people = entry.persons.get("author") or entry.persons.get("editor") or []
     names = [str(Text.from_latex(" ".join(person.prelast_names + person.last_names))) for person in people]
     if len(names) > 2:
-        return f"{names[0]} et al."
-    return " and ".join(names) or entry.fields.get("title", entry.key)
+        return words(HERE)["authors"]["many"].format(first=names[0])
+    if len(names) == 2:
+        return words(HERE)["authors"]["two"].format(first=names[0], second=names[1])
+    return names[0] if names else entry.fields.get("title", entry.key)
 
 
 def web_address(entry: Entry) -> str | None:

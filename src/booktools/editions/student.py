@@ -4,38 +4,34 @@ from pathlib import Path
 
 import nbformat
 
+from attnbook.language import words
 from booktools.core.address import address
-from booktools.core.assignment import Assignment, marks
+from booktools.core.assignment import Assignment, marks, minutes
 from booktools.core.contents import read_chapter
 from booktools.core.setup_cells import install, needs, set_up
 
-NOTE = """{points} in all, about {minutes} minutes{chapter}. Run the cell below first: it installs the book's code, and
-leaves everything else alone. In Colab, *File → Save a copy in Drive* keeps your work, and *File → Download → Download
-.ipynb* gives you what you hand in.
-
-In your own Jupyter you need these as well: `pip install {needs}`."""
+HERE = Path(__file__).parent
 
 
 def write_copy(assignment: Assignment, folder: Path, root: Path) -> Path:
     """Write the student's copy of an assignment into a folder; where it went."""
     notebook = assignment.student()
-    note = NOTE.format(
-        points=marks(assignment.points).capitalize(),
-        minutes=assignment.minutes,
-        chapter=where_it_belongs(assignment.name, root),
-        needs=" ".join(needs(root)),
-    )
-    notebook.cells[1:1] = set_up(note, install(root))
+    set_up(notebook, note(assignment, root), install(root))
     nbformat.validate(notebook)
     folder.mkdir(parents=True, exist_ok=True)
     nbformat.write(notebook, folder / f"{assignment.name}.ipynb")
     return folder / f"{assignment.name}.ipynb"
 
 
-def where_it_belongs(name: str, root: Path) -> str:
-    """The chapter of the same name, if there is one."""
-    path = root / f"chapters/{name}.ipynb"
-    if not path.is_file():
-        return ""
-    chapter = read_chapter(path)
-    return f", for chapter [{chapter.number}. {chapter.title}]({address(root).page(f'chapters/{path.name}')})"
+def note(assignment: Assignment, root: Path) -> str:
+    """What a copy says first: its points and time, the chapter of the same name if there is one, how to begin."""
+    say, about = words(HERE), {"points": marks(assignment.points), "minutes": minutes(assignment.minutes)}
+    path = root / f"chapters/{assignment.name}.ipynb"
+    if path.is_file():
+        chapter = read_chapter(path)
+        link = f"[{chapter.number}. {chapter.title}]({address(root).page(f'chapters/{path.name}')})"
+        told = say["student"]["chapter"].format(**about, chapter=link)
+    else:
+        told = say["student"]["alone"].format(**about)
+    pip = f"`pip install {' '.join(needs(root))}`"
+    return f"{told} {say['student']['begin']}\n\n{say['jupyter'].format(install=pip)}"
