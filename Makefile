@@ -7,6 +7,9 @@ CHAPTERS := $(sort $(wildcard chapters/*.ipynb))
 ASSIGNMENTS := $(sort $(wildcard assignments/source/*.ipynb))
 SITE := _build/html
 PYTEST := CUDA_VISIBLE_DEVICES= OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/pytest -q -n 2
+ifeq ($(origin LANGUAGE),command line)
+export ATTNBOOK_LANGUAGE := $(LANGUAGE)
+endif
 unexport PYTHONDONTWRITEBYTECODE # a module is compiled once, and not by every process again
 .PHONY: help setup check lint dev serve book test slow rehearse notebooks bench clean
 
@@ -23,7 +26,7 @@ setup: .venv/ready                      ## everything pinned, in .venv
 	$(BIN)/uv pip install -q --python $(BIN)/python --no-deps --no-build-isolation -e . -e src/booktools
 	@touch $@
 
-book: setup                             ## the site, in _build/html; a warning is an error
+book: setup                             ## the site, in _build/html, of LANGUAGE (en); a warning is an error
 	$(BIN)/attnbook address
 	rm -rf _build # Sphinx does not notice what changed in theme/
 	$(BIN)/jupyter-book build -W -n --keep-going -q .

@@ -1,8 +1,11 @@
 """What the site adds to Sphinx: its own page frame, widgets, dropdowns, and no request to another host."""
 
 import importlib
+import json
+import os
 import re
 from datetime import date
+from gettext import NullTranslations
 from html import escape
 from pathlib import Path
 from shutil import copytree, rmtree
@@ -11,17 +14,23 @@ from urllib.parse import urlsplit
 import yaml
 from docutils import nodes
 from docutils.statemachine import StringList
-from sphinx.locale import admonitionlabels
+from sphinx import addnodes
+from sphinx.errors import ExtensionError
+from sphinx.locale import admonitionlabels, translators
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
+from attnbook import language
+from attnbook.language import day, number, words
 from attnbook.widgets import all_widgets
 from attnbook.widgets.shared.base import page_files, page_words
+from booktools.core import HERE as CORE
 from booktools.core.address import address
 from booktools.core.assignment import Assignment, assignment_paths
-from booktools.core.contents import last_green
+from booktools.core.contents import edition_language, last_green
 
+HERE = Path(__file__).parent
 MATHJAX = Path(importlib.import_module("sphinx-mathjax-offline").__file__).parent / "static/mathjax"
 ROLES = ("query", "key", "value")
 # The frame and the looks are ours: of the theme and its companions we keep these.
@@ -58,7 +67,8 @@ class Scale(SphinxDirective):
     """The colours of the weights 0, 0.1, … 1."""
 
     def run(self):
-        cells = (f'<span class="ab-weight" style="--w:{tenth / 10}">{tenth / 10}</span>' for tenth in range(11))
+        tenths = (tenth / 10 for tenth in range(11))
+        cells = (f'<span class="ab-weight" style="--w:{x}">{number(x, 1)}</span>' for x in tenths)
         return [raw(f'<p class="scale">{"".join(cells)}</p>')]
 
 
@@ -72,7 +82,7 @@ class GradedWork(SphinxDirective):
         if not self.arguments:
             stem = Path(self.env.docname).name
             paths = [path for path in paths if path.stem == stem]
-            links = buttons(self.env.srcdir, stem, "../", "assignments", "assignment ")
+            links = buttons(self.env.srcdir, stem, "../", "assignments", words(HERE)["assignment"])
         if not paths:
             raise self.error(f"there is no assignment for {self.env.docname} in assignments/source")
         box = nodes.container()
@@ -124,10 +134,40 @@ def number_by_chapter(app, env):
                 numbers[label] = (int(chapter[1]), count) if chapter else (count,)
 
 
+class Texts(NullTranslations):
+    """What Sphinx and its extensions say, by its English, in our words."""
+
+    def __init__(self, texts):
+        super().__init__()
+        self.texts = texts
+
+    def gettext(self, message):
+        return self.texts.get(message, message)
+
+
 def configure(app, config):
     here = address(app.srcdir)
+    config.language = os.environ["ATTNBOOK_LANGUAGE"] = edition_language(app.srcdir)
+    say, core = words(HERE), words(CORE)
+    config.html_title = say["title"]
     config.html_baseurl = here.site
-    config.myst_substitutions |= {"site": f"<{here.site}>", "source": f"[source]({here.repository})"}
+    config.myst_substitutions |= {"site": f"<{here.site}>", "source": f"[{core['source']}]({here.repository})"}
+    config.nb_code_prompt_show, config.nb_code_prompt_hide = say["code"]["show"], say["code"]["hide"]
+    config.numfig_format |= {kind: core["numbered"][kind].format(n="%s") for kind in ("exercise", "figure")}
+    admonitionlabels.update(core["boxes"])
+    app.translator = translators["general", "sphinx"] = Texts(say["sphinx"])
+    translators["general", "exercise"] = Texts({"Exercise": core["exercise"], "Solution": say["solution"]})
+
+
+def name_parts(app, doctree):
+    """The parts of the book, which _toc.yml calls by their ids, get their names."""
+    for tree in doctree.findall(addnodes.toctree):
+        if part := tree.get("caption"):
+            if part not in words(HERE)["parts"]:
+                raise ExtensionError(
+                    f"_toc.yml has the caption {part}; say in theme/en.json what part of the book it is"
+                )
+            tree["caption"] = words(HERE)["parts"][part]
 
 
 def mathjax_parts(packages):
@@ -174,12 +214,12 @@ def widgets_on(body):
     return sorted(set(re.findall(r'data-afm="(\w+)"', body)))
 
 
-def buttons(srcdir, stem, root, folder="colab", what=""):
-    """A row of buttons: run a notebook in Colab, or take it home; `what` it is, if it is not the page's own."""
+def buttons(srcdir, stem, root, folder, say):
+    """A row of buttons that `say` what they do: run a notebook in Colab, or take it home."""
     colab = address(srcdir).colab(stem, folder)
     return (
-        f'<p class="run-row"><a class="button" href="{colab}">Open {what}in Colab</a>'
-        f'<a class="button" href="{root}{folder}/{stem}.ipynb" download>Download {what.strip() or "notebook"}</a></p>'
+        f'<p class="run-row"><a class="button" href="{colab}">{say["open"]}</a>'
+        f'<a class="button" href="{root}{folder}/{stem}.ipynb" download>{say["download"]}</a></p>'
         + last_run(last_green(Path(srcdir)), f"{folder}/{stem}")
     )
 
@@ -195,10 +235,9 @@ def last_run(green, name):
     """
     if name not in green.get("seconds", {}):
         return ""
-    day = date.fromisoformat(green["date"])
-    return (
-        f'<p class="ran">Last tried with Colab\'s packages on <time datetime="{day}">{day.day} {day:%B %Y}</time>.</p>'
-    )
+    when = date.fromisoformat(green["date"])
+    told = words(HERE)["tried"].format(date=f'<time datetime="{when}">{day(when)}</time>')
+    return f'<p class="ran">{told}</p>'
 
 
 def card(book, title, description, here, url):
@@ -210,7 +249,7 @@ def card(book, title, description, here, url):
         "og:description": description,
         "og:url": url,
         "og:image": f"{here.site}_static/card.png",
-        "og:image:alt": "A small heat map of attention weights beside the book's title",
+        "og:image:alt": words(HERE)["card"],
     }
     tags = [f'<meta property="{name}" content="{escape(value)}">' for name, value in properties.items()]
     tags += [f'<meta name="description" content="{escape(description)}">']
@@ -231,9 +270,25 @@ def tidy(body):
     return FORMULA_AND_STOP.sub(r'<span class="unbroken">\1</span>', body)
 
 
+def name_copy_buttons(outdir):
+    """The buttons that copy code have texts in a script of their own, English where it doesn't know the language."""
+    script = Path(outdir, "_static/copybutton.js")
+    ours = json.dumps({"en": words(HERE)["copy"]}, ensure_ascii=False)
+    renamed = re.sub(
+        r"(?<=^const messages = )\{\n.*?^\}$", lambda _: ours, script.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL
+    )
+    script.write_text(renamed, "utf-8")
+
+
+def as_json(content):
+    """JSON that can stand in a page."""
+    return json.dumps(content, ensure_ascii=False).replace("<", "\\u003c")
+
+
 def page(app, pagename, templatename, context, doctree):
     """Everything that depends on the page: its widgets, its buttons, its description."""
-    here, body = address(app.srcdir), context.get("body", "")
+    here, say, body = address(app.srcdir), words(HERE), context.get("body", "")
+    name_copy_buttons(app.outdir)
     root = context["pathto"]("", 1).removesuffix("#")
     app.add_css_file("widgets/shared/base.css")
     names = widgets_on(body)
@@ -250,18 +305,23 @@ def page(app, pagename, templatename, context, doctree):
     context["metatags"] = re.sub(r'<meta [^>]*name="viewport"[^>]*>', "", context.get("metatags", ""))  # one is enough
     body = tidy(body)
     if pagename.startswith("chapters/"):
-        body = body.replace("</h1>", "</h1>" + buttons(app.srcdir, Path(pagename).name, root), 1)
+        row = buttons(app.srcdir, Path(pagename).name, root, "colab", say["notebook"])
+        body = body.replace("</h1>", f"</h1>{row}", 1)
+    if 'class="ran"' in body:  # book.js may know of a later date
+        dates = {name: words(language.HERE)[name] for name in ("date", "months")}
+        body += f'<script type="application/json" id="dates">{as_json(dates)}</script>'
     context["body"] = body + page_words(kind for kind in all_widgets() if kind.name in names)
 
     metadata = context.get("meta") or {}
     if doctree and not metadata.get("description"):
         log.warning("the page needs a description, in its front matter or the notebook's metadata", location=pagename)
-    description = metadata.get(
-        "description", "An interactive textbook on attention, from word vectors to the Transformer."
-    )
+    description = metadata.get("description", say["description"])
     title = app.env.titles[pagename].astext() if doctree else app.config.html_title
     context["card"] = card(app.config.html_title, title, description, here, f"{here.site}{pagename}.html")
     context["here"], context["site_path"] = here, urlsplit(here.site).path
+    context["say"] = say
+    catalogue = {"messages": say["sphinx"], "plural_expr": "n != 1", "locale": app.config.language}
+    context["catalogue"] = as_json(catalogue)
 
 
 def setup(app):
@@ -273,6 +333,7 @@ def setup(app):
     app.add_post_transform(Dropdowns)
     app.connect("config-inited", configure)
     app.connect("builder-inited", copy_files)
+    app.connect("doctree-read", name_parts, priority=400)  # before Sphinx notes what the contents are
     app.connect("env-check-consistency", number_by_chapter)
     app.connect("build-finished", drop_unused_files)
     app.connect("html-page-context", page, priority=900)  # after the theme has put its files on the page

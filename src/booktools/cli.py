@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
+from attnbook.language import speaking
 from booktools.core import BookError
 
 # Each command imports what it needs itself, so that `attnbook --help` and the package stay light.
@@ -20,11 +21,13 @@ def run(args) -> None:
 
 
 def colab(args) -> None:
+    from booktools.core.contents import edition_language
     from booktools.editions.colab import Book, write_edition
 
-    book = Book.read(Path())
-    for path in args.notebooks:
-        print(write_edition(path, args.to, book))
+    with speaking(edition_language(Path())):
+        book = Book.read(Path())
+        for path in args.notebooks:
+            print(write_edition(path, args.to, book))
 
 
 def address(args) -> None:
@@ -38,9 +41,11 @@ def address(args) -> None:
 
 
 def site(args) -> None:
+    from booktools.core.contents import edition_language
     from booktools.editions.site import complete
 
-    complete(args.html, Path())
+    with speaking(edition_language(Path())):
+        complete(args.html, Path())
 
 
 def rehearse(args) -> None:
@@ -60,10 +65,12 @@ def rehearse(args) -> None:
 
 def student(args) -> None:
     from booktools.core.assignment import Assignment
+    from booktools.core.contents import edition_language
     from booktools.editions.student import write_copy
 
-    for path in args.notebooks:
-        print(write_copy(Assignment.read(path, args.overlay), args.to, Path()))
+    with speaking(edition_language(Path())):
+        for path in args.notebooks:
+            print(write_copy(Assignment.read(path, args.overlay), args.to, Path()))
 
 
 def prove(args) -> None:

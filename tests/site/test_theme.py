@@ -85,14 +85,15 @@ def test_numbers_start_from_one_in_each_chapter(book):
 
 def test_buttons_lead_to_colab_and_to_the_sites_own_copy(book, tmp_path):
     (tmp_path / "_config.yml").write_text(f"repository:\n  url: {HERE.repository}\n")
-    row = book.buttons(tmp_path, "05_dots", "../")
+    say = {"open": "Open", "download": "Download"}
+    row = book.buttons(tmp_path, "05_dots", "../", "colab", say)
     assert f'href="{HERE.colab("05_dots")}"' in row
     assert 'href="../colab/05_dots.ipynb" download' in row
     assert "<time" not in row
     (tmp_path / "colab").mkdir()
     (tmp_path / "colab/last-green.json").write_text('{"date": "2026-11-02", "seconds": {"assignments/05_dots": 9}}')
-    assert book.buttons(tmp_path, "05_dots", "../") == row
-    graded = book.buttons(tmp_path, "05_dots", "../", "assignments")
+    assert book.buttons(tmp_path, "05_dots", "../", "colab", say) == row
+    graded = book.buttons(tmp_path, "05_dots", "../", "assignments", say)
     assert '<time datetime="2026-11-02">2 November 2026</time>' in graded
     assert f'href="{HERE.colab("05_dots", "assignments")}"' in graded
     assert 'href="../assignments/05_dots.ipynb" download' in graded

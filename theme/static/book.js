@@ -87,11 +87,13 @@ for (const box of document.querySelectorAll("pre, div.math, .pst-scrollable-tabl
 // When the notebooks last ran with Colab's packages: later than this page was made, if they still do.
 async function tellLastRun(times) {
   const { date } = await (await fetch(`${html.dataset.content_root}colab/last-green.json`)).json();
-  const format = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "long", year: "numeric", timeZone: "UTC" });
+  const written = JSON.parse(document.getElementById("dates").textContent);
+  const [year, month, day] = date.split("-").map(Number);
+  const parts = { year, month: written.months[month - 1], day };
   for (const time of times) {
     if (date > time.dateTime) {
       time.dateTime = date;
-      time.textContent = format.format(new Date(date));
+      time.textContent = written.date.replace(/\{(\w+)\}/g, (_, part) => parts[part]);
     }
   }
 }

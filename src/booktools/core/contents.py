@@ -1,6 +1,7 @@
 """What the book consists of: the pages `_toc.yml` names, and the chapters among them."""
 
 import json
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import nbformat
 import yaml
 
+from attnbook.language import ENGLISH
 from booktools.core import BookError
 
 LAST_GREEN = "colab/last-green.json"  # in the repository and on the site
@@ -27,6 +29,12 @@ class Chapter:
 def settings(root: Path) -> dict:
     """The contents of `_config.yml`."""
     return read_yaml(root / "_config.yml")
+
+
+def edition_language(root: Path) -> str:
+    """The language of the edition that is being made: what ATTNBOOK_LANGUAGE says, else `_config.yml`."""
+    config = (settings(root).get("sphinx") or {}).get("config") or {}
+    return os.environ.get("ATTNBOOK_LANGUAGE") or config.get("language", ENGLISH)
 
 
 def pages(root: Path) -> list[Path]:
