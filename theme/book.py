@@ -29,6 +29,7 @@ from booktools.core import HERE as CORE
 from booktools.core.address import address
 from booktools.core.assignment import Assignment, assignment_paths
 from booktools.core.contents import edition_language, last_green
+from booktools.editions.translated import source_in_its_language
 
 HERE = Path(__file__).parent
 MATHJAX = Path(importlib.import_module("sphinx-mathjax-offline").__file__).parent / "static/mathjax"
@@ -87,7 +88,7 @@ class GradedWork(SphinxDirective):
             raise self.error(f"there is no assignment for {self.env.docname} in assignments/source")
         box = nodes.container()
         for path in paths:
-            told = Assignment.read(path).announce(links)
+            told = Assignment.read(path, root=Path(self.env.srcdir)).announce(links)
             self.state.nested_parse(StringList(told.splitlines(), source=str(path)), 0, box)
         return [box]
 
@@ -157,6 +158,13 @@ def configure(app, config):
     admonitionlabels.update(core["boxes"])
     app.translator = translators["general", "sphinx"] = Texts(say["sphinx"])
     translators["general", "exercise"] = Texts({"Exercise": core["exercise"], "Solution": say["solution"]})
+
+
+def translate(app, docname, source):
+    """A page of an edition that is not English is read in its translation."""
+    root = Path(app.srcdir)
+    page = Path(app.env.doc2path(docname)).relative_to(root).as_posix()
+    source[0] = source_in_its_language(source[0], page, root)
 
 
 def name_parts(app, doctree):
@@ -333,6 +341,7 @@ def setup(app):
     app.add_post_transform(Dropdowns)
     app.connect("config-inited", configure)
     app.connect("builder-inited", copy_files)
+    app.connect("source-read", translate)
     app.connect("doctree-read", name_parts, priority=400)  # before Sphinx notes what the contents are
     app.connect("env-check-consistency", number_by_chapter)
     app.connect("build-finished", drop_unused_files)

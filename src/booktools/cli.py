@@ -2,13 +2,14 @@
 
 import argparse
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
-from attnbook.language import speaking
+from attnbook.language import ENGLISH, speaking
 from booktools.core import BookError
 
 # Each command imports what it needs itself, so that `attnbook --help` and the package stay light.
@@ -27,7 +28,7 @@ def colab(args) -> None:
     with speaking(edition_language(Path())):
         book = Book.read(Path())
         for path in args.notebooks:
-            print(write_edition(path, args.to, book))
+            print(write_edition(path, args.to, book, Path()))
 
 
 def address(args) -> None:
@@ -70,7 +71,27 @@ def student(args) -> None:
 
     with speaking(edition_language(Path())):
         for path in args.notebooks:
-            print(write_copy(Assignment.read(path, args.overlay), args.to, Path()))
+            print(write_copy(Assignment.read(path, args.overlay, Path()), args.to, Path()))
+
+
+def translation(args) -> None:
+    from booktools.core.assignment import assignment_paths
+    from booktools.core.contents import pages
+    from booktools.core.translation import digest, state, texts_of, write_missing
+
+    root = Path()
+    with speaking(args.language):
+        for path in args.pages or [*pages(root), *assignment_paths(root)]:
+            page = path.as_posix()
+            english = texts_of(page, root)
+            if args.write:
+                write_missing(english, page, root)
+            found = state(english, page, root)
+            print(f"{page}: {len(found.translated)} of {len(english)} translated")
+            for name in found.stale:
+                print(f"    stale: {name}, whose English is {digest(english[name])} now")
+            if found.missing:
+                print(f"    missing: {', '.join(found.missing)}")
 
 
 def prove(args) -> None:
@@ -149,6 +170,14 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("-o", dest="to", type=Path, required=True, metavar="FOLDER", help="where they go")
     overlay(sub)
 
+    text = "How far a translation is: what is stale or missing is shown in English."
+    sub = command(translation, text)
+    sub.add_argument("language", type=tag, metavar="LANGUAGE", help="such as zh or pt-BR")
+    text = "a page or assignment, chapters/NN_….ipynb (default: all)"
+    sub.add_argument("pages", nargs="*", type=page, metavar="PAGE", help=text)
+    text = "write what is missing to translations/, in English, to be written over"
+    sub.add_argument("--write", action="store_true", help=text)
+
     sub = command(prove, "Prove assignments: solutions pass, empty copies don't, every known wrong answer fails.")
     notebooks(sub, sources)
     overlay(sub)
@@ -175,6 +204,19 @@ def notebook(name: str) -> Path:
     if path.suffix != ".ipynb" or not path.is_file():
         raise argparse.ArgumentTypeError(f"{name} is not a notebook; expected the path of an existing .ipynb file")
     return path
+
+
+def page(name: str) -> Path:
+    path = Path(name)
+    if path.suffix not in (".ipynb", ".md") or not path.is_file():
+        raise argparse.ArgumentTypeError(f"{name} is no page; expected the path of an existing .ipynb or .md file")
+    return path
+
+
+def tag(text: str) -> str:
+    if not re.fullmatch(r"[a-z]{2,3}(-[A-Za-z0-9]+)*", text) or text == ENGLISH:
+        raise argparse.ArgumentTypeError(f"{text} is no language to translate into; expected a tag such as zh or pt-BR")
+    return text
 
 
 def folder(name: str) -> Path:

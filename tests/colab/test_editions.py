@@ -318,6 +318,7 @@ def test_colab_edition():
     nbformat.validate(made)
 
 
+@pytest.mark.slow
 def test_widgets_speak_the_language_of_the_edition(tmp_path, monkeypatch):
     """Whatever language the reader's browser and machine are in: the notebook says it in its set-up."""
     monkeypatch.setenv("LANG", "de_DE.UTF-8")

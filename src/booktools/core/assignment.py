@@ -10,6 +10,7 @@ from pathlib import Path
 from attnbook.language import count, words
 from booktools.core import HERE, BookError
 from booktools.core.contents import read_notebook
+from booktools.core.translation import translate
 
 SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION[ \t]*$", re.DOTALL | re.MULTILINE)
 HIDDEN = re.compile(r"^### BEGIN HIDDEN TESTS\n(.*?)^### END HIDDEN TESTS[ \t]*\n?", re.DOTALL | re.MULTILINE)
@@ -70,14 +71,19 @@ class Assignment:
     notebook: dict
 
     @classmethod
-    def read(cls, path: Path, overlay: Path | None = None) -> "Assignment":
-        """The assignment in a notebook; cells of the same name in the private `overlay` take the place of its own."""
+    def read(cls, path: Path, overlay: Path | None = None, root: Path | None = None) -> "Assignment":
+        """The assignment in a notebook; cells of the same name in the private `overlay` take the place of its own.
+
+        With the book's folder, it is in the language spoken now.
+        """
         notebook = read_notebook(path)
         if overlay is not None:
             private = overlay / path.name
             if not private.is_file():
                 raise BookError(f"{private} does not exist. An overlay holds a notebook of the assignment's own name.")
             replace_cells(notebook, read_notebook(private), private)
+        if root is not None:
+            translate(notebook, f"assignments/source/{path.name}", root)
         return cls.of(notebook, path)
 
     @classmethod

@@ -18,6 +18,7 @@ from booktools.editions.labels import Label, collect
 from booktools.editions.myst import Directive, blocks
 from booktools.editions.plain import Plain
 from booktools.editions.references import References
+from booktools.editions.translated import in_its_language
 
 HERE = Path(__file__).parent
 
@@ -45,7 +46,7 @@ class Book:
             collect(root, here),
             Formulas.read(config),
             References.read([root / name for name in config.get("bibtex_bibfiles") or []], here.page("references.md")),
-            {path.stem: Assignment.read(path) for path in assignment_paths(root)},
+            {path.stem: Assignment.read(path, root=root) for path in assignment_paths(root)},
         )
 
 
@@ -111,9 +112,10 @@ def without_state(html: str) -> str:
     return re.sub(r'<script type="application/json">.*?</script>', "", html, flags=re.DOTALL)
 
 
-def write_edition(path: Path, folder: Path, book: Book) -> Path:
+def write_edition(path: Path, folder: Path, book: Book, root: Path) -> Path:
     """Write the Colab edition of a chapter into a folder; where it went."""
-    notebook = edition(read_notebook(path), f"chapters/{path.name}", book)
+    page = f"chapters/{path.name}"
+    notebook = edition(in_its_language(read_notebook(path), page, root), page, book)
     folder.mkdir(parents=True, exist_ok=True)
     nbformat.write(notebook, folder / path.name)
     return folder / path.name

@@ -14,6 +14,7 @@ from booktools.core import HERE as CORE
 from booktools.core import BookError
 from booktools.core.address import Address
 from booktools.core.contents import pages, read_notebook
+from booktools.core.translation import translate, translate_page
 from booktools.editions.myst import Directive, blocks
 
 NUMBERED = {"exercise": "exercise", "exercise-start": "exercise", "figure": "figure", "math": "equation"}
@@ -26,18 +27,20 @@ class Label:
     number: str = ""
 
 
-def markdown_of(page: Path) -> list[str]:
-    """The Markdown of a page, cell by cell."""
-    if page.suffix == ".md":
-        return [page.read_text(encoding="utf-8")]
-    return [cell.source for cell in read_notebook(page).cells if cell.cell_type == "markdown"]
+def markdown_of(page: str, root: Path) -> list[str]:
+    """The Markdown of a page, cell by cell, in the language spoken now."""
+    if page.endswith(".md"):
+        return [translate_page((root / page).read_text(encoding="utf-8"), page, root)]
+    notebook = translate(read_notebook(root / page), page, root)
+    return [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
 
 
 def collect(root: Path, here: Address) -> dict[str, Label]:
     """Every page (by its path), heading (path#slug) and label (#label) of the book."""
     found: dict[str, Label] = {}
-    for page in pages(root):
-        for name, label in page_labels(page.relative_to(root).as_posix(), markdown_of(page), here):
+    for path in pages(root):
+        page = path.relative_to(root).as_posix()
+        for name, label in page_labels(page, markdown_of(page, root), here):
             if name.startswith("#") and name in found:
                 raise BookError(f"the label {name[1:]} stands twice: {found[name].url} and {label.url}. Rename one.")
             found.setdefault(name, label)

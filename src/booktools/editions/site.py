@@ -21,9 +21,9 @@ def complete(html: Path, root: Path) -> None:
     build_wheel(root, html)
     book = Book.read(root)
     for chapter in chapters(root):
-        write_edition(chapter.path, html / "colab", book)
+        write_edition(chapter.path, html / "colab", book, root)
     for path in assignment_paths(root):
-        write_copy(Assignment.read(path), html / "assignments", root)
+        write_copy(Assignment.read(path, root=root), html / "assignments", root)
     if last_green(root):
         shutil.copy(root / LAST_GREEN, html / LAST_GREEN)
     (html / ".nojekyll").touch()

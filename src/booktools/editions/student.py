@@ -7,8 +7,9 @@ import nbformat
 from attnbook.language import words
 from booktools.core.address import address
 from booktools.core.assignment import Assignment, marks, minutes
-from booktools.core.contents import read_chapter
+from booktools.core.contents import read_notebook
 from booktools.core.setup_cells import install, needs, set_up
+from booktools.core.translation import translate
 
 HERE = Path(__file__).parent
 
@@ -26,10 +27,11 @@ def write_copy(assignment: Assignment, folder: Path, root: Path) -> Path:
 def note(assignment: Assignment, root: Path) -> str:
     """What a copy says first: its points and time, the chapter of the same name if there is one, how to begin."""
     say, about = words(HERE), {"points": marks(assignment.points), "minutes": minutes(assignment.minutes)}
-    path = root / f"chapters/{assignment.name}.ipynb"
-    if path.is_file():
-        chapter = read_chapter(path)
-        link = f"[{chapter.number}. {chapter.title}]({address(root).page(f'chapters/{path.name}')})"
+    page = f"chapters/{assignment.name}.ipynb"
+    if (root / page).is_file():
+        chapter = translate(read_notebook(root / page), page, root)
+        title = chapter.cells[0].source.partition("\n")[0].removeprefix("# ")
+        link = f"[{title}]({address(root).page(page)})"
         told = say["student"]["chapter"].format(**about, chapter=link)
     else:
         told = say["student"]["alone"].format(**about)

@@ -1,0 +1,226 @@
+"""Chapters in another language: texts by cell, beside the English, with the hash of what was translated."""
+
+import re
+from copy import deepcopy
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from attnbook.language import PSEUDO, speaking, words
+from attnbook.widgets import PaintMask
+from booktools import cli
+from booktools.core import BookError
+from booktools.core.assignment import Assignment
+from booktools.core.contents import read_notebook
+from booktools.core.translation import digest, translate, translate_page
+from booktools.editions import colab, plain, student
+from booktools.editions.translated import in_its_language
+from tests.pseudo import linked_book, translate_pages
+from tests.widgets.forgotten import forgotten_in_table, left_over
+
+PAGE = "chapters/05_dots.ipynb"
+TITLE, WHY = "# 5. Dots", "Why divide?\n\n- Because."
+CODE = "x = 1  # why divide?\n'# 5. Dots'"
+
+
+def small():
+    shown = new_output("execute_result", {"text/html": PaintMask().page_html()}, execution_count=1)
+    cells = [
+        new_markdown_cell(TITLE, id="title"),
+        new_code_cell(CODE, id="code", outputs=[shown], metadata={"mystnb": {"image": {"alt": "Two dots."}}}),
+        new_markdown_cell(WHY, id="why"),
+        new_markdown_cell("Not yet.", id="late"),
+    ]
+    return new_notebook(cells=cells, metadata={"description": "On dots."})
+
+
+def write(root, text, page=PAGE, tag="zh"):
+    path = (root / "translations" / tag / page).with_suffix(".md")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def block(name, english, text):
+    return f"+++ {name} {digest(english)}\n\n{text}\n\n"
+
+
+def in_chinese(root):
+    with speaking("zh"):
+        return translate(small(), PAGE, root)
+
+
+def test_texts_are_translated_and_code_is_not(tmp_path):
+    blocks = {"title": TITLE, "why": WHY, ":description": "On dots.", "code:alt": "Two dots."}
+    write(tmp_path, "".join(block(name, english, f"{name}译\n\n- 文") for name, english in blocks.items()))
+    made = in_chinese(tmp_path)
+    assert [cell.source for cell in made.cells] == ["title译\n\n- 文", CODE, "why译\n\n- 文", "Not yet."]
+    assert made.metadata.description == ":description译\n\n- 文"
+    assert made.cells[1].metadata.mystnb.image.alt == "code:alt译\n\n- 文"
+    assert [cell.id for cell in made.cells] == [cell.id for cell in small().cells]
+
+
+def test_english_and_what_has_no_translation_stay_as_they_are(tmp_path):
+    write(tmp_path, block("title", TITLE, "# 5. 点"))
+    assert translate(small(), PAGE, tmp_path) == small()
+    with speaking("pt"):
+        assert translate(small(), PAGE, tmp_path) == small()
+    with speaking("zh-Hans"):
+        assert translate(small(), PAGE, tmp_path).cells[0].source == "# 5. 点"
+
+
+def test_a_stale_text_is_shown_in_english(tmp_path):
+    write(tmp_path, block("title", "# 5. Points", "# 5. 点") + block("why", WHY, "为什么？"))
+    assert [cell.source for cell in in_chinese(tmp_path).cells] == [TITLE, CODE, "为什么？", "Not yet."]
+
+
+def test_a_page_is_one_text(tmp_path):
+    write(tmp_path, block("page", "# Hello", "# 你好"), page="index.md")
+    with speaking("zh"):
+        assert translate_page("# Hello", "index.md", tmp_path) == "# 你好"
+        assert translate_page("# Hello!", "index.md", tmp_path) == "# Hello!"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (block("wye", WHY, "为什么？"), "there is no cell wye"),
+        (block("code", CODE, "x = 2"), "there is no cell code"),
+        (block("why", WHY, "一") + block("why", WHY, "二"), "has the cell why twice"),
+        ("为什么？\n", "must open with a line `+++ CELL HASH`, got '为什么？'"),
+    ],
+)
+def test_a_wrong_translation_gets_a_sentence(tmp_path, text, said):
+    write(tmp_path, text)
+    with pytest.raises(BookError, match=re.escape(said)):
+        in_chinese(tmp_path)
+
+
+def test_what_is_stale_or_missing_is_listed_and_can_be_written(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "chapters").mkdir()
+    nbformat.write(small(), tmp_path / PAGE)
+    write(tmp_path, block("why", WHY, "为什么？") + block("title", "# 5. Points", "# 5. 点"))
+    assert cli.main(["translation", "zh", PAGE]) == 0
+    stale = f"    stale: title, whose English is {digest(TITLE)} now\n"
+    listed = f"{PAGE}: 1 of 5 translated\n{stale}    missing: :description, code:alt, late\n"
+    assert capsys.readouterr().out == listed
+    for _ in range(2):
+        assert cli.main(["translation", "zh", PAGE, "--write"]) == 0
+        assert capsys.readouterr().out == listed, "English that is written down is not translated yet"
+    written = (tmp_path / "translations/zh/chapters/05_dots.md").read_text(encoding="utf-8")
+    kept = f"+++ title {digest('# 5. Points')}\n\n# 5. 点\n\n"
+    fresh = f"+++ late {digest('Not yet.')}\n\nNot yet.\n"
+    assert kept in written
+    assert written.endswith(fresh)
+    assert [cell.source for cell in in_chinese(tmp_path).cells] == [TITLE, CODE, "为什么？", "Not yet."]
+
+
+@pytest.mark.parametrize("tag", ["en", "Chinese", "../zh"])
+def test_a_language_is_a_tag(tag, capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["translation", tag])
+    assert "expected a tag such as zh" in capsys.readouterr().err
+
+
+def test_stored_widgets_speak_the_language_of_the_edition(tmp_path):
+    before = small()
+    assert in_its_language(deepcopy(before), PAGE, tmp_path) == before
+    with speaking(PSEUDO):
+        made = in_its_language(small(), PAGE, tmp_path)
+    html = made.cells[1].outputs[0].data["text/html"]
+    assert "<caption>⟦" in html
+    assert re.findall(r"<script.*", html) == re.findall(r"<script.*", PaintMask().page_html()), "the state is the same"
+
+
+# ---- in the language of nobody ----
+
+CHAPTER = "chapters/02_masked_softmax.ipynb"
+ASSIGNMENT = "assignments/source/02_masked_softmax.ipynb"
+# What is not words in plain Markdown: code, formulas, addresses, tags.
+NO_WORDS = re.compile(r"```.*?```|`[^`]*`|\$\$.*?\$\$|\$[^$]*\$|\]\([^)]*\)|<[^>]*>", re.DOTALL)
+
+
+def forgotten(notebook) -> list[str]:
+    """What of a notebook's Markdown is in no file of words and no translation."""
+    return [
+        rest for cell in notebook.cells if cell.cell_type == "markdown" and (rest := left_over(visible(cell.source)))
+    ]
+
+
+def visible(source: str) -> str:
+    return NO_WORDS.sub(" ", source)
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    root = linked_book(tmp_path_factory.mktemp("book"))
+    translate_pages(root, [CHAPTER, ASSIGNMENT])
+    return root
+
+
+@pytest.fixture(scope="module")
+def book(root):
+    with speaking(PSEUDO):
+        return colab.Book.read(root)
+
+
+def made_for_colab(root, book):
+    with speaking(PSEUDO):
+        return colab.edition(in_its_language(read_notebook(root / CHAPTER), CHAPTER, root), CHAPTER, book)
+
+
+def made_for_students(root, folder):
+    with speaking(PSEUDO):
+        return read_notebook(student.write_copy(Assignment.read(root / ASSIGNMENT, root=root), folder, root))
+
+
+def test_every_text_of_a_notebook_is_in_a_file_of_words(root, book, tmp_path):
+    made = made_for_colab(root, book)
+    assert forgotten(made) == []
+    painted = [
+        o
+        for cell in made.cells
+        for o in cell.get("outputs", [])
+        if "paint_mask" in o.get("data", {}).get("text/html", "")
+    ]
+    assert painted
+    assert not any(forgotten_in_table(output.data["text/html"]) for output in painted)
+    copy = made_for_students(root, tmp_path)
+    assert forgotten(copy) == []
+    assert copy.metadata.language == PSEUDO
+
+
+def without(*path):
+    """The words of a folder, but for one that somebody wrote into the code."""
+
+    def spoken(folder):
+        said = deepcopy(words(folder))
+        group = said
+        for name in path[:-1]:
+            group = group.get(name, {})
+        if path[-1] in group:
+            with speaking("en"):
+                english = words(folder)
+            for name in path:
+                english = english[name]
+            group[path[-1]] = english
+        return said
+
+    return spoken
+
+
+@pytest.mark.parametrize(
+    ("module", "path", "noticed"),
+    [
+        (colab, ("colab",), "Run the cell below first"),
+        (colab, ("jupyter",), "In your own Jupyter"),
+        (plain, ("solution",), "Solution to"),
+        (plain, ("links",), "or"),
+        (student, ("student", "begin"), "Run the cell below first"),
+    ],
+)
+def test_a_forgotten_text_is_noticed(root, book, tmp_path, monkeypatch, module, path, noticed):
+    monkeypatch.setattr(module, "words", without(*path))
+    made = made_for_students(root, tmp_path) if module is student else made_for_colab(root, book)
+    assert any(noticed in text for text in forgotten(made))
