@@ -4,6 +4,7 @@ import mimetypes
 import re
 import shutil
 import threading
+from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -47,7 +48,14 @@ class Server(SimpleHTTPRequestHandler):
 @pytest.fixture(scope="package")
 def home():
     """The address of the site's first folder."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Server, directory=built("."))) as server:
+    with serving(built(".")) as address:
+        yield address
+
+
+@contextmanager
+def serving(site: Path):
+    """The address of a built site's first folder."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Server, directory=site)) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}{FOLDER}"
         server.shutdown()

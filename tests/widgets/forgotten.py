@@ -16,7 +16,7 @@ TEXTS = """(root) => {
         if (node.closest("[translate=no]") || ["SCRIPT", "STYLE", "CODE", "PRE"].includes(node.nodeName)) return " ";
         return [...node.childNodes].map(walk).join("");
     };
-    const names = ["aria-label", "aria-valuetext", "aria-description", "title", "alt", "placeholder"];
+    const names = ["aria-label", "aria-valuetext", "aria-description", "title", "alt", "placeholder", "data-tooltip"];
     const said = [root, ...root.querySelectorAll("*")].filter((node) => !node.closest("[translate=no]"))
         .flatMap((node) => names.map((name) => node.getAttribute(name))).filter(Boolean);
     return [walk(root), ...said];

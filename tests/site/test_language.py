@@ -1,0 +1,139 @@
+"""A site in the language of nobody: every text in brackets, those of its pages since their translation has them.
+
+What stands without brackets is in no file of words: somebody forgot it.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from attnbook.language import PSEUDO
+from tests import ROOT
+from tests.browser.visiting import Visitor, serving
+from tests.pseudo import linked_book, translate_pages
+from tests.widgets.forgotten import forgotten, left_over
+
+CHAPTER = "chapters/02_masked_softmax"
+PAGES = ["index", CHAPTER, "notation", "references"]
+TOC = f"""format: jb-book
+root: index
+parts:
+  - caption: chapters
+    chapters: [file: {CHAPTER}]
+  - caption: at_hand
+    chapters: [file: notation, file: references]
+"""
+# The same in every language: works and their authors, formulas, what code prints. Widgets have tests of their own.
+DATA = ", ".join(
+    [
+        ".math, mjx-container, .citation-list, a[href*='references.html#id'], #search-results li",
+        ".cell_output > .output:not(:has([data-afm])), [data-afm]",
+    ]
+)
+MARK_DATA = f"for (const data of document.querySelectorAll(`{DATA}`)) data.setAttribute('translate', 'no')"
+CARDS = "meta[name=description], meta[property='og:title'], meta[property='og:description'], meta[property$=alt]"
+WITHOUT_SCRIPTS = "for (const node of document.querySelectorAll('noscript')) node.outerHTML = node.textContent"
+
+
+def build(book: Path) -> Path:
+    """The site of a book, in the language of nobody."""
+    command = [Path(sys.executable).with_name("jupyter-book"), "build", "-q", book]
+    done = subprocess.run(command, env=os.environ | {"ATTNBOOK_LANGUAGE": PSEUDO}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return book / "_build/html"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    book = linked_book(tmp_path_factory.mktemp("book"), TOC)
+    assignment = f"assignments/source/{Path(CHAPTER).name}.ipynb"
+    translate_pages(book, ["index.md", f"{CHAPTER}.ipynb", "notation.md", "references.md", assignment])
+    return build(book)
+
+
+@pytest.fixture
+def forgotten_on(browser):
+    """What of a site's page is in no file of words and in no translation."""
+    visitor = Visitor(browser, "")
+
+    def read(site: Path, path: str, tried="2099-01-05") -> list[str]:
+        with serving(site) as visitor.home:
+            page = visitor(path, served={"colab/last-green.json": f'{{"date": "{tried}"}}'})
+            page.wait_for_load_state("networkidle")
+            page.evaluate(MARK_DATA)
+            page.evaluate(WITHOUT_SCRIPTS)
+            parts = [page.locator("html"), *page.locator("time").all()]  # a date needs brackets inside its sentence's
+            cards = [left_over(card.get_attribute("content")) for card in page.locator(CARDS).all()]
+            return [*(text for part in parts for text in forgotten(part)), *filter(None, cards)]
+
+    yield read
+    for context in visitor.contexts:
+        context.close()
+    assert not visitor.complaints
+
+
+@pytest.mark.parametrize("path", [*PAGES, "404", "search"])
+def test_every_text_of_the_site_is_in_a_file_of_words(forgotten_on, site, path):
+    assert forgotten_on(site, f"{path}.html") == []
+    assert f'<html lang="{PSEUDO}"' in (site / f"{path}.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("asked", ["softmax", "xylophone"])
+def test_what_a_search_says_is_in_a_file_of_words(forgotten_on, site, asked):
+    assert forgotten_on(site, f"search.html?q={asked}") == []
+
+
+# In theme/book.py: what somebody could have written who forgot the file of words.
+FORGOTTEN = {
+    '>{say["open"]}<': ">Open here<",
+    "{day(when)}": "{when:%d %B %Y}",
+    'admonitionlabels.update(core["boxes"])': "pass",
+    ', "Solution": say["solution"]': "",
+    'words(HERE)["card"]': '"A heat map"',
+    'script.write_text(renamed, "utf-8")': "pass",
+}
+PLANTED = """# ⟦Planted⟧
+
+```{hint}
+⟦Hear.⟧
+```
+
+```{exercise}
+:label: one
+⟦Do.⟧
+```
+
+```{solution} one
+:class: dropdown
+⟦Done.⟧
+```
+
+~~~python
+code
+~~~
+"""
+
+
+def test_forgotten_texts_are_noticed(forgotten_on, tmp_path):
+    book = linked_book(tmp_path, f"format: jb-book\nroot: index\nchapters:\n- file: {CHAPTER}\n")
+    for name in ("theme", "chapters", "index.md"):
+        (book / name).unlink()
+    shutil.copytree(ROOT / "theme", book / "theme")
+    theme = book / "theme/book.py"
+    code = theme.read_text("utf-8")
+    for right, wrong in FORGOTTEN.items():
+        assert right in code
+        code = code.replace(right, wrong)
+    theme.write_text(code, "utf-8")
+    layout = book / "theme/templates/layout.html"
+    layout.write_text(layout.read_text("utf-8").replace("{{ say.skip }}", "Skip this"), "utf-8")
+    (book / "index.md").write_text("# ⟦Index⟧", "utf-8")
+    (book / "chapters").mkdir()
+    (book / f"{CHAPTER}.md").write_text(PLANTED, "utf-8")
+    found = forgotten_on(build(book), f"{CHAPTER}.html", tried="2001-01-05")
+    for text in ("Skip this Open here Hint Solution Copy to clipboard", "Copy", "November", "heat map"):
+        assert text in found
