@@ -23,18 +23,27 @@ def faults(english, translated, name="") -> list[str]:
     if isinstance(english, str):
         return [] if gaps(english) == gaps(translated) else [f"{name} needs the gaps {sorted(gaps(english))}"]
     if isinstance(english, list):
-        return [] if len(english) == len(translated) else [f"{name} needs {len(english)} texts"]
-    if "other" in english and english.keys() <= FORMS:  # how many forms a plural has is the language's own affair
-        all_gaps = set().union(*map(gaps, english.values()))
-        unknown = [form for form in translated if form not in FORMS]
-        few = [form for form, text in translated.items() if not gaps(text) <= all_gaps]
-        whole = gaps(translated.get("other", "")) == all_gaps
-        return [f"{name}.{form} is no plural or has other gaps" for form in {*unknown, *few}] + (
-            [] if whole else [f"{name}.other needs the gaps {sorted(all_gaps)}"]
-        )
+        return faults_of_list(english, translated, name)
+    if "other" in english and english.keys() <= FORMS:
+        return faults_of_plural(english, translated, name)
     unknown = [f"{name}.{key} is no text of English" for key in translated if key not in english]
     known = [key for key in translated if key in english]
     return unknown + [fault for key in known for fault in faults(english[key], translated[key], f"{name}.{key}")]
+
+
+def faults_of_list(english, translated, name) -> list[str]:
+    """A list of texts has as many; of sizes and their names, each language has its own (ten thousand, a lakh)."""
+    if isinstance(english[0], str):
+        return [] if len(english) == len(translated) else [f"{name} needs {len(english)} texts"]
+    return [fault for size, text in translated for fault in faults(english[0][1], text, f"{name}.{size}")]
+
+
+def faults_of_plural(english, translated, name) -> list[str]:
+    """How many forms there are is the language's own affair; a form may leave out the number."""
+    needed = set().union(*map(gaps, english.values()))
+    wrong = [form for form, text in translated.items() if form not in FORMS or not gaps(text) <= needed]
+    found = [f"{name}.{form} is no plural, or has other gaps" for form in wrong]
+    return found if gaps(translated.get("other", "")) == needed else [*found, f"{name}.other needs {sorted(needed)}"]
 
 
 def gaps(text: str) -> set[str]:
@@ -58,6 +67,7 @@ ENGLISH = {
     "months": ["May", "June"],
     "tokens": {"one": "1 token", "other": "{n} tokens"},
     "group": {"back": "Back"},
+    "sizes": [[1e6, "{x} million"], [1e3, "{x} thousand"]],
 }
 
 
@@ -66,6 +76,8 @@ ENGLISH = {
     [
         ({"title": "权重", "of": "{all} 个中的 {n} 个", "tokens": {"other": "{n} 个词"}, "months": ["五", "六"]}, []),
         ({"tokens": {"one": "{n} 词", "few": "{n} 词", "other": "{n} 词"}}, []),
+        ({"sizes": [[1e4, "{x}万"]]}, []),
+        ({"sizes": [[1e4, "万"]]}, ["zh.sizes.10000.0 needs the gaps ['x']"]),
         ({"titel": "权重"}, ["zh.titel is no text of English"]),
         ({"group": {"forward": "前"}}, ["zh.group.forward is no text of English"]),
         ({"of": "{n} 个"}, ["zh.of needs the gaps ['all', 'n']"]),
@@ -73,8 +85,8 @@ ENGLISH = {
         ({"group": "前"}, ["zh.group must be as in English"]),
         ({"title": {"a": "权重"}}, ["zh.title must be a text"]),
         ({"months": ["五"]}, ["zh.months needs 2 texts"]),
-        ({"tokens": {"other": "词"}}, ["zh.tokens.other needs the gaps ['n']"]),
-        ({"tokens": {"any": "词", "other": "{n} 词"}}, ["zh.tokens.any is no plural or has other gaps"]),
+        ({"tokens": {"other": "词"}}, ["zh.tokens.other needs ['n']"]),
+        ({"tokens": {"any": "词", "other": "{n} 词"}}, ["zh.tokens.any is no plural, or has other gaps"]),
     ],
 )
 def test_faults_of_a_translation_are_noticed(translated, found):
