@@ -32,6 +32,10 @@ book: setup                             ## the site, in _build/html, of LANGUAGE
 	$(BIN)/jupyter-book build -W -n --keep-going -q .
 	$(BIN)/attnbook site $(SITE)
 
+dev: setup                              ## the book while you write it: rebuilt and shown again when a file is saved
+	@test -f $(SITE)/index.html || $(MAKE) book
+	@$(BIN)/attnbook dev $(SITE) --port $(PORT)
+
 serve: book                             ## the book in your browser
 	@echo "The book is at http://127.0.0.1:$(PORT)/  (Ctrl-C stops it)"
 	@$(BIN)/python -m http.server --bind 127.0.0.1 --directory $(SITE) $(PORT)

@@ -49,6 +49,12 @@ def site(args) -> None:
         complete(args.html, Path())
 
 
+def dev(args) -> None:
+    from booktools.dev import dev as serve
+
+    serve(Path.cwd(), args.html.resolve(), args.port)
+
+
 def rehearse(args) -> None:
     from booktools.rehearsal.rehearse import colab_packages, notebooks, report
     from booktools.rehearsal.rehearse import rehearse as rehearse_all
@@ -148,6 +154,10 @@ def parser() -> argparse.ArgumentParser:
 
     sub = command(site, "Add the wheel and the Colab notebooks to the built site.")
     sub.add_argument("html", type=Path, metavar="HTML_FOLDER", help="what jupyter-book made, _build/html")
+
+    sub = command(dev, "Serve the built site; bring it up to date and show it again when a file is saved.")
+    sub.add_argument("html", type=folder, metavar="HTML_FOLDER", help="the built site, _build/html")
+    sub.add_argument("--port", type=positive, default=8000, metavar="N", help="default: %(default)s")
 
     text = "Run the site's Colab notebooks on Colab's packages, in environments made for it."
     sub = command(rehearse, text)
