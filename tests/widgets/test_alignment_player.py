@@ -9,37 +9,39 @@ from torch.testing import assert_close
 
 from attnbook import greedy
 from attnbook.learning.text import START, STOP
-from attnbook.learning.text import STOP as END
 from attnbook.tasks.dates import date_pairs, date_reader
-from attnbook.widgets import (
-    AlignmentPlayer,
-)
+from attnbook.widgets import AlignmentPlayer
 from tests.browser.hands import Mouse
 from tests.browser.pages import bare
 from tests.widgets.laws import Laws, agree, live
+from tests.widgets.reading import parsed
 from tests.widgets.steps import compose, press, slide
 
 READ = """(node) => {
-        const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
-        const codes = (texts) => texts.map((text) => String(text.codePointAt(0)));
-        const lists = seen(".ab-lists table");
-        return {
-            written: codes([...node.querySelector(".ab-written").textContent]),
-            read: codes(seen(".ab-map thead th").map((head) => head.textContent)),
-            rows: codes(seen(".ab-map tbody th").map((head) => head.textContent)),
-            weights: seen(".ab-map td.ab-weight").map((cell) => cell.textContent).filter(Boolean),
-            colours: seen(".ab-map td.ab-weight").map((cell) => cell.style.getPropertyValue("--w")),
-            here: seen(".ab-map tbody tr").map((row) => String(Number(row.matches(".ab-here")))),
-            best: lists.map((list) => [...list.querySelectorAll("tbody tr")].filter((row) => row.checkVisibility())
-                .map((row) => row.querySelector(".ab-number").textContent)),
-            bars: seen(".ab-lists .ab-bar i").map((bar) => bar.style.getPropertyValue("--w")),
-            now: node.querySelector(".ab-now").textContent.match(/\\d+(?=, the)/g) ?? [],
-            value: node.querySelector("input[type=range]").getAttribute("aria-valuetext").match(/\\d+/g),
-            places: seen(".ab-lists table:first-child tbody th").map((th) => th.textContent.match(/\\d+(?=\\)$)/)[0]),
-            letters: codes(lists.flatMap((list) => [...list.querySelectorAll("tbody th")]
-                .filter((head) => head.checkVisibility()).map((head) => head.textContent))),
-        };
-    }"""
+    const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
+    const texts = (selector) => seen(selector).map((part) => part.textContent);
+    const codes = (letters) => letters.map((letter) => String(letter.codePointAt(0)));
+    const bars = (selector) => seen(selector).map((bar) => bar.style.getPropertyValue("--w"));
+    const [looked, could] = [1, 2].map((n) => `.ab-lists table:nth-of-type(${n})`);
+    const places = seen(`${looked} tbody th`);
+    // What is said to be in a sentence, if it is.
+    const held = (part, name) => part.textContent.match(/\\d+|\\D/g).includes(part.dataset[name]) && part.dataset[name];
+    return {
+        written: codes([...node.querySelector(".ab-written").textContent]),
+        read: codes(texts(".ab-map thead th")),
+        rows: codes(texts(".ab-map tbody th")),
+        weights: texts(".ab-map td.ab-weight").filter(Boolean),
+        colours: bars(".ab-map td.ab-weight"),
+        here: seen(".ab-map tbody tr").map((row) => String(Number(row.matches(".ab-here")))),
+        best: [texts(`${looked} .ab-number`), texts(`${could} .ab-number`)],
+        bars: bars(".ab-lists .ab-bar i"),
+        now: texts(".ab-now span span:not([translate])"),
+        chosen: codes(texts(".ab-now [translate=no]")),
+        value: node.querySelector("input[type=range]").getAttribute("aria-valuetext").match(/\\d+/g),
+        places: places.map((head) => held(head, "n")),
+        letters: codes([...places.map((head) => held(head, "letter")), ...texts(`${could} tbody th`)]),
+    };
+}"""
 
 
 def expected(widget) -> dict[str, Tensor]:
@@ -66,6 +68,7 @@ def expected(widget) -> dict[str, Tensor]:
         "best": torch.cat([top.values for top in tops]) if step else nothing,
         "bars": torch.cat([top.values for top in tops]) if step else nothing,
         "now": torch.tensor([step] * bool(step)),
+        "chosen": codes(written[step - 1 : step] if step else ""),
         "value": torch.tensor([step, len(written)]),
         "places": 1 + tops[0].indices if step else nothing,
         "letters": codes(names),
@@ -113,7 +116,7 @@ def test_the_network_on_the_page_is_torchs(visit):
     model, known = date_reader()
     dates = [pair.source for pair in date_pairs(200, held_out=True)]
     script = """async ([file, dates]) => {
-        const { dateReader } = await import(new URL("_static/widgets/alignment_player/alignment_player.js", location));
+        const { dateReader } = await import(new URL("_static/widgets/alignment_player/date_reader.js", location));
         const answer = await fetch(new URL(`_static/widgets/${file}`, location));
         const { read } = dateReader(await answer.arrayBuffer());
         return dates.map(read);
@@ -122,7 +125,7 @@ def test_the_network_on_the_page_is_torchs(visit):
     found = page.evaluate(script, [AlignmentPlayer.inputs()["model"].page_name, dates])
     for text, steps in zip(dates, found, strict=True):
         source, written = known.encode([text]), torch.tensor([[START, *(step["token"] for step in steps)]])
-        assert greedy(model, written[:, :1], source, stop=END, length=12).tolist() == written.tolist(), text
+        assert greedy(model, written[:, :1], source, stop=STOP, length=12).tolist() == written.tolist(), text
         for name, want in {
             "weights": model.alignment(source, written[:, :-1])[0],
             "chances": model(source, written[:, :-1])[0].softmax(-1),
@@ -145,21 +148,58 @@ def test_back_and_forward_end_where_the_writing_does(visit):
 
 def test_letters_that_the_reader_never_met_are_refused(visit):
     page = visit("bare.html", served={"bare.html": bare(AlignmentPlayer())})
-    field = live(page).get_by_role("textbox", name="A date")
+    node = live(page)
+    field, remark = node.get_by_role("textbox", name="A date"), node.locator(".ab-hint[role=status]")
     for typed, unknown in {"7 März 1980": "ä z", "7 ßß": "ß"}.items():
         Mouse(page).write(field, typed)
-        expect(page.get_by_text(f"It has never met {unknown}.")).to_be_visible()
+        expect(remark).to_have_attribute("data-fault", "unknown")
+        expect(remark).to_contain_text(f" {unknown}.")
         expect(field).to_have_value(typed)  # to be mended, not typed again
-        agree(live(page), AlignmentPlayer(), "a refusal")
+        agree(node, AlignmentPlayer(), "a refusal")
     Mouse(page).write(field, "Wednesday, the 30th of September 2049")
-    expect(page.get_by_text("At most 29 letters.")).to_be_visible()
-    node = live(page)
+    expect(remark).to_have_attribute("data-fault", "long")
+    expect(remark).to_contain_text(" 29 ")
+    Mouse(page).write(field, " ")
+    expect(field).to_have_value(AlignmentPlayer().text)
+    expect(remark).to_be_empty()
+    agree(node, AlignmentPlayer(), "nothing written")
     node.get_by_role("button", name="Monday").click()
-    expect(page.locator(".ab-hint[role=status]")).to_be_empty()
     field.fill("     Wednesday,\u00a030 September 2049")  # pasted
     field.press("Enter")
     agree(node, AlignmentPlayer("Wednesday, 30 September 2049", step=0), "blanks of all kinds")
+    Mouse(page).write(field, "7 ß")
     Mouse(page).write(field, "7 May 1980   ")
     expect(field).to_have_value("7 May 1980")
-    expect(page.locator(".ab-hint[role=status]")).to_be_empty()
-    agree(live(page), AlignmentPlayer("7 May 1980", step=0), "a date after a refusal")
+    expect(remark).to_be_empty()
+    agree(node, AlignmentPlayer("7 May 1980", step=0), "a date after a refusal")
+
+
+def test_table_of_an_alignment():
+    page = parsed(AlignmentPlayer("7/4/76"))
+    letters, weights = AlignmentPlayer("7/4/76").read()
+    assert page.caption.text == "“7/4/76” becomes 1976-07-04■"
+    assert [head.text for head in page.select("th[scope=row]")] == letters == [*"1976-07-04■"]
+    looked = [cell.text for cell in page.select("tr td:nth-of-type(1)")[1:]]
+    places = [f"{'7/4/76■'[j]} (letter {j + 1})" for j in weights.argmax(-1).tolist()]
+    assert looked == places
+    shares = [float(cell.text) for cell in page.select("td:nth-of-type(2)")]
+    assert_close(torch.tensor(shares), weights.amax(-1), rtol=0, atol=0.00501)
+
+
+def test_what_the_chapters_say_of_the_reader_of_dates():
+    said = {
+        "Monday": "133-03",
+        "31 February 2001": "2001-02-31",
+        "1962-10-23": "2023-12-26",
+        "1 April 2100": "2000-04-01",
+    }
+    for text, written in said.items():
+        assert "".join(AlignmentPlayer(text).read()[0]) == f"{written}■"
+    text = "the 4th of July 1976"
+    looks = AlignmentPlayer(text).read()[1]
+    assert [text[j] for j in looks[[2, 5, 6]].argmax(-1)] == ["7", "u", "l"]
+    assert looks[6].max() > 0.8
+    assert AlignmentPlayer("11/12/13").read()[1][:2].argmax(-1).tolist() == [5, 5]  # the second slash
+    weekday = AlignmentPlayer("Wednesday, 7 May 1980").read()[1][:, :9].sum(-1)
+    assert weekday[[5, 8]].min() > 0.05, "the zeros of 05-07"
+    assert weekday[[0, 1, 2, 3, 6, 9]].max() < 0.05, "the other digits"

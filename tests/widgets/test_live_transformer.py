@@ -8,38 +8,37 @@ from torch.testing import assert_close
 
 from attnbook import capture_attention
 from attnbook.learning.text import START, STOP
-from attnbook.learning.text import STOP as END
 from attnbook.tasks.dates import date_pairs, date_transformer
-from attnbook.widgets import (
-    LiveTransformer,
-)
+from attnbook.widgets import LiveTransformer
 from tests.browser.pages import bare
 from tests.widgets.laws import Laws
+from tests.widgets.reading import parsed
 from tests.widgets.steps import choose, compose, press, slide
 
 READ = """(node) => {
-        const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
-        const codes = (texts) => texts.flatMap((text) => [...text].map((letter) => String(letter.codePointAt(0))));
-        const texts = (selector) => seen(selector).map((part) => part.textContent);
-        return {
-            written: codes([node.querySelector(".ab-written").textContent]),
-            columns: codes(texts(".ab-map thead th")),
-            rows: codes(texts(".ab-map tbody th")),
-            weights: texts(".ab-map td.ab-weight").filter(Boolean),
-            colours: seen(".ab-map td.ab-weight").map((cell) => cell.style.getPropertyValue("--w")),
-            here: seen(".ab-map tbody tr").map((row) => String(Number(row.matches(".ab-here")))),
-            chances: texts(".ab-lists .ab-number"),
-            bars: seen(".ab-lists .ab-bar i").map((bar) => bar.style.getPropertyValue("--w")),
-            letters: codes(texts(".ab-lists tbody th")),
-            pressed: seen(".ab-lists button").map((key) => String(Number(key.ariaPressed === "true"))),
-            now: node.querySelector(".ab-now").textContent.match(/\\d+(?=, the)|-?\\d+\\.\\d+/g) ?? [],
-            instead: codes(node.querySelector(".ab-yours").textContent.match(/(?<=have written ).(?=\\.)/u) ?? []),
-            value: node.querySelector("input[type=range]").getAttribute("aria-valuetext").match(/\\d+/g),
-            most: node.querySelector("input[type=range]").max,
-            caption: String([/^A row for each letter written, a/, /^A row for each letter written, w/, /letter read, w/]
-                .findIndex((start) => start.test(node.querySelector("caption").textContent))),
-        };
-    }"""
+    const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
+    const texts = (selector) => seen(selector).map((part) => part.textContent);
+    const codes = (selector) => texts(selector).flatMap((t) => [...t].map((letter) => String(letter.codePointAt(0))));
+    const bars = (selector) => seen(selector).map((bar) => bar.style.getPropertyValue("--w"));
+    return {
+        written: codes(".ab-written"),
+        columns: codes(".ab-map thead th"),
+        rows: codes(".ab-map tbody th"),
+        weights: texts(".ab-map td.ab-weight").filter(Boolean),
+        colours: bars(".ab-map td.ab-weight"),
+        here: seen(".ab-map tbody tr").map((row) => String(Number(row.matches(".ab-here")))),
+        chances: texts(".ab-lists .ab-number"),
+        bars: bars(".ab-lists .ab-bar i"),
+        letters: codes(".ab-lists tbody th"),
+        pressed: seen(".ab-lists button").map((key) => String(Number(key.ariaPressed === "true"))),
+        now: texts(".ab-now span span:not([translate])"),
+        chosen: codes(".ab-now [translate=no]"),
+        instead: codes(".ab-yours [translate=no]"),
+        value: node.querySelector("input[type=range]").getAttribute("aria-valuetext").match(/\\d+/g),
+        most: node.querySelector("input[type=range]").max,
+        where: String(["cross", "decoder", "encoder"].indexOf(node.querySelector("caption").dataset.where)),
+    };
+}"""
 
 
 def instead(letter, token, place):
@@ -89,10 +88,11 @@ def expected(widget) -> dict[str, Tensor]:
         "letters": codes(signs((STOP + top.indices).tolist())) if step else nothing,
         "pressed": STOP + top.indices == ids[step] if step else nothing,
         "now": torch.tensor([step, p, -p.log()]) if step else nothing,
+        "chosen": codes(written[at:step] if step else ""),
         "instead": codes(signs(own[at:step])) if step and own[at] != ids[step] else nothing,
         "value": torch.tensor([step, len(own)]),
         "most": torch.tensor(len(own)),
-        "caption": torch.tensor(["cross", "decoder", "encoder"].index(widget.where)),
+        "where": torch.tensor(["cross", "decoder", "encoder"].index(widget.where)),
     }
 
 
@@ -108,7 +108,7 @@ class TestLiveTransformer(Laws):
         *press("11/12/13", {"text": "11/12/13", "step": 0, "forced": []}),
         *slide("Letters written", "step", last=11),
         *press("Back", {"step": 10}),
-        *instead("end", END, 9),
+        *instead("end", STOP, 9),
         *choose("where", "cross"),
         *press("Monday", {"text": "Monday", "step": 0, "forced": []}),
         *press("Forward", {"step": 1}),
@@ -150,7 +150,7 @@ def test_the_transformer_on_the_page_is_torchs(visit):
     dates = [pair.source for pair in date_pairs(200, held_out=True)]
     forced = [[] if i % 4 else [[i % 10, 3 + i % 46]] for i in range(200)]
     script = """async ([file, dates, forced]) => {
-        const address = new URL("_static/widgets/live_transformer/live_transformer.js", location);
+        const address = new URL("_static/widgets/live_transformer/date_transformer.js", location);
         const { dateTransformer } = await import(address);
         const answer = await fetch(new URL(`_static/widgets/${file}`, location));
         const { read } = dateTransformer(await answer.arrayBuffer());
@@ -163,7 +163,7 @@ def test_the_transformer_on_the_page_is_torchs(visit):
         source, written = known.encode([text]), torch.tensor([[START, *(step["token"] for step in steps)]])
         with torch.no_grad(), capture_attention(model) as maps:
             chances = model(source, written[:, :-1])[0].softmax(-1)
-        own = chances[:, END:].argmax(-1) + END
+        own = chances[:, STOP:].argmax(-1) + STOP
         assert [step["own"] for step in steps] == own.tolist(), text
         for place, token in instead:
             own[place] = token
@@ -177,3 +177,39 @@ def test_the_transformer_on_the_page_is_torchs(visit):
             ("cross", torch.tensor(cross).transpose(0, 1), maps["decoder.0.cross_attention"][0]),
         ]:
             assert_close(got, want, rtol=0, atol=1e-4, msg=f"{text}: {name}")
+
+
+def test_table_of_what_is_written():
+    _, chances, maps = LiveTransformer("7/4/76").read()
+    page = parsed(LiveTransformer("7/4/76"))
+    assert page.caption.text == "“7/4/76” becomes 1976-07-04■"
+    looks = maps["cross"].mean(0).argmax(-1).tolist()
+    places = [f"{'7/4/76■'[j]} (letter {j + 1})" for j in looks]
+    assert [cell.text for cell in page.select("td:nth-of-type(2)")] == places
+    shares = torch.tensor([float(cell.text) for cell in page.select("td:nth-of-type(1)")[1:]])
+    assert_close(shares, chances.amax(-1), rtol=0, atol=0.00501)
+    forced = parsed(LiveTransformer("11/12/13", forced=[[0, date_transformer()[1].ids["1"]]]))
+    assert forced.select("td")[1].text == "0.00", "the chance of what was written"
+
+
+def test_what_chapter_9_says_of_the_writer_of_dates():
+    letters, chances, _ = LiveTransformer("11/12/13").read()
+    assert "".join(letters) == "2013-11-12■"
+    assert chances.amax(-1)[:4].min() >= 0.995
+    _, known = date_transformer()
+    other = LiveTransformer("11/12/13", forced=[[0, known.ids["1"]]])
+    assert "".join(other.read()[0]) == "1913-11-12■"
+    assert chances[0, known.ids["1"]] < 0.001
+    assert known.ids["1"] in chances[0].topk(5).indices
+    text = "23rd of october 1962"
+    maps = LiveTransformer(text).read()[2]
+    favourites = maps["encoder"].mean(1).argmax(-1)
+    assert [(text + "■")[j] for j in favourites] == ["c", "c", "d", "■"]
+    assert (maps["encoder"][1, 8:15].argmax(-1) == text.index("c")).all()  # every letter of october
+    looks = [(text + "■")[j] for j in maps["cross"].mean(0).argmax(-1)]
+    assert looks[:4] == ["9", "■", "6", "2"]
+    assert looks[5:7] == ["t", "c"]
+    assert looks[8:10] == ["2", "3"]
+    letters, chances, _ = LiveTransformer("Monday").read()
+    assert "".join(letters) == "000-05-0-0■"
+    assert 0.885 < chances.amax(-1).min() < 0.895

@@ -4,10 +4,11 @@ import torch
 import traitlets
 from torch import Tensor
 
+from attnbook.language import number, whole
 from attnbook.learning.text import START, STOP
 from attnbook.models.decoding import greedy
 from attnbook.tasks.dates import date_reader
-from attnbook.widgets.shared.base import Asset, BookWidget, html_table
+from attnbook.widgets.shared.base import Asset, BookWidget, Verbatim, html_table
 from attnbook.widgets.shared.letters import LETTERS, readable, shown
 
 
@@ -40,10 +41,13 @@ class AlignmentPlayer(BookWidget):
         return letters, model.alignment(source, ids[:, :-1])[0]
 
     def table(self) -> str:
+        say = self.edition_words()["letters"]
         letters, weights = self.read()
         read = [*map(shown, self.text), shown("<stop>")]
         rows = []
         for letter, row in zip(letters, weights, strict=True):
             share, place = row.max(-1)
-            rows.append((letter, [f"{read[place]} (letter {place + 1})", f"{share:.2f}"]))
-        return html_table(f"“{self.text}” becomes {''.join(letters)}", ["looked most at", "weight"], rows)
+            looked = say["place"].format(letter=read[place], n=whole(place + 1))
+            rows.append((Verbatim(letter), [looked, number(share)]))
+        caption = say["becomes"].format(text=self.text, letters="".join(letters))
+        return html_table(caption, [say["looked"], say["weight"]], rows)

@@ -4,10 +4,11 @@ import torch
 import traitlets
 from torch import Tensor
 
+from attnbook.language import number, whole
 from attnbook.layers.capture import capture_attention
 from attnbook.learning.text import START, STOP
 from attnbook.tasks.dates import date_transformer
-from attnbook.widgets.shared.base import Asset, BookWidget, html_table
+from attnbook.widgets.shared.base import Asset, BookWidget, Verbatim, html_table
 from attnbook.widgets.shared.letters import LETTERS, readable, shown
 
 MAPS = {
@@ -69,13 +70,15 @@ class LiveTransformer(BookWidget):
         return [shown(known.tokens[n]) for n in ids[1:]], chances, {kind: maps[name][0] for kind, name in MAPS.items()}
 
     def table(self) -> str:
+        say, own = self.edition_words()["letters"], self.edition_words()["table"]
         letters, chances, maps = self.read()
         _, known = date_transformer()
-        ids = {shown(token): number for number, token in enumerate(known.tokens)}
+        ids = {shown(token): n for n, token in enumerate(known.tokens)}
         read = [*map(shown, self.text), "■"]
         rows = []
         for letter, chance, row in zip(letters, chances, maps["cross"].mean(0), strict=True):
             share, place = row.max(-1)
-            rows.append((letter, [f"{chance[ids[letter]]:.2f}", f"{read[place]} (letter {place + 1})", f"{share:.2f}"]))
-        caption = f"“{self.text}” becomes {''.join(letters)}"
-        return html_table(caption, ["its chance", "looked most at", "weight"], rows)
+            looked = say["place"].format(letter=read[place], n=whole(place + 1))
+            rows.append((Verbatim(letter), [number(chance[ids[letter]]), looked, number(share)]))
+        caption = say["becomes"].format(text=self.text, letters="".join(letters))
+        return html_table(caption, [own["chance"], say["looked"], say["weight"]], rows)

@@ -1,21 +1,8 @@
 // For widgets in which a network reads a text letter by letter and writes another: what they share.
 
-import { button, element, heading, number, update, slider, words } from "./core.js";
+import { button, element, fill, heading, number, update, verbatim, whole } from "./core.js";
+import { stepSlider } from "./steps.js";
 
-const TEXT = {
-  en: {
-    field: "A date, in letters that the network knows",
-    tries: "Or try",
-    unknown: (letters) => `It has never met ${letters}. It was taught the letters of dates, and no others.`,
-    long: (most) => `At most ${most} letters.`,
-    step: "Letters written:",
-    of: (step, all) => `${step} of ${all}`,
-    back: "Back",
-    forward: "Forward",
-    written: "Written so far:",
-    names: { "·": "space", "■": "end", "▸": "start", "?": "not yet" },
-  },
-};
 export const TRIES = [
   "23rd of october 1962",
   "Wednesday, 7 May 1980",
@@ -45,90 +32,82 @@ export function alphabet(known) {
 // A space and the end can be seen.
 export const shown = (letter) => ({ " ": "·", "": "■" })[letter] ?? letter;
 
-// Writes a letter into a heading; those that a screen reader would skip get a name.
-export function namer(el) {
-  const { names } = words(TEXT, el);
+// Writes a letter into a heading; the signs that a screen reader would skip get a name.
+const SIGNS = { "·": "space", "■": "end", "▸": "start", "?": "pending" };
+export function namer(say) {
   return (head, letter) => {
+    const name = say.letters.signs[SIGNS[letter]];
     head.textContent = letter;
-    if (names[letter]) head.setAttribute("aria-label", names[letter]);
+    head.translate = Boolean(name);
+    if (name) head.setAttribute("aria-label", name);
     else head.removeAttribute("aria-label");
   };
 }
 
 // A field for the text, and buttons with more to try. A new text sets also what is in `changes`.
-export function textField(model, subscriptions, el, { knows, changes }) {
-  const say = words(TEXT, el);
+export function textField(model, subscriptions, say, { knows, changes }) {
   const field = element("input", { type: "text", autocomplete: "off", autocapitalize: "none", spellcheck: "false" });
   const hint = element("p", { class: "ab-hint", role: "status" });
+  const remark = (fault, gaps) => {
+    hint.dataset.fault = fault;
+    hint.textContent = fault && fill(say.letters[fault], gaps);
+  };
+  const show = () => {
+    field.value = model.get("text");
+    remark("");
+  };
   const take = (text) => {
-    hint.textContent = "";
     update(model, { text, ...changes });
-    field.value = text;
+    show();
   };
   field.addEventListener("change", () => {
     const text = field.value.replace(/\s/g, " ").trim();
     const unknown = [...new Set(text)].filter((letter) => !knows(letter));
-    hint.textContent = unknown.length ? say.unknown(unknown.join(" ")) : text.length > LONGEST ? say.long(LONGEST) : "";
-    if (!text) field.value = model.get("text");
-    else if (!hint.textContent) take(text);
+    if (unknown.length) remark("unknown", { letters: unknown.join(" ") });
+    else if (text.length > LONGEST) remark("long", { most: whole(LONGEST) });
+    else if (text) take(text);
+    else show();
   });
-  subscriptions.follow(["text"], () => {
-    field.value = model.get("text");
-    hint.textContent = "";
-  });
+  subscriptions.follow(["text"], show);
   return [
     element(
       "div",
       { class: "ab-controls" },
-      element("div", { class: "ab-control ab-text" }, element("label", {}, say.field, field)),
+      element("div", { class: "ab-control ab-text" }, element("label", {}, say.letters.field, field)),
     ),
     element(
       "div",
       { class: "ab-controls ab-tries" },
-      element("span", { class: "ab-hint" }, say.tries),
-      ...TRIES.map((text) => button(text, () => take(text))),
+      element("span", { class: "ab-hint" }, say.letters.tries),
+      ...TRIES.map((text) => button(verbatim(text), () => take(text))),
     ),
     hint,
   ];
 }
 
 // Back, forward and a slider: how many letters are written, of so many as there are to write, which depends on some traits.
-export function writingSteps(model, subscriptions, el, written, traits) {
-  const say = words(TEXT, el);
-  const [at, turn] = [
-    () => Math.min(model.get("step"), written()),
-    (by) => () => update(model, { step: Math.min(Math.max(at() + by, 0), written()) }),
-  ];
-  const values = () => Array.from({ length: written() + 1 }, (_, i) => i);
-  return {
-    at,
-    node: element(
-      "div",
-      { class: "ab-controls" },
-      button(say.back, turn(-1)),
-      button(say.forward, turn(1)),
-      slider(model, subscriptions, {
-        trait: "step",
-        label: say.step,
-        values,
-        with: traits,
-        show: () => say.of(at(), written()),
-      }),
-    ),
-  };
-}
+export const writingSteps = (model, subscriptions, say, written, traits) =>
+  stepSlider(model, subscriptions, {
+    trait: "step",
+    label: say.letters.step,
+    back: say.steps.back,
+    forward: say.steps.forward,
+    values: () => Array.from({ length: written() + 1 }, (_, i) => i),
+    with: traits,
+    show: (step) => fill(say.steps.of, { n: whole(step), all: whole(written()) }),
+  });
 
-export function writing(el) {
-  const output = element("output", { class: "ab-written" });
+export function writing(say) {
+  const output = element("output", { class: "ab-written", translate: "no" });
   return {
-    node: element("p", {}, element("span", { class: "ab-hint" }, `${words(TEXT, el).written} `), output),
+    node: element("p", {}, element("span", { class: "ab-hint" }, `${say.letters.written} `), output),
     output,
   };
 }
 
 // Weights as colours, a row for each letter that asks and a column for each that is asked; rows without weights wait.
-export function letterMap(el, caption, most) {
-  const named = namer(el);
+export function letterMap(say, caption, most) {
+  const named = namer(say);
   const heads = Array.from({ length: most.columns }, () => element("th", { scope: "col" }));
   const lines = Array.from({ length: most.rows }, () => {
     const [head, cells] = [element("th", { scope: "row" }), heads.map(() => element("td", { class: "ab-weight" }))];
@@ -164,9 +143,8 @@ export function letterMap(el, caption, most) {
   return { node, draw, title };
 }
 
-// The largest of some numbers, each with its name and a bar; with `press`, a name is a button.
-export function ranking(el, titles, n, press) {
-  const named = namer(el);
+// The largest of some numbers, each with a bar and a name that `name(head, index)` writes; with `press`, it is on a button.
+export function ranking(titles, n, name, press) {
   const rows = Array.from({ length: n }, () => {
     const [head, value, bar] = [element("th", { scope: "row" }), element("td", { class: "ab-number" }), element("i")];
     const row = {
@@ -178,7 +156,7 @@ export function ranking(el, titles, n, press) {
     row.name = press ? head.appendChild(button("", () => press(row.index))) : head;
     return row;
   });
-  const draw = (numbers, nameOf) => {
+  const draw = (numbers) => {
     const top = numbers
       .map((x, i) => [x, i])
       .sort(([x], [y]) => y - x)
@@ -188,7 +166,7 @@ export function ranking(el, titles, n, press) {
       if (row.node.hidden) return;
       const [x, index] = top[place];
       row.index = index;
-      named(row.name, nameOf(index));
+      name(row.name, index);
       row.value.textContent = number(x);
       row.bar.style.setProperty("--w", x);
     });
