@@ -2,7 +2,6 @@ import {
   asset,
   body,
   choice,
-  dot,
   element,
   fillNodes,
   follower,
@@ -16,6 +15,7 @@ import {
   slider,
   softmax,
   TEMPERATURES,
+  times,
   verbatim,
   words,
 } from "../shared/core.js";
@@ -43,19 +43,12 @@ function compute(model, known) {
     paint: (i, j) => !blocked.has(`${i},${j}`),
   }[model.get("mask")];
   const divisor = SCALES[model.get("scale")](q[0].length) * model.get("temperature");
-  const scores = q.map((a) => k.map((b) => dot(a, b)));
+  const scores = q.map((a) => times(k, a));
   const scaled = scores.map((row) => row.map((x) => x / divisor));
   const masked = scaled.map((row, i) => row.map((x, j) => (sees(i, j) ? x : -Infinity)));
   const weights = masked.map(softmax);
-  const output = weights.map((row) =>
-    v[0].map((_, c) =>
-      dot(
-        row,
-        v.map((value) => value[c]),
-      ),
-    ),
-  );
-  return { scores, scaled, masked, weights, output };
+  const columns = v[0].map((_, c) => v.map((value) => value[c]));
+  return { scores, scaled, masked, weights, output: weights.map((row) => times(columns, row)) };
 }
 
 const short = (x) => number(x, Math.abs(x) < 9.995 ? 2 : 1);
@@ -118,8 +111,7 @@ function answers(say, tokens, values, width) {
     return { node: element("tr", {}, key, score, masked, weight, bar, ...value), score, masked, weight, bar };
   });
   const asker = verbatim("", { class: "attn-query" });
-  const { key, score, masked, weight, value } = say.heads;
-  const heads = heading([key, score, masked, weight, "", ...(values.length ? [value] : [])]);
+  const heads = heading(values.length ? say.heads : say.heads.slice(0, -1));
   const numbers = Array.from({ length: width }, () => element("span", { class: "ab-number" }));
   const empty = element("p", { class: "ab-hint" }, say.empty);
   return {
