@@ -458,6 +458,8 @@ def test_nbgraders_folders_late_ones_and_wrong_names(source, tmp_path, grade):
 def test_a_second_run_grades_what_has_changed(source, tmp_path, grade):
     submissions = make_class(tmp_path, ada={}, bob={})
     out = tmp_path / "out"
+    (out / "results").mkdir(parents=True)
+    (out / "results/ada.json").write_text('{"student": "ada", "status": "graded", "verdict": null}')  # as it once was
     grade(source, submissions, out)
     before = {name: (out / f"results/{name}.json").stat().st_mtime_ns for name in ("ada", "bob")}
     make_class(tmp_path, bob={"count": "count = 1"})
@@ -505,6 +507,22 @@ def test_a_grader_that_dies_costs_one_submission(source, tmp_path, monkeypatch, 
     rows = grade(source, submissions, tmp_path / "out", jobs=2)
     assert [rows[name]["status"] for name in ("ada", "mallory", "zoe")] == ["graded", "error", "graded"]
     assert "by hand" in rows["mallory"]["remark"]
+
+
+def ends(*_):
+    os._exit(1)
+
+
+def does_not_start(*_):
+    raise BookError("the sandbox does not start")
+
+
+@pytest.mark.parametrize(("checks", "says"), [(ends, "its own process ended"), (does_not_start, "does not start")])
+def test_a_grader_that_cannot_check_itself_grades_nobody(checks, says, source, tmp_path, monkeypatch, grade):
+    monkeypatch.setattr(classroom, "self_test", checks)
+    with pytest.raises(BookError, match=says):
+        grade(source, make_class(tmp_path, ada={}), tmp_path / "out")
+    assert not list(tmp_path.glob("out/results/*"))
 
 
 @pytest.mark.parametrize(

@@ -107,10 +107,11 @@ def uncaught(
     All are tried in one process, which takes half the time. Where that process is not sound at the end, because one
     of them has changed more than its own names, each is tried in a process of its own.
     """
-    given, cells = names_given(assignment), code_of(assignment.notebook, assignment)
+    cells = code_of(assignment.notebook, assignment)
 
     def tried(sources: list[str]) -> tuple[list[bool], int]:
         """Which sources fail, one after another, and how many processes that took."""
+        given = names_given(assignment)
         with closing(Attempts(server, limits, cells)) as attempts:
             return [fails(source, exercise, attempts, given) for source in sources], attempts.opened
 

@@ -80,7 +80,7 @@ class Attempts:
         self.sandbox: Sandbox | None = None
         self.opened = 0  # how many processes there were
         self.to_run: list[int] = []  # cells that have not run in the present one
-        self.deadly: set[int] = set()  # cells that have ended one
+        self.deadly: set[int] = set()  # cells that are not run again
         self.errors: dict[int, str] = {}
         self.unwritten: set[str] = set()
         self.used: dict[str, set[str]] = {}
