@@ -12,7 +12,7 @@ from attnbook.widgets import PaintMask
 from booktools import cli
 from booktools.core import BookError
 from booktools.core.assignment import Assignment
-from booktools.core.contents import read_notebook
+from booktools.core.contents import edition_language, read_notebook
 from booktools.core.translation import digest, translate, translate_page
 from booktools.editions import colab, plain, student
 from booktools.editions.translated import in_its_language
@@ -114,6 +114,16 @@ def test_what_is_stale_or_missing_is_listed_and_can_be_written(tmp_path, monkeyp
     assert kept in written
     assert written.endswith(fresh)
     assert [cell.source for cell in in_chinese(tmp_path).cells] == [TITLE, CODE, "为什么？", "Not yet."]
+
+
+def test_an_edition_has_the_language_of_its_settings_or_of_the_command(tmp_path, monkeypatch):
+    monkeypatch.delenv("ATTNBOOK_LANGUAGE", raising=False)
+    (tmp_path / "_config.yml").write_text("author: somebody\n")
+    assert edition_language(tmp_path) == "en"
+    (tmp_path / "_config.yml").write_text("sphinx:\n  config:\n    language: zh\n")
+    assert edition_language(tmp_path) == "zh"
+    monkeypatch.setenv("ATTNBOOK_LANGUAGE", "pt")
+    assert edition_language(tmp_path) == "pt"
 
 
 @pytest.mark.parametrize("tag", ["en", "Chinese", "../zh"])
