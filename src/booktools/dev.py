@@ -17,7 +17,7 @@ from watchfiles import Change, DefaultFilter, watch
 from attnbook.widgets.shared.base import page_files
 from booktools.core import BookError
 
-FOLDERS = ("assignments", "chapters", "src", "theme")
+FOLDERS = ("assignments", "chapters", "src", "theme", "translations")
 FEED = "/changes"
 # Goes into a page when it is served: the site itself holds nothing of it.
 RELOAD = """<script>
@@ -187,9 +187,10 @@ def update(changed: set[Path], root: Path, html: Path, build: Builder) -> bool:
 
     What readers download (the package, the Colab edition) stays as `make book` made it.
     """
-    static, chapters = root / "theme/static", root / "chapters"
+    static = root / "theme/static"
     scripts = {path for path in changed if path.suffix in (".js", ".css") or path.is_relative_to(static)}
-    pages = {path for path in changed if path.suffix in (".md", ".bib") or path.is_relative_to(chapters)}
+    written = {root: (".md", ".bib"), root / "chapters": (".ipynb",)}
+    pages = {path for path in changed if path.suffix in written.get(path.parent, ())}
     if changed - scripts - pages:
         return build.everything()
     if scripts:

@@ -34,7 +34,8 @@ ROOMS = {
         "rehearsal": "core editions",
         "grading": "core",
         "make": "core",
-        "cli": "core editions rehearsal grading",
+        "dev": "core",
+        "cli": "core editions rehearsal grading dev",
     },
 }
 OTHERS = {"attnbook": set(), "booktools": {"attnbook"}}  # what a package may import of the other ones

@@ -111,6 +111,7 @@ def test_nothing_of_it_is_in_the_site(book, served):
         (["notation.md", "theme/static/book.js"], ["changed pages"]),
         (["references.bib"], ["changed pages"]),
         (["_toc.yml"], ["everything"]),
+        (["translations/zh/chapters/05_dots.md"], ["everything"]),
         (["theme/book.py"], ["everything"]),
         (["theme/templates/layout.html", "chapters/05_dots.ipynb"], ["everything"]),
         (["src/attnbook/widgets/scale_lab/en.json"], ["everything"]),
