@@ -42,11 +42,9 @@ def address(args) -> None:
 
 
 def site(args) -> None:
-    from booktools.core.contents import edition_language
     from booktools.editions.site import complete
 
-    with speaking(edition_language(Path())):
-        complete(args.html, Path())
+    complete(args.html, Path())
 
 
 def dev(args) -> None:

@@ -5,9 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from attnbook.language import speaking
 from booktools.core import BookError
 from booktools.core.assignment import Assignment, assignment_paths
-from booktools.core.contents import LAST_GREEN, chapters, last_green
+from booktools.core.contents import LAST_GREEN, chapters, edition_language, last_green
 from booktools.editions.colab import Book, write_edition
 from booktools.editions.student import write_copy
 
@@ -19,11 +20,12 @@ def complete(html: Path, root: Path) -> None:
     for old in html.glob("attnbook-*.whl"):
         old.unlink()
     build_wheel(root, html)
-    book = Book.read(root)
-    for chapter in chapters(root):
-        write_edition(chapter.path, html / "colab", book, root)
-    for path in assignment_paths(root):
-        write_copy(Assignment.read(path, root=root), html / "assignments", root)
+    with speaking(edition_language(root)):
+        book = Book.read(root)
+        for chapter in chapters(root):
+            write_edition(chapter.path, html / "colab", book, root)
+        for path in assignment_paths(root):
+            write_copy(Assignment.read(path, root=root), html / "assignments", root)
     if last_green(root):
         shutil.copy(root / LAST_GREEN, html / LAST_GREEN)
     (html / ".nojekyll").touch()
