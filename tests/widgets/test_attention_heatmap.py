@@ -133,6 +133,7 @@ class TestAttentionHeatmap(Laws):
     ]
     changes = [{"temperature": 0.2}, {"stage": "scaled"}]
     states = {
+        "ten long words": AttentionHeatmap(["international"] * 10),
         "one word": AttentionHeatmap("river"),
         "ten words": AttentionHeatmap("the river bank by the old stone bridge was closed", mask="causal", query=9),
         "unknown words": AttentionHeatmap("the zyzzyva sat", query=1),

@@ -105,6 +105,7 @@ class TestPaintMask(Laws):
         {"scores_LM": [[5.0]], "tokens": ["c"]},
     ]
     states = {
+        "long words": PaintMask(["international"] * 4),
         "nothing but padding": PaintMask(["(pad)"], [[0.0]], pads=[0], blocked=[[0, 0]]),
         "padding on the left, and causal": PaintMask(
             ["(pad)", "a", "b"],

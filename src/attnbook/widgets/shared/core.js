@@ -27,8 +27,7 @@ export function body(el, name, ...children) {
 let written = { language: "en", number: { decimal: ".", group: ",", minus: "−" }, list: ", " };
 
 // The widget's texts by their ids, in the language of its edition (en.json in its room, and in shared).
-export function words(model, el) {
-  if (el) return model.en;
+export function words(model) {
   written = model.get("_words");
   return written;
 }
