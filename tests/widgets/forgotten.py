@@ -4,9 +4,12 @@ Data, which is the same in every language, says so with translate="no".
 """
 
 import re
+from functools import cache
 
 from bs4 import BeautifulSoup
 from playwright.sync_api import Locator
+
+from attnbook.widgets.shared.base import ROOMS
 
 # All texts of a node, what is data left out, and the attributes that are read aloud.
 TEXTS = """(root) => {
@@ -21,6 +24,7 @@ TEXTS = """(root) => {
         .flatMap((node) => names.map((name) => node.getAttribute(name))).filter(Boolean);
     return [walk(root), ...said];
 }"""
+NUMBER = r"\d+[.,]\d+"
 NOT_A_NUMBER = r"NaN|e[−-]?\d+"
 
 
@@ -29,12 +33,18 @@ def forgotten(node: Locator) -> list[str]:
     return [rest for text in node.evaluate(TEXTS) if (rest := left_over(text))]
 
 
+def forgotten_in_widget(node: Locator) -> list[str]:
+    """The same of a widget, and the numbers in English dress in the gaps of its sentences."""
+    return forgotten(node) + [number for text in node.evaluate(TEXTS) for number in english_numbers(text)]
+
+
 def forgotten_in_table(html: str) -> str:
-    """The same of an HTML table."""
+    """The same of a widget's table in HTML."""
     page = BeautifulSoup(html, "html.parser")
     for data in page.select("[translate=no], code, pre, script"):
         data.replace_with(" ")
-    return left_over(page.get_text(" "))
+    text = page.get_text(" ")
+    return " ".join(filter(None, [left_over(text), *english_numbers(text)]))
 
 
 def left_over(text: str) -> str:
@@ -48,4 +58,18 @@ def left_over(text: str) -> str:
     while (inner := re.sub(r"⟦[^⟦⟧]*⟧", "", text)) != text:
         text = inner
     text = re.sub(NOT_A_NUMBER, " ", text)
-    return " ".join(re.findall(r"[^\W\d_]{2,}|\d+[.,]\d+", text))
+    return " ".join(re.findall(rf"[^\W\d_]{{2,}}|{NUMBER}", text))
+
+
+def english_numbers(text: str) -> list[str]:
+    """Numbers with an English point or comma, within brackets too, but for those that a file of words has itself.
+
+    >>> english_numbers("⟦34.56 % of the 4,000 words, ⟦0⟦.⟧5⟧⟧")
+    ['34.56']
+    """
+    return [number for number in re.findall(NUMBER, text) if number not in numbers_in_words()]
+
+
+@cache
+def numbers_in_words() -> set[str]:
+    return {number for path in ROOMS.glob("*/en.json") for number in re.findall(NUMBER, path.read_text("utf-8"))}

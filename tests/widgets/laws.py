@@ -30,7 +30,7 @@ from attnbook.language import PSEUDO, speaking
 from attnbook.widgets.shared.base import ROOMS, SHARED, Asset, BookWidget
 from tests.browser.hands import HANDS, Finger, Keyboard, Mouse
 from tests.browser.pages import AXE, OF_WHOLE_PAGES, PHONE, SITE, bare, built, widgets_on_the_site
-from tests.widgets.forgotten import forgotten, forgotten_in_table
+from tests.widgets.forgotten import forgotten_in_table, forgotten_in_widget
 from tests.widgets.reading import agrees, flat, parsed
 
 # A model as a notebook has it, which counts its listeners.
@@ -333,7 +333,8 @@ class Laws:
             here = f'<div id="notebook" data-afm="{self.kind.name}" data-mounted></div>'
             page = visit("bare.html", served={"bare.html": bare(*twins, body=here).replace('lang="en"', 'lang="de"')})
             for place, twin in enumerate(twins):
-                assert not forgotten(live(page, place)), f"forgotten: {twin.page_html()}"
+                lost = forgotten_in_widget(live(page, place))
+                assert not lost, f"forgotten: {lost} of {twin.page_html()}"
             self.start(page, "notebook", self.kind())
         node = page.locator("#notebook")
         expect(node.locator(".ab-body")).to_have_attribute("lang", PSEUDO)
@@ -341,7 +342,8 @@ class Laws:
             for name, value in changes.items():
                 page.evaluate("([name, value]) => run.model.set(name, value)", [name, value])
             shown(node)
-            assert not forgotten(node), f"after {changes}"
+            lost = forgotten_in_widget(node)
+            assert not lost, f"forgotten after {changes}: {lost}"
         page.evaluate("run.cleanup()")
 
 
