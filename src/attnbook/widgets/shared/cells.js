@@ -2,7 +2,20 @@
 
 import { element, update } from "./core.js";
 
-// Rows and columns are named by data, such as tokens, unless `named` says that they have names in words.
+/** @import { Content, Model } from "./core.js" */
+
+/**
+ * A table of cells, with names of rows and columns.
+ * @param {object} options
+ * @param {string} options.label
+ * @param {Content[]} options.rows
+ * @param {Content[]} options.columns
+ * @param {[number, number]} options.at  the cell that the Tab key reaches
+ * @param {(i: number, j: number) => void} options.move  called when another cell is reached
+ * @param {(i: number, j: number, first: boolean) => void} options.press  `first` of a stroke, or one that goes on
+ * @param {boolean} [options.named]  rows and columns have names in words, and not data such as tokens
+ * @returns {{ node: Element, cells: Element[][], heads: Element[] }}
+ */
 export function grid({ label, rows, columns, at, move, press, named = false }) {
   const data = named ? {} : { translate: "no" };
   const cells = rows.map(() => columns.map(() => element("td", { role: "gridcell", tabindex: -1 })));
@@ -72,8 +85,14 @@ export function grid({ label, rows, columns, at, move, press, named = false }) {
   return { node, cells, heads };
 }
 
-// What a press on a grid does to a trait that lists cells: put it in or take it out. A stroke does to all what it does to
-// its first: switch on, or off. Whether a cell is on may be told in another way; one of which nothing is told doesn't count.
+/**
+ * What a press on a grid does to a trait that lists cells: put it in or take it out. A stroke does to all what it does to
+ * its first: switch on, or off.
+ * @param {Model} model
+ * @param {string} trait
+ * @param {(i: number, j: number) => boolean | undefined} [isOn]  undefined for a cell that doesn't count
+ * @returns {(i: number, j: number, first: boolean) => void}
+ */
 export function painter(model, trait, isOn = (i, j) => model.get(trait).some(([a, b]) => a === i && b === j)) {
   let on = null;
   return (i, j, first) => {

@@ -1,8 +1,34 @@
 // What the widgets share: elements, controls bound to a model, a grid for keyboard and touch, numbers, assets.
 // A widget is drawn from its model alone. A control writes to the model; whoever shows something follows it.
 
+/** @typedef {Element | string} Content  what an element may hold */
+
+/**
+ * A widget's traits, as anywidget gives them.
+ * @typedef {object} Model
+ * @property {(name: string) => any} get
+ * @property {(name: string, value: any) => void} set
+ * @property {() => void} save_changes
+ * @property {(event: string, listener: () => void) => void} on
+ * @property {(event: string, listener: () => void) => void} off
+ */
+
+/**
+ * What follows a model, until its end.
+ * @typedef {object} Subscriptions
+ * @property {(names: string[], draw: () => void) => void} follow  call `draw` now and at every change of these traits
+ * @property {() => void} end
+ */
+
 // ---- elements ----
 
+/**
+ * An element of HTML, or of SVG where it is one of SVG's.
+ * @param {string} tag
+ * @param {Object<string, any>} [attributes]
+ * @param {...Content} children
+ * @returns {Element}
+ */
 export function element(tag, attributes = {}, ...children) {
   const svg = ["svg", "g", "rect", "circle", "path", "line", "text"].includes(tag);
   const node = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
@@ -11,7 +37,13 @@ export function element(tag, attributes = {}, ...children) {
   return node;
 }
 
-// The widget's outermost element. JupyterLab listens for keys on the whole page; inside a widget they are ours.
+/**
+ * The widget's outermost element. JupyterLab listens for keys on the whole page; inside a widget they are ours.
+ * @param {HTMLElement} el  where anywidget wants the widget
+ * @param {string} name  of the widget's room
+ * @param {...Content} children
+ * @returns {Element}
+ */
 export function body(el, name, ...children) {
   const attributes = { class: `ab-body ab-${name}`, lang: written.language, "data-lm-suppress-shortcuts": "true" };
   const root = element("div", attributes, ...children);
@@ -26,35 +58,71 @@ export function body(el, name, ...children) {
 // How the edition writes numbers and lists: one way for a whole page, and for the module of a widget in a notebook.
 let written = { language: "en", number: { decimal: ".", group: ",", minus: "−" }, list: ", " };
 
-// The widget's texts by their ids, in the language of its edition (en.json in its room, and in shared).
+/**
+ * The widget's texts by their ids, in the language of its edition (en.json in its room, and in shared).
+ * @param {Model} model
+ * @returns {Object<string, any>}
+ */
 export function words(model) {
   written = model.get("_words");
   return written;
 }
 
-// A text with what belongs in its gaps: fill("{n} of {all}", { n: 1, all: 3 }).
+/**
+ * A text with what belongs in its gaps: fill("{n} of {all}", { n: 1, all: 3 }).
+ * @param {string} text
+ * @param {Object<string, string | number>} gaps
+ * @returns {string}
+ */
 export const fill = (text, gaps) => text.replace(/\{(\w+)\}/g, (_, name) => gaps[name]);
 
-// The same where elements fill the gaps: a list of texts and elements.
+/**
+ * The same where elements fill the gaps.
+ * @param {string} text
+ * @param {Object<string, Content>} gaps
+ * @returns {Content[]}
+ */
 export const fillNodes = (text, gaps) => text.split(/\{(\w+)\}/).map((part, i) => (i % 2 ? gaps[part] : part));
 
-// The text for so many, from one for each plural form.
+/**
+ * The text for so many, from one for each plural form.
+ * @param {Object<string, string>} forms  by the names that Intl.PluralRules gives them
+ * @param {number} n
+ * @param {Object<string, string>} [gaps]
+ * @returns {string}
+ */
 export const count = (forms, n, gaps = {}) =>
   fill(forms[new Intl.PluralRules(written.language).select(n)] ?? forms.other, { n: whole(n), ...gaps });
 
+/**
+ * @param {string[]} texts
+ * @returns {string}
+ */
 export const listed = (texts) => texts.join(written.list);
 
-// What is data, a word that is asked about or a piece of code: the same in every language.
+/**
+ * What is data, a word that is asked about or a piece of code: the same in every language.
+ * @param {string} text
+ * @param {Object<string, any>} [attributes]
+ * @returns {Element}
+ */
 export const verbatim = (text, attributes = {}) => element("span", { translate: "no", ...attributes }, text);
 
 // ---- the model ----
 
+/**
+ * @param {Model} model
+ * @param {Object<string, any>} changes  new values of traits
+ */
 export function update(model, changes) {
   for (const [name, value] of Object.entries(changes)) model.set(name, value);
   model.save_changes();
 }
 
-// Calls `draw` now and at every change of the named traits, until `end()`.
+/**
+ * @param {Model} model
+ * @returns {Subscriptions}
+ */
 export function follower(model) {
   const ends = [];
   return {
@@ -71,7 +139,12 @@ export function follower(model) {
   };
 }
 
-// The bytes of an Asset trait: a DataView where a kernel sent it, a file name on a page.
+/**
+ * The bytes of an Asset trait: a DataView where a kernel sent it, a file name on a page.
+ * @param {Model} model
+ * @param {string} name  of the trait
+ * @returns {Promise<ArrayBuffer>}
+ */
 export async function asset(model, name) {
   const value = model.get(name);
   if (typeof value !== "string") return value.buffer.slice(value.byteOffset, value.byteOffset + value.byteLength);
@@ -80,13 +153,21 @@ export async function asset(model, name) {
   return answer.arrayBuffer();
 }
 
-// Of a file of numbers the line of JSON at its head, and where the numbers begin.
+/**
+ * Of a file of numbers the line of JSON at its head, and where the numbers begin.
+ * @param {ArrayBuffer} bytes
+ * @returns {Object<string, any> & { start: number }}
+ */
 export function headed(bytes) {
   const end = new Uint8Array(bytes).indexOf(10);
   return { ...JSON.parse(new TextDecoder().decode(bytes.slice(0, end))), start: end + 1 };
 }
 
-// The head of a table: a cell for each text, an empty one for no text.
+/**
+ * The head of a table: a cell for each text, an empty one for no text.
+ * @param {string[]} texts
+ * @returns {Element}
+ */
 export function heading(texts) {
   return element(
     "thead",
@@ -97,7 +178,17 @@ export function heading(texts) {
 
 // ---- controls ----
 
-// `values` may be a function of the model, which then also follows the traits named in `with`.
+/**
+ * @param {Model} model
+ * @param {Subscriptions} subscriptions
+ * @param {object} options
+ * @param {string} options.trait
+ * @param {string} options.label
+ * @param {any[] | (() => any[])} options.values  its stops; if they depend on the model, on the traits in `with`
+ * @param {string[]} [options.with]
+ * @param {(value: any) => string} [options.show]
+ * @returns {Element}
+ */
 export function slider(model, subscriptions, { trait, label, values, with: others = [], show = plain }) {
   const choices = () => (typeof values === "function" ? values() : values);
   const input = element("input", { type: "range", min: 0, step: 1 });
@@ -115,12 +206,27 @@ export function slider(model, subscriptions, { trait, label, values, with: other
   return node;
 }
 
+/**
+ * @param {number[]} stops
+ * @param {number} value
+ * @returns {number} the place of the stop nearest to the value
+ */
 export function nearestStop(stops, value) {
   const away = stops.map((x) => Math.abs(x - value));
   return away.indexOf(Math.min(...away));
 }
 
-// `with` holds what else a choice sets.
+/**
+ * One of several, by radio buttons.
+ * @param {Model} model
+ * @param {Subscriptions} subscriptions
+ * @param {object} options
+ * @param {string} options.trait
+ * @param {string} options.label
+ * @param {Object<string, Content>} options.options  what stands beside each value
+ * @param {Object<string, any>} [options.with]  what else a choice sets
+ * @returns {Element}
+ */
 export function choice(model, subscriptions, { trait, label, options, with: more = {} }) {
   const group = `${trait}-${Math.random().toString(36).slice(2)}`;
   const inputs = Object.entries(options).map(([value, text]) => {
@@ -144,6 +250,11 @@ export function choice(model, subscriptions, { trait, label, options, with: more
   );
 }
 
+/**
+ * @param {Content} label
+ * @param {() => void} press
+ * @returns {Element}
+ */
 export function button(label, press) {
   const node = element("button", { type: "button", class: "ab-button" }, label);
   node.addEventListener("click", press);
@@ -152,17 +263,40 @@ export function button(label, press) {
 
 // ---- numbers ----
 
+/**
+ * @param {ArrayLike<number>} a
+ * @param {ArrayLike<number>} b
+ * @returns {number}
+ */
 export const dot = (a, b) => {
   let total = 0;
   for (let i = 0; i < a.length; i++) total += a[i] * b[i];
   return total;
 };
 
+/**
+ * @param {ArrayLike<number>} a
+ * @returns {number}
+ */
 export const length = (a) => Math.sqrt(dot(a, a));
+/**
+ * @param {number[]} a
+ * @param {number[]} b
+ * @returns {number[]}
+ */
 export const plus = (a, b) => a.map((x, i) => x + b[i]);
+/**
+ * @param {number[][]} matrix
+ * @param {number[]} x
+ * @returns {number[]}
+ */
 export const times = (matrix, x) => matrix.map((row) => dot(row, x));
 
-// Softmax of the scores that are not -Infinity; all zeros where none is left.
+/**
+ * Softmax of the scores that are not -Infinity; all zeros where none is left.
+ * @param {number[]} scores
+ * @returns {number[]}
+ */
 export function softmax(scores) {
   const top = Math.max(...scores);
   if (top === -Infinity) return scores.map(() => 0);
@@ -171,22 +305,45 @@ export function softmax(scores) {
   return powers.map((x) => x / total);
 }
 
+/** The stops of a slider. */
 export const TEMPERATURES = [0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10];
 
-// The largest size of any finite number, to draw the others against.
+/**
+ * The largest size of any finite number, to draw the others against.
+ * @param {number[]} numbers
+ * @returns {number}
+ */
 export const largestOf = (numbers) => Math.max(...numbers.map(Math.abs).filter(Number.isFinite), 1e-9);
 
+/**
+ * By what scores of vectors of a width are divided.
+ * @type {Object<string, (width: number) => number>}
+ */
 export const SCALES = { none: () => 1, sqrt: Math.sqrt, d: (width) => width };
 
+/**
+ * A number with so many decimals, as the language writes it.
+ * @param {number} x
+ * @param {number} [digits]
+ * @returns {string}
+ */
 export function number(x, digits = 2) {
   if (Math.abs(x) === Infinity) return `${x < 0 ? written.number.minus : ""}∞`;
   return marked(x.toFixed(digits).replace(/^-(?=[0.]*$)/, ""));
 }
 
-// A whole number, its digits in groups of three.
+/**
+ * A whole number, its digits in groups of three.
+ * @param {number} n
+ * @returns {string}
+ */
 export const whole = (n) => marked(String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, ","));
 
-// A number as it is, with all its decimals.
+/**
+ * A number as it is, with all its decimals.
+ * @param {number} x
+ * @returns {string}
+ */
 export const plain = (x) => marked(String(x));
 
 // Digits as JavaScript writes them, with the marks of the language.
@@ -195,12 +352,21 @@ function marked(digits) {
   return digits.replace(/[.,-]/g, (mark) => ({ ".": decimal, ",": group, "-": minus })[mark]);
 }
 
-// A whole number, from `from` on rounded, in the words for its size: 335.5 million. The sizes stand in shared/en.json, since
-// another language may go by other powers of ten.
+/**
+ * A whole number, from `from` on rounded, in the words for its size: 335.5 million.
+ * @param {number} x
+ * @param {[number, string][]} sizes  from shared/en.json: another language may go by other powers of ten
+ * @param {number} [from]
+ * @returns {string}
+ */
 export function large(x, sizes, from = 0) {
   const size = x >= from && sizes.find(([least]) => x >= least);
   return size ? fill(size[1], { x: number(x / size[0], 1) }) : whole(x);
 }
 
-// As a power of ten: 4.2e−5.
+/**
+ * As a power of ten: 4.2e−5.
+ * @param {number} x
+ * @returns {string}
+ */
 export const scientific = (x) => marked(x.toExponential(1).replace("e+", "e"));

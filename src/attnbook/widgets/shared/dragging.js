@@ -1,4 +1,8 @@
-// A part of a picture that follows mouse or finger; `move` gets the place as shares of the picture's width and height.
+/**
+ * A part of a picture that follows mouse or finger.
+ * @param {SVGElement} part
+ * @param {(x: number, y: number) => void} move  gets the place as shares of the picture's width and height
+ */
 export function draggable(part, move) {
   part.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false }); // the page stays where it is
   part.addEventListener("pointerdown", (event) => {

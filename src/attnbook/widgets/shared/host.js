@@ -25,6 +25,12 @@ class Model {
   }
 }
 
+/**
+ * Makes one widget live in place of its table.
+ * @param {HTMLElement} node
+ * @param {{ default: { render(place: { model: Model, el: HTMLElement }): void } }} module  the widget's own
+ * @returns {Promise<void>}
+ */
 export async function mount(node, { default: widget }) {
   const told = (script) => JSON.parse(script.textContent);
   const state = told(node.querySelector('script[type="application/json"]'));
@@ -43,6 +49,11 @@ export async function mount(node, { default: widget }) {
 
 const begun = new WeakSet();
 
+/**
+ * Makes all widgets live; where one does not start, its table stays.
+ * @param {ParentNode} [page]
+ * @returns {Promise<void[]>}
+ */
 export function mountAll(page = document) {
   const waiting = [...page.querySelectorAll("[data-afm]:not([data-mounted])")].filter((node) => !begun.has(node));
   return Promise.all(

@@ -3,6 +3,13 @@
 import { button, element, fill, heading, number, update, verbatim, whole } from "./core.js";
 import { stepSlider } from "./steps.js";
 
+/** @import { Model, Subscriptions } from "./core.js" */
+
+/**
+ * What a map of letters shows; `here` is the row that is being written.
+ * @typedef {{ rows: string[], columns: string[], weights: number[][], here?: number }} LetterWeights
+ */
+
 export const TRIES = [
   "23rd of october 1962",
   "Wednesday, 7 May 1980",
@@ -19,6 +26,10 @@ export const START = 1;
 export const STOP = 2;
 const FIRST = 3;
 
+/**
+ * @param {string} known  the letters that the network knows, in the order of their ids
+ * @returns {{ knows: (letter: string) => boolean, ids: (text: string) => number[], letter: (id: number) => string }}
+ */
 export function alphabet(known) {
   const letters = [...known];
   const ids = new Map(letters.map((letter, i) => [letter, i + FIRST]));
@@ -29,11 +40,20 @@ export function alphabet(known) {
   };
 }
 
-// A space and the end can be seen.
+/**
+ * A letter such that a space and the end can be seen.
+ * @param {string} letter
+ * @returns {string}
+ */
 export const shown = (letter) => ({ " ": "·", "": "■" })[letter] ?? letter;
 
-// Writes a letter into a heading; the signs that a screen reader would skip get a name.
 const SIGNS = { "·": "space", "■": "end", "▸": "start", "?": "pending" };
+
+/**
+ * Writes a letter into a heading; the signs that a screen reader would skip get a name.
+ * @param {Object<string, any>} say  the widget's words, here and below
+ * @returns {(head: HTMLElement, letter: string) => void}
+ */
 export function namer(say) {
   return (head, letter) => {
     const name = say.letters.signs[SIGNS[letter]];
@@ -44,7 +64,16 @@ export function namer(say) {
   };
 }
 
-// A field for the text, and buttons with more to try. A new text sets also what is in `changes`.
+/**
+ * A field for the text, and buttons with more to try.
+ * @param {Model} model
+ * @param {Subscriptions} subscriptions
+ * @param {Object<string, any>} say
+ * @param {object} options
+ * @param {(letter: string) => boolean} options.knows
+ * @param {Object<string, any>} options.changes  what a new text sets, too
+ * @returns {Element[]}
+ */
 export function textField(model, subscriptions, say, { knows, changes }) {
   const field = element("input", { type: "text", autocomplete: "off", autocapitalize: "none", spellcheck: "false" });
   const hint = element("p", { class: "ab-hint", role: "status" });
@@ -85,7 +114,15 @@ export function textField(model, subscriptions, say, { knows, changes }) {
   ];
 }
 
-// Back, forward and a slider: how many letters are written, of so many as there are to write, which depends on some traits.
+/**
+ * Back, forward and a slider: how many letters are written.
+ * @param {Model} model
+ * @param {Subscriptions} subscriptions
+ * @param {Object<string, any>} say
+ * @param {() => number} written  of how many
+ * @param {string[]} traits  on which that depends
+ * @returns {{ at: () => number, node: Element }}
+ */
 export const writingSteps = (model, subscriptions, say, written, traits) =>
   stepSlider(model, subscriptions, {
     trait: "step",
@@ -97,6 +134,10 @@ export const writingSteps = (model, subscriptions, say, written, traits) =>
     show: (step) => fill(say.steps.of, { n: whole(step), all: whole(written()) }),
   });
 
+/**
+ * @param {Object<string, any>} say
+ * @returns {{ node: Element, output: Element }} a line, and the place in it for what is written
+ */
 export function writing(say) {
   const output = element("output", { class: "ab-written", translate: "no" });
   return {
@@ -105,7 +146,13 @@ export function writing(say) {
   };
 }
 
-// Weights as colours, a row for each letter that asks and a column for each that is asked; rows without weights wait.
+/**
+ * Weights as colours, a row for each letter that asks and a column for each that is asked; rows without weights wait.
+ * @param {Object<string, any>} say
+ * @param {string} caption
+ * @param {{ rows: number, columns: number }} most
+ * @returns {{ node: Element, title: Element, draw: (map: LetterWeights) => void }}
+ */
 export function letterMap(say, caption, most) {
   const named = namer(say);
   const heads = Array.from({ length: most.columns }, () => element("th", { scope: "col" }));
@@ -143,7 +190,14 @@ export function letterMap(say, caption, most) {
   return { node, draw, title };
 }
 
-// The largest of some numbers, each with a bar and a name that `name(head, index)` writes; with `press`, it is on a button.
+/**
+ * The largest of some numbers, each with a bar and a name.
+ * @param {string[]} titles
+ * @param {number} n
+ * @param {(head: HTMLElement, index: number) => void} name  writes the name
+ * @param {(index: number) => void} [press]  with it the name is a button
+ * @returns {{ node: Element, rows: object[], draw: (numbers: number[]) => void }}
+ */
 export function ranking(titles, n, name, press) {
   const rows = Array.from({ length: n }, () => {
     const [head, value, bar] = [element("th", { scope: "row" }), element("td", { class: "ab-number" }), element("i")];
@@ -178,6 +232,10 @@ export function ranking(titles, n, name, press) {
   };
 }
 
-// Which token is the likeliest. What comes before the end, padding and the start, is never written.
+/**
+ * Which token is the likeliest. What comes before the end, padding and the start, is never written.
+ * @param {number[]} chances
+ * @returns {number}
+ */
 export const likeliest = (chances) =>
   STOP + chances.slice(STOP).reduce((top, x, i, all) => (x > all[top] ? i : top), 0);

@@ -2,13 +2,21 @@
 
 import { dot, headed, length } from "./core.js";
 
-// The words in their order, and where to find one, whatever the size of its letters.
+/**
+ * The words in their order, and where to find one, whatever the size of its letters.
+ * @param {string} text  words with spaces between them
+ * @returns {{ list: string[], row: (word: string) => number | undefined }}
+ */
 export function lexicon(text) {
   const list = text.split(" ");
   const rows = new Map(list.map((word, row) => [word, row]));
   return { list, row: (word) => rows.get(word.trim()) ?? rows.get(word.trim().toLowerCase()) };
 }
 
+/**
+ * @param {ArrayBuffer} bytes
+ * @returns {ReturnType<typeof lexicon> & { width: number, vector: (row: number) => Float64Array }}
+ */
 export function wordVectors(bytes) {
   const { words: text, width, unit, start } = headed(bytes);
   const { list, row } = lexicon(text);
@@ -17,7 +25,14 @@ export function wordVectors(bytes) {
   return { list, row, width, vector };
 }
 
-// The n rows nearest to a vector by cosine, as [row, cosine], without those left out.
+/**
+ * The rows nearest to a vector by cosine.
+ * @param {ReturnType<typeof wordVectors>} vectors
+ * @param {ArrayLike<number>} to
+ * @param {number} n
+ * @param {number[]} [without]  rows left out
+ * @returns {[row: number, cosine: number][]}
+ */
 export function nearestWords({ list, vector }, to, n, without = []) {
   const size = length(to);
   const cosines = list.map((_, i) => [i, dot(vector(i), to) / (length(vector(i)) * size || 1)]);

@@ -1,4 +1,9 @@
-// n draws from the standard normal distribution, the same for a seed in every browser and in shared/random.py.
+/**
+ * Draws from the standard normal distribution, the same for a seed in every browser and in shared/random.py.
+ * @param {number} seed
+ * @param {number} n
+ * @returns {Float64Array}
+ */
 export function normals(seed, n) {
   const draws = new Float64Array(n);
   const uniform = (i) => {

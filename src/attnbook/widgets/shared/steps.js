@@ -2,7 +2,19 @@
 
 import { button, element, nearestStop, update, slider } from "./core.js";
 
-// A slider, and two buttons that go to the stop before and after; `at` is the number of the stop it is at, from 0.
+/** @import { Model, Subscriptions } from "./core.js" */
+
+/**
+ * A slider, and two buttons that go to the stop before and after.
+ * @param {Model} model
+ * @param {Subscriptions} subscriptions
+ * @param {object} options  those of `slider`, and these
+ * @param {string} options.back
+ * @param {string} options.forward
+ * @param {() => number[]} options.values
+ * @param {(at: number) => string} options.show
+ * @returns {{ at: () => number, node: Element }} `at` is the number of the stop it is at, from 0
+ */
 export function stepSlider(model, subscriptions, { back, forward, values, show, ...options }) {
   const at = () => nearestStop(values(), model.get(options.trait));
   const turn = (by) => () =>

@@ -2,7 +2,13 @@
 
 import { asset, headed } from "./core.js";
 
-// From a file made by data/stored.py: of each network every parameter by its name, a matrix as a list of rows.
+/** @import { Model } from "./core.js" */
+
+/**
+ * From a file made by data/stored.py: of each network every parameter by its name, a matrix as a list of rows.
+ * @param {ArrayBuffer} bytes
+ * @returns {{ models: Object<string, Object<string, any>> }} and what else its head says
+ */
 export function networks(bytes) {
   const { unit, shapes, start, ...more } = headed(bytes);
   const numbers = new Int16Array(bytes, start);
@@ -14,7 +20,14 @@ export function networks(bytes) {
   return { ...more, models: Object.fromEntries(Object.entries(shapes).map(([name, parts]) => [name, read(parts)])) };
 }
 
-// An asset that is large, and fetched once, when it is first needed; until it is there the widget says so.
+/**
+ * An asset that is large, and fetched once, when it is first needed; until it is there the widget says so.
+ * @template T
+ * @param {Model} model
+ * @param {string} name  of the trait
+ * @param {(bytes: ArrayBuffer) => T} read
+ * @returns {(root: Element, status: Element, text: string) => Promise<T>}
+ */
 export function whenNeeded(model, name, read) {
   let found = null;
   let fetching = null;

@@ -1,6 +1,18 @@
 import { element, fill, update, words } from "./core.js";
 
-// A field for one word of a lexicon, which offers words while one types. The trait takes the word as the lexicon has it.
+/** @import { Model, Subscriptions } from "./core.js" */
+
+/**
+ * A field for one word of a lexicon, which offers words while one types. The trait takes the word as the lexicon has it.
+ * @param {Model} model
+ * @param {Subscriptions} subscriptions
+ * @param {object} options
+ * @param {string} options.trait
+ * @param {string} options.label
+ * @param {{ list: string[], row: (word: string) => number | undefined }} options.known
+ * @param {(row: number) => Object<string, any>} [options.more]  what else a word sets
+ * @returns {Element}
+ */
 export function wordField(model, subscriptions, { trait, label, known, more = () => ({}) }) {
   const say = words(model).lexicon;
   const id = `words-${Math.random().toString(36).slice(2)}`;
