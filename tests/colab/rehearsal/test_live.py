@@ -11,8 +11,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from attnbook.widgets import HeadSplit, all_widgets
 from tests.browser.hands import Keyboard, Mouse
-from tests.widgets.oracle import differences, shown
-from tests.widgets.test_modules import CHANGE
+from tests.widgets.laws import differences, laws_of, shown
 
 ASK = """(code) => new Promise((done) => {
     const heard = ({ content }) => done(content.text ?? content.evalue);
@@ -92,7 +91,7 @@ def test_alive_and_shown_once(page, kind):
     assert output(page, kind).locator(".ab-fallback").count() == 0
     nodes.evaluate("(node, name) => { node.dataset.afm = name; }", twin.name)
     assert agrees(nodes, twin)
-    for change in CHANGE[twin.name]:
+    for change in laws_of(twin.name).changes:
         for name, value in change.items():
             said = page.evaluate(ASK, f"{kind.__name__}.{name} = {value!r}; print({kind.__name__}.{name} == {value!r})")
             setattr(twin, name, value)
