@@ -48,6 +48,7 @@ lint: .venv/ready                       ## format, lint and types, as pre-commit
 	$(BIN)/ruff format --check .
 	$(BIN)/oxlint --deny-warnings src theme
 	$(BIN)/oxfmt --check src theme
+	$(BIN)/basedpyright
 	$(BIN)/attnbook address --check
 
 test: check slow                        ## everything

@@ -7,6 +7,7 @@ import re
 from datetime import date
 from gettext import NullTranslations
 from html import escape
+from inspect import getfile
 from pathlib import Path
 from shutil import copytree, rmtree
 from urllib.parse import urlsplit
@@ -32,7 +33,7 @@ from booktools.core.contents import edition_language, last_green
 from booktools.editions.translated import source_in_its_language
 
 HERE = Path(__file__).parent
-MATHJAX = Path(importlib.import_module("sphinx-mathjax-offline").__file__).parent / "static/mathjax"
+MATHJAX = Path(getfile(importlib.import_module("sphinx-mathjax-offline"))).parent / "static/mathjax"
 ROLES = ("query", "key", "value")
 # The frame and the looks are ours: of the theme and its companions we keep these.
 STYLES = {"_static/pygments.css", "_static/copybutton.css", "_static/book.css"}
@@ -59,7 +60,7 @@ class Widget(SphinxDirective):
     def run(self):
         module_name, name = self.arguments[0].split(".")
         module = importlib.import_module(f"attnbook.widgets.{module_name}")
-        self.env.note_dependency(module.__file__)
+        self.env.note_dependency(getfile(module))
         traits = yaml.safe_load("\n".join(self.content)) or {}
         return [raw(getattr(module, name)(**traits).page_html())]
 
@@ -102,13 +103,13 @@ class Dropdowns(SphinxPostTransform):
     def run(self):
         for box in list(self.document.findall(is_dropdown)):
             title, body = split_title(box)
-            opening = f'<details class="admonition {" ".join(box["classes"])}"{html_id(box)}><summary>'
+            opening = f'<details class="admonition {" ".join(box["classes"])}"{html_id(box)}><summary>'  # pyright: ignore[reportIndexIssue] (an element)
             place = box.parent.index(box)
             box.parent[place : place + 1] = [raw(opening), *title, raw("</summary>"), *body, raw("</details>")]
 
 
 def is_dropdown(node):
-    return isinstance(node, nodes.Admonition) and "dropdown" in node["classes"]
+    return isinstance(node, nodes.Admonition) and isinstance(node, nodes.Element) and "dropdown" in node["classes"]
 
 
 def split_title(box):

@@ -11,6 +11,7 @@ Everything public is one import away, and nothing is loaded before it is asked f
 """
 
 from importlib import import_module
+from typing import Any
 
 _PUBLIC = {
     "layers.masks": ["blocked", "causal", "padding", "sliding_window", "valid_lens"],
@@ -45,7 +46,7 @@ _MODULES = {"check": "checks", "peers": "peers", "plots": "plots", "widgets": "w
 __all__ = sorted([*_HOME, *_MODULES])  # noqa: PLE0605 (a list, as it should be)
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(import_module(f"attnbook.{_HOME[name]}"), name)
     if name in _MODULES:

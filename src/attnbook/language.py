@@ -19,6 +19,7 @@ from contextvars import ContextVar
 from datetime import date
 from functools import cache
 from pathlib import Path
+from typing import Any, SupportsFloat, SupportsIndex
 
 HERE = Path(__file__).parent
 ENGLISH = "en"
@@ -61,7 +62,7 @@ def count(forms: dict[str, str], n: float, **gaps: str) -> str:
     return form.format(n=whole(int(n)) if n == int(n) else plain(n), **gaps)
 
 
-def number(x: float, digits: int = 2) -> str:
+def number(x: SupportsFloat, digits: int = 2) -> str:
     """A number with so many decimals, as the language writes it.
 
     >>> number(2 / 3), number(-float("inf")), number(float("nan"))
@@ -80,7 +81,7 @@ def plain(x: float) -> str:
     return _written(f"{x:g}")
 
 
-def whole(n: int) -> str:
+def whole(n: SupportsIndex) -> str:
     """A whole number, its digits in groups of three."""
     return _written(f"{n:,}")
 
@@ -136,7 +137,7 @@ def _over(english, translated):
     return translated
 
 
-def _bracketed(english):
+def _bracketed(english: Any) -> Any:
     if isinstance(english, dict):
         return {name: _bracketed(text) for name, text in english.items()}
     if isinstance(english, list):

@@ -24,7 +24,8 @@ def d2l() -> ModuleType:
         sys.modules[name] = ModuleType(name)
         sys.modules[name].__spec__ = ModuleSpec(name, None)
     if missing:
-        sys.modules["torchvision"].transforms = sys.modules["torchvision.transforms"]
+        stand_in = sys.modules["torchvision"]
+        stand_in.transforms = sys.modules["torchvision.transforms"]  # pyright: ignore[reportAttributeAccessIssue]
     try:
         from d2l import torch as d2l_torch
     finally:

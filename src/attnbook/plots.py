@@ -4,23 +4,23 @@ Every picture of weights has one scale, fixed to 0-1: heads, layers and chapters
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, overload
 
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
+from matplotlib.rcsetup import cycler
 from torch import Tensor
 
 from attnbook.colours import LIGHT
 
 QUERY, KEY, VALUE, ACCENT = (LIGHT[name] for name in ("attn-query", "attn-key", "attn-value", "ab-accent"))
-_STYLE = {
+_STYLE: dict[Any, Any] = {
     "axes.facecolor": "none",
-    "axes.prop_cycle": mpl.cycler(color=[ACCENT]),
+    "axes.prop_cycle": cycler(color=[ACCENT]),
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.titlesize": 10,
@@ -37,15 +37,15 @@ class DataFigure(Figure):
         return f"<Figure: {'; '.join(_summary(name, numbers) for name, numbers in drawn)}>"
 
 
-def _drawn(ax: Axes) -> Iterator[tuple[str, Any]]:
+def _drawn(ax: Axes) -> Iterator[tuple[Any, Any]]:
     """The name and the numbers of everything in the axes that stands for data."""
     yield from ((line.get_label(), line.get_ydata()) for line in ax.lines)
     yield from (("cells", image.get_array()) for image in ax.images)
     for shapes in ax.collections:
-        outlines = [path.vertices[:, 1] for path in shapes.get_paths()]
+        outlines = [np.asarray(path.vertices)[:, 1] for path in shapes.get_paths()]
         yield "points", shapes.get_offsets() if isinstance(shapes, PathCollection) else np.concatenate(outlines)
     if ax.patches:
-        yield "bars", [bar.get_height() for bar in ax.patches]
+        yield "bars", [bar.get_height() for bar in ax.patches]  # pyright: ignore[reportAttributeAccessIssue] (rectangles)
 
 
 def _summary(name: str, y: np.ndarray) -> str:
@@ -54,6 +54,10 @@ def _summary(name: str, y: np.ndarray) -> str:
     return f"{name} {y[0]:.2g} to {y[-1]:.2g}, mean {y.mean():.2g}, later {later:.2g}, of {y.size}"
 
 
+@overload
+def axes(*, width: float = 5.0, height: float = 3.0) -> Axes: ...
+@overload
+def axes(columns: int = 1, width: float = 5.0, height: float = 3.0, *, rows: int = 1) -> Any: ...
 def axes(columns: int = 1, width: float = 5.0, height: float = 3.0, *, rows: int = 1):
     """Axes in the book's style: one, a row of `columns`, or `rows` below each other."""
     figure = plt.figure(
@@ -90,7 +94,7 @@ def heatmap(weights: Tensor, queries: Sequence[str], keys: Sequence[str], ax: Ax
 
 def _weight_colours() -> ListedColormap:
     """The widgets' scale: a straight line in OKLCH, from almost white to deep violet."""
-    L, dL, C, dC, hue = (LIGHT[f"weight-{name}"] for name in ("L", "dL", "C", "dC", "hue"))
+    L, dL, C, dC, hue = (float(LIGHT[f"weight-{name}"]) for name in ("L", "dL", "C", "dC", "hue"))
     w = np.linspace(0, 1, 256)
     lightness, chroma, angle = L + w * dL, C + w * dC, np.radians(hue)
     lab = np.stack([lightness, chroma * np.cos(angle), chroma * np.sin(angle)])

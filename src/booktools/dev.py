@@ -131,8 +131,10 @@ class Builder:
 
     def start(self) -> None:
         command = [sys.executable, "-W", "ignore::FutureWarning", "-c", WAIT_AND_BUILD]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL}
-        self.waiting = subprocess.Popen(command, cwd=self.root, text=True, start_new_session=True, **pipes)
+        stdin, stdout = subprocess.PIPE, subprocess.DEVNULL
+        self.waiting = subprocess.Popen(
+            command, cwd=self.root, stdin=stdin, stdout=stdout, text=True, start_new_session=True
+        )
 
     def changed_pages(self) -> bool:
         """Make the pages whose text changed; whether Sphinx came to an end."""

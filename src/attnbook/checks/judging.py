@@ -3,7 +3,7 @@
 A mistake, a case and a sentence have names here; how they read stands in the file of the language.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -106,7 +106,7 @@ def compare(case: str, got: object, want: Tensor, axes: tuple[str, ...], hint: C
         raise Wrong("cell", case=case, axes=names, cell=cell, want=right, got=found, why=hint())
 
 
-def explained(answers: dict[str, object], wrong: dict[str, Callable], cases: dict[str, tuple]) -> str:
+def explained(answers: Mapping[str, object], wrong: dict[str, Callable], cases: dict[str, tuple]) -> str:
     """Which known mistake, by its name, answers every case just so; "" if none does."""
     for name, mistake in wrong.items():
         if all(_same(answers[case], mistake(*inputs)) for case, inputs in cases.items()):

@@ -93,8 +93,8 @@ def _close(a: Tensor, b: Tensor) -> bool:
 def _test(
     *orders: tuple[int, ...], expect: Callable = lambda y, order: y[order], same: Callable = _close
 ) -> Callable[..., bool]:
-    orders = torch.tensor(orders or [(2, 0, 3, 1, 5, 4), (1, 2, 3, 4, 5, 0), (0, 5, 1, 4, 2, 3)])
-    return lambda f, x: all(bool(same(f(x[order]), expect(f(x), order))) for order in orders)
+    places = torch.tensor(orders or [(2, 0, 3, 1, 5, 4), (1, 2, 3, 4, 5, 0), (0, 5, 1, 4, 2, 3)])
+    return lambda f, x: all(bool(same(f(x[order]), expect(f(x), order))) for order in places)
 
 
 # What goes wrong with a test of equivariance, likewise.
@@ -145,7 +145,7 @@ def _functions() -> dict[str, tuple[Callable[[Tensor], Tensor], Tensor]]:
     return functions | {"the_smallest_number_so_far": (lambda x: x.cummin(0).values, falling)}
 
 
-def _operations(n: int, d: int, k: int) -> tuple[int, int, int]:
+def _operations(n: int, d: int, k: int) -> tuple[int, ...]:
     return tuple(kind.cost(n, d).operations for kind in (Convolution(k), Recurrence(), SelfAttention()))
 
 
@@ -158,7 +158,7 @@ def _cost(convolution=2, recurrence=4, projections=8, pairs=4) -> Callable[[int,
 
 
 # What goes wrong with counting, likewise.
-WRONG_OPERATIONS: dict[str, Callable[[int, int, int], tuple[int, int, int]]] = {
+WRONG_OPERATIONS: dict[str, Callable[[int, int, int], tuple[int, ...]]] = {
     "counts_a_product_and_its_addition": _cost(1, 2, 4, 2),
     "forgets_the_projections_of_self_attention": _cost(projections=0),
     "forgets_w_o": _cost(projections=6),

@@ -36,7 +36,7 @@ def greedy(answer: Callable[[Model, int, int, int], Tensor]) -> None:
             raise Wrong("expected", case=case, want=want, got=got, why=why)
 
 
-def _ids(case: str, got: object) -> list[int]:
+def _ids(case: str, got: object) -> list:
     if not isinstance(got, (Tensor, list, tuple)) or (isinstance(got, Tensor) and got.ndim != 1):
         raise Wrong("ids", case=case, got=describe(got))
     ids = [x.item() if isinstance(x, Tensor) and x.numel() == 1 else x for x in got]

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
@@ -27,7 +28,7 @@ def header(path: Path) -> dict:
     return json.loads(path.read_bytes().partition(b"\n")[0])
 
 
-def unpack(path: Path, models: Mapping[str, nn.Module]) -> None:
+def unpack(path: Path, models: Mapping[Any, nn.Module]) -> None:
     """Give networks, of the same kinds and in the same order, the parameters of a file; they no longer learn."""
     _, _, steps = path.read_bytes().partition(b"\n")
     numbers = torch.frombuffer(bytearray(steps), dtype=torch.int16) * UNIT

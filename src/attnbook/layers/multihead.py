@@ -33,13 +33,13 @@ class KVCache:
 
     @property
     def nbytes(self) -> int:
-        return 0 if self.keys is None else self.keys.nbytes + self.values.nbytes
+        return sum(held.nbytes for held in (self.keys, self.values) if held is not None)
 
     def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """All keys and values, the new ones last."""
         if self.complete:
             raise ValueError("this cache holds a context, which does not grow; for x, make another KVCache().")
-        if self.keys is not None:
+        if self.keys is not None and self.values is not None:
             for name, new, held in (("keys", k, self.keys), ("values", v, self.values)):
                 if (*new.shape[:-2], new.shape[-1]) != (*held.shape[:-2], held.shape[-1]):
                     raise ValueError(
@@ -57,7 +57,7 @@ class KVCache:
 
     def recall(self, context: Tensor) -> tuple[Tensor, Tensor]:
         """What was kept of this context. (Whether it is this one, only its shape can tell.)"""
-        if not self.complete:
+        if not self.complete or self.keys is None or self.values is None:
             raise ValueError("this cache holds earlier positions of x; for a context, make another KVCache().")
         kept = (*self.keys.shape[:-3], len(self))
         if kept != context.shape[:-1]:
@@ -69,7 +69,7 @@ class KVCache:
 
     def select(self, rows: Tensor) -> None:
         """Keep these rows of the batch, in this order: what beam search does between two steps."""
-        if self.keys is not None:
+        if self.keys is not None and self.values is not None:
             if self.keys.ndim < 4:
                 raise ValueError(
                     "select picks rows of a batch, but this cache holds one sequence without a batch axis."
@@ -162,7 +162,7 @@ class MultiHeadAttention(DotProductAttention):
     ) -> tuple[Tensor, Tensor]:
         """In heads, as many as queries have; with what the cache holds, and into it."""
         held = 0 if cache is None else len(cache)
-        if cross and held:
+        if cache is not None and cross and held:
             k_BHMK, v_BHMV = cache.recall(keys)
         else:
             k_BHMK = self._rotated(rearrange(self.key(keys), "... M (H K) -> ... H M K", H=self.kv_heads), held)

@@ -3,10 +3,11 @@
 import math
 import os
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,15 +27,15 @@ class History:
 
 def fit(
     model: nn.Module,
-    loss: Callable[[nn.Module, object], Tensor],
-    batch: Callable[[torch.Generator], object],
+    loss: Callable[[Any, Any], Tensor],
+    batch: Callable[[torch.Generator], Any],
     steps: int,
     *,
     lr: float = 1e-3,
     warm_up: int = 50,
     betas: tuple[float, float] = (0.9, 0.98),
     clip: float = 1.0,
-    metric: Callable[[nn.Module], float] | None = None,
+    metric: Callable[[Any], float] | None = None,
     until: float = math.inf,
     every: int = 100,
     seed: int = 0,
@@ -108,7 +109,7 @@ def fit(
 
 
 @contextmanager
-def _learning_on(model: nn.Module, device: torch.device | str) -> Iterator[torch.device]:
+def _learning_on(model: nn.Module, device: torch.device | str) -> Iterator[torch.device | str]:
     """Where the model was; in between it is on `device`, and in the end, in evaluation mode, back there."""
     home = next((parameter.device for parameter in model.parameters()), device)
     try:
@@ -191,6 +192,6 @@ class _Run:
         self.history.losses[:], self.history.metrics = stored["history"]
 
 
-def _listed(state: tuple) -> tuple:
+def _listed(state: Iterable) -> tuple:
     """NumPy's state without arrays, which a file that is only data can hold."""
     return tuple(part.tolist() if isinstance(part, np.ndarray) else part for part in state)

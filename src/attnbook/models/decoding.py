@@ -49,11 +49,12 @@ def beam(
     total = torch.full((B, width), -torch.inf, device=prompt.device)
     total[:, 0] = 0  # as long as all candidates are the same, only the first has successors
     with eval_mode(model):
-        state = model.start(source)
+        state = model.start(source)  # pyright: ignore[reportCallIssue] (a module that has start and step)
         state.select(first)
         unread = ids
         while ids.shape[1] < length and not finished.all():
-            log_p = model.step(unread, state)[:, -1].float().log_softmax(-1)
+            scores = model.step(unread, state)  # pyright: ignore[reportCallIssue]
+            log_p = scores[:, -1].float().log_softmax(-1)
             N = log_p.shape[-1]
             if not (0 <= pad < N and -1 <= stop < N):
                 raise ValueError(f"stop and pad must be tokens from 0 to {N - 1}, got {stop} and {pad}.")

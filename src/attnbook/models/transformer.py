@@ -128,10 +128,13 @@ class Stack(nn.Module):
         super().__init__()
         if layers < 1:
             raise ValueError(f"layers must be at least 1, got {layers}.")
-        for number in range(layers):
-            self.add_module(str(number), block())
-        first = self.get_submodule("0")
-        self.norm = nn.LayerNorm(first.self_attention_norm.normalized_shape) if first.norm == "pre" else nn.Identity()
+        blocks = [block() for _ in range(layers)]
+        for number, module in enumerate(blocks):
+            self.add_module(str(number), module)
+        first = blocks[0]
+        self.norm = (
+            nn.LayerNorm([*first.self_attention_norm.normalized_shape]) if first.norm == "pre" else nn.Identity()
+        )
 
     def __len__(self) -> int:
         return len(self._modules) - 1
@@ -185,7 +188,7 @@ class State:
         for caches in self.caches:
             for cache in caches:
                 cache.select(rows)
-        if self.memory is not None:
+        if self.memory is not None and self.memory_mask is not None:
             self.memory, self.memory_mask = self.memory[rows], self.memory_mask[rows]
 
 
@@ -314,7 +317,9 @@ class Transformer(nn.Module):
         """The scores after each of some more tokens."""
         return self._decode(target, state.memory, state.memory_mask, len(state), state.caches)
 
-    def _decode(self, target: Tensor, memory: Tensor, memory_mask: Tensor, seen: int = 0, caches=None) -> Tensor:
+    def _decode(
+        self, target: Tensor, memory: Tensor | None, memory_mask: Tensor | None, seen: int = 0, caches=None
+    ) -> Tensor:
         x = self.target(target, seen)
         mask = causal(x.shape[-2], seen + x.shape[-2], device=x.device)
         return self.target.scores(self.decoder(x, memory, mask, memory_mask, caches=caches))

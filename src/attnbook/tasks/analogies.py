@@ -14,7 +14,7 @@ ENGLISH = {  # for english_vectors
 }
 
 
-def questions(pairs: str) -> list[tuple[str, str, str, str]]:
+def questions(pairs: str) -> list[tuple[str, ...]]:
     """Every question that two of the pairs make, in both orders.
 
     >>> questions("man woman; king queen")

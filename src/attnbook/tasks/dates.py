@@ -68,7 +68,7 @@ def is_held_out(day: date) -> bool:
 def write(day: date, form: str) -> DatePair:
     """A date in one of the formats."""
     month, weekday = MONTHS.split()[day.month - 1], WEEKDAYS.split()[day.weekday()]
-    fields = {
+    fields: dict[str | None, tuple[str | None, str]] = {
         "day": ("day", f"{day.day}"),
         "dd": ("day", f"{day.day:02}"),
         "th": (None, "th" if 10 < day.day < 20 else {1: "st", 2: "nd", 3: "rd"}.get(day.day % 10, "th")),

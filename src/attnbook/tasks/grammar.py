@@ -75,7 +75,7 @@ def sentences(tokens: int = 200_000, seed: int = 0) -> list[str]:
     return found
 
 
-def analogies(family: str) -> list[tuple[str, str, str, str]]:
+def analogies(family: str) -> list[tuple[str, ...]]:
     """Every question a : b = c : d that two pairs of a family make.
 
     >>> len(analogies("gender")), analogies("gender")[0]

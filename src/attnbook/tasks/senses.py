@@ -103,11 +103,11 @@ def as_tensors(texts: Sequence[TwoStories]) -> tuple[Tensor, Tensor, Tensor, Ten
     )
 
 
-def texts_to_read(size: int) -> Callable[[torch.Generator], tuple[Tensor, Tensor, Tensor, Tensor]]:
+def texts_to_read(size: int) -> Callable[[torch.Generator], tuple[Tensor, ...]]:
     """To be called in each step of training: texts without words that are kept back."""
     everything = as_tensors(two_stories(2000))
 
-    def draw(generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def draw(generator: torch.Generator) -> tuple[Tensor, ...]:
         rows = torch.randint(len(everything[0]), (size,), generator=generator)
         return tuple(part[rows] for part in everything)
 
@@ -119,7 +119,7 @@ def became(y_BLD: Tensor, places_B2: Tensor) -> Tensor:
     return y_BLD.gather(1, places_B2[..., None].expand(-1, -1, y_BLD.shape[-1]))
 
 
-def understood(y_BLD: Tensor, texts: Sequence[TwoStories]) -> tuple[float, float]:
+def understood(y_BLD: Tensor, texts: Sequence[TwoStories]) -> tuple[float, ...]:
     """How often a word became nearer to what it means than to what it means elsewhere, and nearest of all 8,000."""
     *_, places_B2, meanings_B2 = as_tensors(texts)
     cosines_B2N = F.normalize(became(y_BLD, places_B2), dim=-1) @ _directions(y_BLD.device).T

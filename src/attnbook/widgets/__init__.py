@@ -1,6 +1,7 @@
 """The book's widgets. `attnbook.widgets.AttentionHeatmap` and its siblings are loaded when first asked for."""
 
 from importlib import import_module
+from typing import Any
 
 # Each has a room of its own: AlignmentPlayer lives in the folder alignment_player.
 __all__ = [
@@ -43,7 +44,7 @@ def room(name: str) -> str:
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).removeprefix("_")
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"attnbook.widgets has no {name!r}; it has {', '.join(__all__)}")
     return getattr(import_module(f"attnbook.widgets.{room(name)}"), name)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from nbformat import NotebookNode
+
 from attnbook.language import count, words
 from booktools.core import HERE, BookError
 from booktools.core.contents import read_notebook
@@ -68,7 +70,7 @@ class Assignment:
     minutes: int
     exercises: tuple[Exercise, ...]
     given: str
-    notebook: dict
+    notebook: NotebookNode
 
     @classmethod
     def read(cls, path: Path, overlay: Path | None = None, root: Path | None = None) -> "Assignment":

@@ -38,7 +38,7 @@ class Book:
     @classmethod
     def read(cls, root: Path) -> "Book":
         config, here = settings(root), address(root)
-        peer = re.search(r"^d2l==\S+", (root / "requirements.txt").read_text(encoding="utf-8"), re.MULTILINE)[0]
+        (peer,) = re.findall(r"^d2l==\S+", (root / "requirements.txt").read_text(encoding="utf-8"), re.MULTILINE)
         return cls(
             here,
             f"{install(root)} {peer}",
@@ -87,7 +87,8 @@ def apart(cell) -> list:
     starts = [block.map for block in blocks(cell.source) if is_solution_start(block)] if is_markdown(cell) else []
     if not starts:
         return [cell]
-    lines, (start, end) = cell.source.split("\n"), starts[0]
+    lines = cell.source.split("\n")
+    start, end = starts[0]  # pyright: ignore[reportGeneralTypeIssues] (a block has a place)
     cell.source = "\n".join(lines[:start])
     name = f"{cell.id}-folded"
     folded = {"id": name, "jp-MarkdownHeadingCollapsed": True}  # Colab goes by the name, JupyterLab by the mark

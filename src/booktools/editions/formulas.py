@@ -23,7 +23,7 @@ class Formulas:
     @classmethod
     def read(cls, settings: dict) -> "Formulas":
         mathjax = ((settings.get("sphinx") or {}).get("config") or {}).get("mathjax3_config") or {}
-        colours = {name: as_light_as_can_be(colour) for name, colour in LIGHT.items() if name.startswith("attn-")}
+        colours = {name: as_light_as_can_be(str(colour)) for name, colour in LIGHT.items() if name.startswith("attn-")}
         return cls((mathjax.get("tex") or {}).get("macros") or {}, colours)
 
     def expand(self, tex: str) -> str:
@@ -59,7 +59,7 @@ def arguments(tex: str, count: int) -> tuple[list[str], str]:
     found = []
     for _ in range(count):
         tex = tex.lstrip()
-        end = group_end(tex) if tex.startswith("{") else len(re.match(r"\\[A-Za-z]+|\\.|.|", tex)[0])
+        end = group_end(tex) if tex.startswith("{") else len(re.findall(r"\\[A-Za-z]+|\\.|.|", tex)[0])
         found.append(tex[1 : end - 1] if tex.startswith("{") else tex[:end])
         tex = tex[end:]
     return found, tex

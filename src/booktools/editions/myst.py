@@ -75,11 +75,12 @@ class Directive:
         if not named:
             return None
         if block := re.match(r"---\n(.*?)\n---\n", fence.content, re.DOTALL):
-            options = yaml.safe_load(block[1])
+            options, start = yaml.safe_load(block[1]), block.end()
         else:
-            block = re.match(r"(?::[\w-]+:.*\n)*", fence.content)
-            options = {key: value.strip() for key, value in re.findall(r"^:([\w-]+):(.*)$", block[0], re.MULTILINE)}
-        return cls(named[1], named[2].strip(), options, fence.content[block.end() :])
+            (lines,) = re.findall(r"\A(?::[\w-]+:.*\n)*", fence.content)
+            options = {key: value.strip() for key, value in re.findall(r"^:([\w-]+):(.*)$", lines, re.MULTILINE)}
+            start = len(lines)
+        return cls(named[1], named[2].strip(), options, fence.content[start:])
 
     @property
     def label(self) -> str | None:

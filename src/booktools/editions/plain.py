@@ -39,7 +39,7 @@ class Plain:
         lines = source.split("\n")
         out, done = [], 0
         for block in blocks(source):
-            start, end = block.map
+            start, end = block.map  # pyright: ignore[reportGeneralTypeIssues] (a block has a place)
             out += [*lines[done:start], *self.block(block, lines[start:end])]
             done = end
         return "\n".join(out + lines[done:]).strip("\n")

@@ -1,5 +1,7 @@
 """The literature in references.bib, as author-year links."""
 
+# pyright: reportOptionalMemberAccess=false
+# (pybtex says that the fields and the persons of an entry are None)
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -8,7 +8,9 @@ import socket
 import subprocess
 import sys
 import sysconfig
+from inspect import getfile
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -42,7 +44,7 @@ class ForkServer:
             raise BookError(NO_BUBBLEWRAP)
         self.walled = walled
         self.control, inside = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.process = subprocess.Popen(
+        self.process: Any = subprocess.Popen(
             (behind_bubblewrap if walled else worker)(inside.fileno()),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -82,7 +84,7 @@ class ForkServer:
 def behind_bubblewrap(control: int) -> list[str]:
     """The command that runs the worker: no network, no other process, and of the disk what Python needs, to be read."""
     places = {"/usr", "/etc/ld.so.cache", sys.base_prefix, sys.prefix, sysconfig.get_path("stdlib")}
-    places |= {str(GRADER.parent), *(str(Path(module.__file__).parents[1]) for module in (torch, attnbook))}
+    places |= {str(GRADER.parent), *(str(Path(getfile(module)).parents[1]) for module in (torch, attnbook))}
     links = [name for name in ("bin", "lib", "lib32", "lib64") if os.path.islink(f"/{name}")]
     options = [
         ("--unshare-all", "--die-with-parent", "--new-session", "--clearenv"),

@@ -6,6 +6,7 @@ from contextlib import suppress
 from multiprocessing import Pipe, get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from typing import cast
 
 from booktools.grading.walls import limit_memory
 
@@ -32,12 +33,14 @@ def side_by_side(work: Callable, things: Iterable, jobs: int) -> Iterator[tuple]
         while waiting and len(busy) < jobs:
             next_to(start(work, processes))
         while busy:
-            for pipe in wait(list(busy)):
+            for pipe in cast(list[Connection], wait(list(busy))):
                 thing = busy.pop(pipe)
                 try:
                     result = pipe.recv()
                 except (EOFError, OSError):
-                    result, pipe = None, waiting and start(work, processes)
+                    result = None
+                    if waiting:
+                        pipe = start(work, processes)
                 if isinstance(result, Exception):
                     raise result
                 if waiting:

@@ -1,5 +1,8 @@
 """Stand-ins that tests use as if they were a student's functions and objects, which stay in the sandbox."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -54,7 +57,7 @@ class Remote:
             value.requires_grad_().grad = grad
         return value
 
-    def _ask(self, header: dict, tensors: list[Tensor] = ()):
+    def _ask(self, header: dict, tensors: Sequence[Tensor] = ()) -> Any:
         sandbox, exercise = self._sandbox, self._exercise
         where = {"root": self._root, "path": list(self._path)}
         form, results, grads, tape = sandbox.request(sandbox.limits.call, exercise.id, header | where, tensors)

@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 
 from booktools.core.assignment import Assignment, Exercise, marks
 from booktools.grading.classroom import Grade
-from booktools.grading.run_tests import UNWRITTEN
+from booktools.grading.run_tests import UNWRITTEN, Outcome
 
 HIDDEN_FAILED = """the checks you see pass, but a hidden one fails: {how}.
 Read the task again: which case have you not tried?"""
@@ -44,7 +44,7 @@ def write_all(out: Path, assignment: Assignment, grades: list[Grade]) -> None:
         page = PAGE.format(title=escape(title), body=MarkdownIt("commonmark", {"html": False}).render(text))
         write(out / "feedback" / f"{grade.student}.html", page)
         if grade.outcome:
-            results = json.dumps(gradescope(assignment, grade), ensure_ascii=False, indent=1)
+            results = json.dumps(gradescope(assignment, grade.outcome), ensure_ascii=False, indent=1)
             write(out / "gradescope" / grade.student / "results.json", results)
 
 
@@ -72,18 +72,18 @@ def moodle(assignment: Assignment, rows: list[dict]) -> tuple[list[str], list[di
     ]
 
 
-def gradescope(assignment: Assignment, grade: Grade) -> dict:
+def gradescope(assignment: Assignment, outcome: Outcome) -> dict:
     tests = [
         {
             "name": exercise.title,
-            "score": grade.outcome.score(exercise),
+            "score": outcome.score(exercise),
             "max_score": exercise.points,
-            "output": "\n".join(lines(exercise, grade)),
+            "output": "\n".join(lines(exercise, outcome)),
             "output_format": "md",
         }
         for exercise in assignment.exercises
     ]
-    return {"score": grade.outcome.total(assignment), "output_format": "md", "tests": tests}
+    return {"score": outcome.total(assignment), "output_format": "md", "tests": tests}
 
 
 def feedback(assignment: Assignment, grade: Grade) -> str:
@@ -96,20 +96,20 @@ def feedback(assignment: Assignment, grade: Grade) -> str:
         parts.append(quoted(grade.remark))
     for exercise in assignment.exercises:
         score = f"{grade.outcome.score(exercise):g} of {marks(exercise.points)}"
-        parts.append("\n\n".join([f"## {exercise.title} ({score})", *lines(exercise, grade)]))
+        parts.append("\n\n".join([f"## {exercise.title} ({score})", *lines(exercise, grade.outcome)]))
     if grade.outcome.cells:
         parts.append("## Cells that stopped with an error\n\n" + "\n".join(map(quoted, grade.outcome.cells)))
     return "\n\n".join(parts) + "\n"
 
 
-def lines(exercise: Exercise, grade: Grade) -> list[str]:
-    if calls := grade.outcome.used.get(exercise.id):
+def lines(exercise: Exercise, outcome: Outcome) -> list[str]:
+    if calls := outcome.used.get(exercise.id):
         return [f"It calls {', '.join(f'`{call}`' for call in calls)}, which this exercise forbids: no points."]
-    if all(grade.outcome.results[test.id].visible == UNWRITTEN for test in exercise.tests):
+    if all(outcome.results[test.id].visible == UNWRITTEN for test in exercise.tests):
         return [f"{UNWRITTEN.capitalize()}."]
     said = []
     for number, test in enumerate(exercise.tests, start=1):
-        result = grade.outcome.results[test.id]
+        result = outcome.results[test.id]
         if result.visible:
             said.append(f"Check {number} (0 of {marks(test.points)}):\n\n{quoted(result.visible)}")
         elif result.hidden:

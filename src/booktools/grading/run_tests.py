@@ -128,7 +128,7 @@ class Attempts:
             if self.to_run:
                 self.run(self.to_run.pop(0))
         self.in_time()
-        return self.sandbox
+        return self.sandbox  # pyright: ignore[reportReturnType] (it is not gone)
 
     def is_gone(self) -> bool:
         return self.sandbox is None or self.sandbox.dead is not None
@@ -138,7 +138,7 @@ class Attempts:
         cell = self.cells[number]
         self.in_time()
         try:
-            error = self.sandbox.run(cell)
+            error = self.sandbox.run(cell)  # pyright: ignore[reportOptionalMemberAccess]
         except StudentError as ended:
             error = str(ended)
             self.deadly.add(number)
@@ -175,6 +175,6 @@ def at_most(seconds: float):
 
 
 def failing_line(error: Exception, code: str) -> str:
-    line = traceback.extract_tb(error.__traceback__)[-1].lineno
+    line = traceback.extract_tb(error.__traceback__)[-1].lineno or 0
     lines = code.splitlines()
     return lines[line - 1].strip() if 0 < line <= len(lines) else code.strip()

@@ -1,6 +1,7 @@
 """One submission at work in a sandbox, as the grader sees it: ask for something, wait for the answer."""
 
 import socket
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from torch import Tensor
@@ -42,7 +43,7 @@ class Sandbox:
             self.close()
             raise BookError(NO_START.format(said=header["error"]))
 
-    def request(self, seconds: float, exercise: str, header: dict, tensors: list[Tensor] = ()):
+    def request(self, seconds: float, exercise: str, header: dict, tensors: Sequence[Tensor] = ()):
         """Ask for something and wait for the answer; whoever dies or is late is not asked again."""
         if self.dead:
             raise StudentError(self.dead)

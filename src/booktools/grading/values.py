@@ -11,7 +11,8 @@ import select
 import socket
 import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -33,7 +34,7 @@ class BadMessage(Exception):
     """What came is not a message; the text says in a student's words what is wrong with the answer."""
 
 
-def pack(value, other: Callable | None = None) -> tuple[object, list[Tensor]]:
+def pack(value, other: Callable | None = None) -> tuple[Any, list[Tensor]]:
     """A value as JSON, and the tensors in it, each once; `other` writes what is neither plain nor a tensor.
 
     >>> pack({"x": (1, torch.ones(2))})
@@ -71,7 +72,7 @@ def pack(value, other: Callable | None = None) -> tuple[object, list[Tensor]]:
         raise BadMessage("the answer contains itself, or is nested too deeply") from None
 
 
-def unpack(form, tensors: list[Tensor], other: Callable | None = None):
+def unpack(form, tensors: list[Tensor], other: Callable | None = None) -> Any:
     """The value that `pack` wrote.
 
     >>> unpack(*pack([1.5, {"a": None}, torch.tensor([True])]))
@@ -104,7 +105,7 @@ def unpack(form, tensors: list[Tensor], other: Callable | None = None):
         raise BadMessage("the answer can't be read") from None
 
 
-def send(pipe: socket.socket, header: dict, tensors: list[Tensor] = ()) -> None:
+def send(pipe: socket.socket, header: dict, tensors: Sequence[Tensor] = ()) -> None:
     rows, bodies = [], []
     for tensor in tensors:
         if tensor.dtype not in NAMES:

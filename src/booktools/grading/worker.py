@@ -12,6 +12,7 @@ import select
 import signal
 import socket
 import sys
+from typing import Any
 
 import matplotlib.pyplot
 import numpy as np
@@ -106,7 +107,7 @@ class Worker:
         """The gradients of what a call was given, from those of what it returned."""
         leaves, results = self.tapes[request["tape"]]
         flowing = [result for result in results if result.requires_grad]
-        total = sum((result * grad).sum() for result, grad in zip(flowing, grads, strict=True))
+        total: Any = sum((result * grad).sum() for result, grad in zip(flowing, grads, strict=True))
         total.backward(retain_graph=True)
         found = [leaf.grad for leaf in leaves if leaf.requires_grad]
         for leaf in leaves:
@@ -187,7 +188,7 @@ def hide_the_grader() -> None:
     """What is loaded of the grader goes on; nothing of it can be imported any more."""
     for name in [name for name in sys.modules if name.partition(".")[0] == GRADER.name]:
         del sys.modules[name]
-    sys.modules[GRADER.name] = None
+    sys.modules[GRADER.name] = None  # pyright: ignore[reportArgumentType] (an import of it fails)
 
 
 def serve_forks(control: socket.socket) -> None:
@@ -207,7 +208,8 @@ def serve_forks(control: socket.socket) -> None:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             control.close()
             try:
-                guard(*(socket.socket(fileno=file) for file in files), **json.loads(message), shell=shell)
+                pipe, lifeline = (socket.socket(fileno=file) for file in files)
+                guard(pipe, lifeline, **json.loads(message), shell=shell)
             finally:
                 os._exit(0)
         for file in files:

@@ -11,6 +11,7 @@ import hashlib
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -36,7 +37,7 @@ def fit(word: str) -> bool:
     return word.isascii() and word.isalpha() and len(word) > 1 and bool(decent)
 
 
-def make(table: Tensor, vocabulary: list[str]) -> dict[str, np.ndarray]:
+def make(table: Tensor, vocabulary: list[str]) -> dict[str, Any]:
     """The arrays of vectors.npz."""
     rows = [row for row, word in enumerate(vocabulary) if fit(word)][:WORDS]
     vectors = table[rows].double()
@@ -54,7 +55,7 @@ def make(table: Tensor, vocabulary: list[str]) -> dict[str, np.ndarray]:
 
 
 def main(folder: Path) -> None:
-    from safetensors.torch import load_file
+    from safetensors.torch import load_file  # pyright: ignore[reportMissingImports] (only this needs it)
 
     weights = folder / "model.safetensors"
     if hashlib.sha256(weights.read_bytes()).hexdigest() != SHA256:

@@ -75,7 +75,7 @@ class AttentionHeatmap(BookWidget):
         rows = ((token, map(number, row)) for token, row in zip(tokens, weights.tolist(), strict=True))
         return html_table(self.edition_words()["table"], tokens, rows)
 
-    def _vectors(self) -> tuple[Tensor, Tensor, Tensor]:
+    def _vectors(self) -> tuple[Tensor, ...]:
         if self.q_LK:
             return tuple(torch.tensor(rows, dtype=torch.float64) for rows in (self.q_LK, self.k_LK, self.v_LV))
         known = word_vectors()

@@ -88,7 +88,7 @@ def _through(block: EncoderBlock, x: Tensor, shortcut: bool) -> dict[str, Tensor
                 out = layer(given[None])[0]
             found |= {"weights": maps[""][0], "attention": out}
         else:
-            found["hidden"] = layer[1](layer[0](given))
+            found["hidden"] = block.feed_forward[1](block.feed_forward[0](given))
             out = found["forward"] = layer(given)
         x = found[f"add{n}"] = x + out if shortcut else out
         if not first:

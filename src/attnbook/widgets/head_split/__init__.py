@@ -1,5 +1,7 @@
 """From one tensor to several heads and back, cell by cell: with the transpose, and as a `view` alone would have it."""
 
+from typing import Any
+
 import torch
 import traitlets
 from torch import Tensor
@@ -38,7 +40,7 @@ class HeadSplit(BookWidget):
     def names(self) -> list:
         """The same in words: row by row, `a0 a1 a2`."""
 
-        def written(rows: list):
+        def written(rows: list) -> Any:
             if isinstance(rows[0], list):
                 return [written(row) for row in rows]
             return " ".join(f"{'abcdef'[n // D]}{n % D}" for n in rows)

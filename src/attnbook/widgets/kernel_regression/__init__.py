@@ -35,7 +35,7 @@ class KernelRegression(BookWidget):
         """The answer at 101 places from 0 to 5."""
         return self.weights(torch.linspace(0, 5, 101).double()) @ torch.tensor(self.points).double()[:, 1]
 
-    def errors(self) -> tuple[float, float]:
+    def errors(self) -> tuple[float, ...]:
         """Mean squared error at the points: each with itself among the keys, and without."""
         x, y = torch.tensor(self.points).double().T
         return tuple((self.weights(x, without) @ y - y).square().mean().item() for without in (False, True))

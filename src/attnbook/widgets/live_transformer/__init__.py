@@ -1,5 +1,7 @@
 """A Transformer that runs in the page: it reads a date, writes it as year-month-day, and shows all its attention."""
 
+from typing import Any
+
 import torch
 import traitlets
 from torch import Tensor
@@ -59,7 +61,8 @@ class LiveTransformer(BookWidget):
         weights (H, L, M) of each kind of attention.
         """
         model, known = date_transformer()
-        source, ids, forced = known.encode([self.text]), [START], dict(self.forced)
+        source, ids = known.encode([self.text]), [START]
+        forced: Any = dict(self.forced)  # pyright: ignore[reportCallIssue, reportArgumentType] (each a pair)
         state = model.start(source)
         while len(ids) <= LETTERS and ids[-1] != STOP:
             scores = model.step(torch.tensor([ids[-1:]]), state)[0, -1]

@@ -184,7 +184,7 @@ class Verbatim(str):
     """Data in a table, such as a token: the same in every language."""
 
 
-def html_table(caption: str, columns: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]]) -> str:
+def html_table(caption: str, columns: Sequence[str], rows: Iterable[tuple[str, Iterable[str]]]) -> str:
     """An HTML table with a heading for every column and row.
 
     >>> html_table("Weights", ["cat"], [("the", ["0.50"])])
