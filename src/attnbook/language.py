@@ -142,4 +142,4 @@ def _bracketed(english: Any) -> Any:
         return {name: _bracketed(text) for name, text in english.items()}
     if isinstance(english, list):
         return [_bracketed(text) for text in english]
-    return f"⟦{english}⟧" if isinstance(english, str) else english
+    return f"⟦{english}⟧" if english and isinstance(english, str) else english

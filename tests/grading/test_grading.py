@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import shutil
 import signal
 import time
@@ -12,17 +13,20 @@ from multiprocessing import get_context
 import nbformat
 import pytest
 
+from attnbook.language import PSEUDO, speaking
 from booktools.cli import main
 from booktools.core import BookError
 from booktools.core.assignment import Assignment
 from booktools.grading import classroom
 from booktools.grading.classroom import Classwork, grade_all
+from booktools.grading.fork_server import ForkServer
 from booktools.grading.prove import Proof, prove_all, sandbox_leaks, self_test
 from booktools.grading.reports import write_all
 from booktools.grading.sandbox import Limits
 from booktools.grading.submissions import find_submissions
 from tests import ROOT
 from tests.grading.three_things import answered, graded, three_things, write
+from tests.widgets.forgotten import left_over
 
 pytestmark = pytest.mark.slow
 SOURCES = sorted((ROOT / "assignments/source").glob("*.ipynb"))
@@ -341,6 +345,49 @@ def grade(server):
         return table(out / "grades.csv")
 
     return grade
+
+
+def test_students_are_told_in_the_language_of_the_book(source, tmp_path):
+    submissions = make_class(
+        tmp_path,
+        bob={"shares": "def shares(x):\n    return x.softmax(-1)"},
+        eve={"shares": WRONG_SHARES, "count": "count = 13"},
+        copy={"shares": "def shares(x):\n    return x.exp_()"},
+        numpy={"shares": "def shares(x):\n    return x.numpy()"},
+        gone={"shares": "del x"},
+        slow={
+            "shares": "import time\ndef shares(x):\n    time.sleep(2 * x.ndim - 2)\n    return x.exp() / x.exp().sum()"
+        },
+        disk={"shares": "def shares(x):\n    import os\n    os.fork()"},
+    )
+    assignment = Assignment.read(source)
+    nbformat.write(assignment.student(), submissions / "empty.ipynb")
+    (submissions / "broken.ipynb").write_text('{"cells": [')
+    (submissions / "nothing").mkdir()
+    out, limits, long_ago = tmp_path / "out", Limits(cell=1, call=1), datetime(2026, 1, 1, tzinfo=UTC)
+    with speaking(PSEUDO), ForkServer() as server:
+        work = Classwork.read(source, submissions)
+        write_all(out, assignment, grade_all(work, out, server, limits=limits, deadline=long_ago))
+    names = [assignment.title, *(exercise.title for exercise in assignment.exercises)]
+    said = {path.stem: path.read_text("utf-8") for path in (out / "feedback").glob("*.md")}
+    assert len(said) == 10
+    for name, text in said.items():
+        bare = re.sub("|".join(map(re.escape, names)), "", text)
+        assert not left_over(re.sub(r"(?s)```.*?```", "", bare)), name
+        assert f'<html lang="{PSEUDO}">' in (out / f"feedback/{name}.html").read_text("utf-8")
+    for name, words in {
+        "bob": "⟦It calls `torch.softmax`",
+        "eve": "⟦the answer is not right⟧",
+        "copy": "⟦it changes what it was given",
+        "numpy": "⟦a NumPy array came back",
+        "gone": "NameError: ⟦shares is not there",
+        "slow": "⟦it takes too long⟧",
+        "disk": r"⟦PermissionError.*a graded notebook",
+        "empty": "⟦Not written yet.⟧",
+        "broken": "⟦it is not a notebook",
+        "nothing": "⟦expected three_things.ipynb, found ⟦no notebook⟧⟧",
+    }.items():
+        assert re.search(words, said[name]), said[name]
 
 
 def test_a_class_with_every_kind_of_submission(source, tmp_path, grade):

@@ -11,14 +11,13 @@ from tqdm.auto import tqdm
 
 from booktools.core import BookError
 from booktools.core.assignment import Assignment
+from booktools.grading import say
 from booktools.grading.fork_server import ForkServer
 from booktools.grading.processes import side_by_side
 from booktools.grading.prove import sandbox_leaks, self_test
 from booktools.grading.run_tests import Outcome, Result, run_tests
 from booktools.grading.sandbox import Limits
 from booktools.grading.submissions import Submission, Unreadable, find_submissions, is_plain_file, printable, read_code
-
-DIED = "the grader's own process ended while it was graded; look at it by hand"
 
 
 @dataclass(frozen=True)
@@ -89,10 +88,9 @@ class Grader:
             cells = read_code(submission.path, self.assignment)
             outcome = run_tests(self.assignment, cells, self.server, self.limits)
         except Unreadable as error:
-            return ungraded(submission, f"not graded: {error}", digest)
+            return ungraded(submission, say("ungraded", why=error), digest)
         except Exception as error:
-            what = f"the grader stumbled over it ({type(error).__name__}: {error}); look at it by hand"
-            return ungraded(submission, printable(what))
+            return ungraded(submission, printable(say("stumbled", error=f"{type(error).__name__}: {error}")))
         return Grade(submission.student, "graded", submission.remark, outcome, digest)
 
     def digest(self, submission: Submission) -> str:
@@ -127,7 +125,7 @@ def grade_all(
         if todo:
             trust(grader, [*work.private, out.resolve()])
         for submission, grade in side_by_side(grader.grade, todo, jobs):
-            grades[submission.student] = grade or ungraded(submission, DIED)
+            grades[submission.student] = grade or ungraded(submission, say("died"))
             grades[submission.student].store(store / f"{submission.student}.json")
             progress.set_description("grading")
             progress.update()
@@ -152,5 +150,5 @@ def on_time(grade: Grade, submission: Submission, deadline: datetime | None) -> 
     when = submission.handed_in
     if not (deadline and when and grade.status == "graded" and when > deadline.astimezone(UTC)):
         return grade
-    words = f"handed in {when.astimezone():%Y-%m-%d %H:%M}, after the deadline"
+    words = say("handed_in_late", when=f"{when.astimezone():%Y-%m-%d %H:%M}")
     return replace(grade, status="late", remark="; ".join(filter(None, [grade.remark, words])))

@@ -16,6 +16,8 @@ from torch import Tensor
 from torch.nn import Module
 from torch.overrides import TorchFunctionMode
 
+from booktools.grading import say
+
 # Ways round the watch that no answer needs: attributes or imports of these names.
 BACKSTAGE = {"_C", "ops", "overrides", "jit", "fx", "setprofile", "settrace", "ctypes", "booktools"}
 
@@ -59,7 +61,7 @@ class ForbiddenCalls(TorchFunctionMode):
     def refuse(self, name: str | None) -> None:
         if name is not None:
             self.used.append(name)
-            raise Forbidden(f"{name} is forbidden here: write it yourself")
+            raise Forbidden(say("forbidden", name=name))
 
     def __enter__(self):
         if self.functions:
@@ -91,7 +93,7 @@ def refuse_backstage(source: str) -> None:
         if isinstance(node, ast.Import | ast.ImportFrom):
             names += [part for alias in node.names for part in alias.name.split(".")]
         if found := BACKSTAGE & set(names):
-            raise Forbidden(f"{min(found)} is not for graded notebooks: it would go round the forbidden calls")
+            raise Forbidden(say("backstage", name=min(found)))
 
 
 @functools.cache

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 import attnbook
+from attnbook.language import language
 from booktools.core import BookError
 from booktools.grading.sandbox import NO_START, Limits, Sandbox
 from booktools.grading.walls import GRADER, HOME
@@ -86,9 +87,10 @@ def behind_bubblewrap(control: int) -> list[str]:
     places = {"/usr", "/etc/ld.so.cache", sys.base_prefix, sys.prefix, sysconfig.get_path("stdlib")}
     places |= {str(GRADER.parent), *(str(Path(getfile(module)).parents[1]) for module in (torch, attnbook))}
     links = [name for name in ("bin", "lib", "lib32", "lib64") if os.path.islink(f"/{name}")]
+    environment = ENVIRONMENT | {"ATTNBOOK_LANGUAGE": language()}
     options = [
         ("--unshare-all", "--die-with-parent", "--new-session", "--clearenv"),
-        *(("--setenv", name, value) for name, value in ENVIRONMENT.items()),
+        *(("--setenv", name, value) for name, value in environment.items()),
         *(("--ro-bind", place, place) for place in sorted(places) if os.path.exists(place)),
         *(("--symlink", f"usr/{name}", f"/{name}") for name in links),
         ("--proc", "/proc", "--dev", "/dev", "--tmpfs", HOME),

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from booktools.core import BookError
 from booktools.core.assignment import Assignment, Exercise
+from booktools.grading import say
 from booktools.grading.fork_server import ForkServer
 from booktools.grading.remote import Remote
-from booktools.grading.run_tests import PARTS, UNWRITTEN, Attempts, Outcome, names_given, run_tests
+from booktools.grading.run_tests import PARTS, Attempts, Outcome, names_given, run_tests
 from booktools.grading.sandbox import Limits, StudentError
 from booktools.grading.submissions import code_of
 
@@ -51,8 +52,8 @@ def self_test(assignment: Assignment, server: ForkServer, limits: Limits) -> Ite
     for part in PARTS:
         empty = run_tests(assignment, code_of(assignment.student(), assignment), server, limits, parts=(part,))
         for name, result in empty.results.items():
-            if (said := getattr(result, part)) != UNWRITTEN:
-                yield f"the empty copy: expected {UNWRITTEN!r} of {name}, {part} part, got {said!r}"
+            if (said := getattr(result, part)) != say("unwritten"):
+                yield f"the empty copy: expected {say('unwritten')!r} of {name}, {part} part, got {said!r}"
     for cell in empty.cells:
         yield f"the empty copy: {cell}"
 

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from booktools.core.assignment import Exercise
+from booktools.grading import say
 from booktools.grading.sandbox import Sandbox, StudentError
 from booktools.grading.values import BadMessage, pack, unpack
 
@@ -47,8 +48,7 @@ class Remote:
         raise self._not_a_value()
 
     def _not_a_value(self) -> StudentError:
-        what = f"an object of type {self._kind} came back"
-        return StudentError(f"{what}; expected a tensor, a number or a list of them")
+        return StudentError(say("not_a_value", type=self._kind))
 
     def _value(self):
         """What it is; a parameter comes with its gradient."""
@@ -80,7 +80,7 @@ class Remote:
         match form:
             case {"object": int(number), "type": str(kind)}:
                 return Remote(self._sandbox, self._exercise, number, kind=kind[:50])
-        raise BadMessage("the answer can't be read")
+        raise BadMessage(say("unreadable_answer"))
 
 
 class Tape(torch.autograd.Function):
@@ -96,5 +96,5 @@ class Tape(torch.autograd.Function):
         found = ctx.remote._ask({"do": "backward", "tape": ctx.tape}, list(grads))
         fits = isinstance(found, list) and len(found) == len(ctx.asked)
         if not fits or any(f is not None and f.shape != x.shape for f, x in zip(found, ctx.asked, strict=True)):
-            raise StudentError("the gradient can't be read")
+            raise StudentError(say("unreadable_gradient"))
         return None, None, None, None, *found

@@ -9,15 +9,15 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 
+from attnbook.language import language, plain
 from booktools.core.assignment import Assignment, Exercise, marks
+from booktools.grading import say
 from booktools.grading.classroom import Grade
-from booktools.grading.run_tests import UNWRITTEN, Outcome
+from booktools.grading.run_tests import Outcome
 
-HIDDEN_FAILED = """the checks you see pass, but a hidden one fails: {how}.
-Read the task again: which case have you not tried?"""
-NOT_GRADED = """This could not be graded. It is not a zero: hand in a whole notebook, or ask."""
+LATE = ("late", "test_late", "all_late")  # what is said where a limit of time was reached
 PAGE = """<!doctype html>
-<html lang="en">
+<html lang="{language}">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <meta name="color-scheme" content="light dark">
@@ -39,9 +39,10 @@ def write_all(out: Path, assignment: Assignment, grades: list[Grade]) -> None:
     write_table(out / "moodle.csv", *moodle(assignment, rows))
     for grade in grades:
         text = feedback(assignment, grade)
-        title = f"{grade.student}, {assignment.title}"
+        title = escape(say("feedback", student=grade.student, title=assignment.title))
         write(out / "feedback" / f"{grade.student}.md", text)
-        page = PAGE.format(title=escape(title), body=MarkdownIt("commonmark", {"html": False}).render(text))
+        body = MarkdownIt("commonmark", {"html": False}).render(text)
+        page = PAGE.format(language=language(), title=title, body=body)
         write(out / "feedback" / f"{grade.student}.html", page)
         if grade.outcome:
             results = json.dumps(gradescope(assignment, grade.outcome), ensure_ascii=False, indent=1)
@@ -89,33 +90,33 @@ def gradescope(assignment: Assignment, outcome: Outcome) -> dict:
 def feedback(assignment: Assignment, grade: Grade) -> str:
     """What a student reads: Markdown that tells what visible checks said, and of hidden ones only that they failed."""
     if grade.outcome is None:
-        return f"# {assignment.title} (not graded)\n\n{NOT_GRADED}\n\n{quoted(grade.remark or grade.status)}\n"
-    total = f"{grade.outcome.total(assignment):g} of {marks(assignment.points)}"
-    parts = [f"# {assignment.title} ({total})"]
+        parts = [f"# {say('not_graded', title=assignment.title)}", say("no_zero"), quoted(grade.remark or grade.status)]
+        return "\n\n".join(parts) + "\n"
+    parts = [f"# {scored(assignment.title, grade.outcome.total(assignment), assignment.points)}"]
     if grade.remark:
         parts.append(quoted(grade.remark))
     for exercise in assignment.exercises:
-        score = f"{grade.outcome.score(exercise):g} of {marks(exercise.points)}"
-        parts.append("\n\n".join([f"## {exercise.title} ({score})", *lines(exercise, grade.outcome)]))
+        title = scored(exercise.title, grade.outcome.score(exercise), exercise.points)
+        parts.append("\n\n".join([f"## {title}", *lines(exercise, grade.outcome)]))
     if grade.outcome.cells:
-        parts.append("## Cells that stopped with an error\n\n" + "\n".join(map(quoted, grade.outcome.cells)))
+        parts.append("\n".join([f"## {say('cells')}\n", *map(quoted, grade.outcome.cells)]))
     return "\n\n".join(parts) + "\n"
 
 
 def lines(exercise: Exercise, outcome: Outcome) -> list[str]:
     if calls := outcome.used.get(exercise.id):
-        return [f"It calls {', '.join(f'`{call}`' for call in calls)}, which this exercise forbids: no points."]
-    if all(outcome.results[test.id].visible == UNWRITTEN for test in exercise.tests):
-        return [f"{UNWRITTEN.capitalize()}."]
+        return [say("calls", calls=", ".join(f"`{call}`" for call in calls))]
+    if all(outcome.results[test.id].visible == say("unwritten") for test in exercise.tests):
+        return [say("nothing_written")]
     said = []
     for number, test in enumerate(exercise.tests, start=1):
-        result = outcome.results[test.id]
+        result, about = outcome.results[test.id], {"number": number, "points": marks(test.points)}
         if result.visible:
-            said.append(f"Check {number} (0 of {marks(test.points)}):\n\n{quoted(result.visible)}")
+            said.append(f"{say('wrong', **about)}\n\n{quoted(result.visible)}")
         elif result.hidden:
-            said.append(f"Check {number} (0 of {marks(test.points)}): {HIDDEN_FAILED.format(how=how(result.hidden))}")
+            said.append(say("hidden", how=how(result.hidden), **about))
         else:
-            said.append(f"Check {number} ({marks(test.points)}): right.")
+            said.append(say("right", **about))
     return said
 
 
@@ -123,14 +124,19 @@ def how(said: str) -> str:
     """In which way a hidden test failed, and nothing of what it tested.
 
     >>> how("IndexError: index 3 is out of bounds"), how("it took longer than 10 seconds"), how("an empty row is not 0")
-    ('it ends in an IndexError', 'it took longer than 10 seconds', 'the answer is not right')
+    ('it ends with an error: IndexError', 'it takes too long', 'the answer is not right')
     """
     error = getattr(builtins, said.partition(":")[0], None)
     if isinstance(error, type) and issubclass(error, BaseException):
-        return f"it ends in {'an' if error.__name__[0] in 'AEIOU' else 'a'} {error.__name__}"
-    return (
-        said if said.startswith(("it took longer", "it ended", "the whole submission")) else "the answer is not right"
-    )
+        return say("raises", error=error.__name__)
+    if said == say("ended"):
+        return said
+    late = "|".join(re.escape(say(limit, seconds="#")).replace(r"\#", r"[\d.,]+") for limit in LATE)
+    return say("takes_too_long" if re.fullmatch(late, said) else "not_right")
+
+
+def scored(title: str, score: float, points: float) -> str:
+    return say("scored", title=title, score=plain(score), points=marks(points))
 
 
 def quoted(text: str) -> str:

@@ -6,15 +6,16 @@ import traceback
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 
+from attnbook.language import plain
 from booktools.core import BookError
 from booktools.core.assignment import Assignment, Exercise
+from booktools.grading import say
 from booktools.grading.fork_server import ForkServer
 from booktools.grading.remote import Remote
 from booktools.grading.sandbox import Limits, Sandbox, StudentError
 from booktools.grading.submissions import printable
 
 PARTS = ("visible", "hidden")
-UNWRITTEN = "not written yet"
 
 
 @dataclass
@@ -107,9 +108,9 @@ class Attempts:
                 exec(compile(code, f"{exercise.id}, test", "exec"), given | stand_ins | answers)
         except StudentError as error:
             unwritten = exercise.id in self.unwritten or str(error).startswith("NotImplementedError")
-            return UNWRITTEN if unwritten else printable(error)
+            return say("unwritten") if unwritten else printable(error)
         except AssertionError as error:
-            return printable(error) or f"this does not hold: {failing_line(error, code)}"
+            return printable(error) or say("does_not_hold", line=failing_line(error, code))
         except BookError:
             raise
         except Exception as error:
@@ -145,12 +146,12 @@ class Attempts:
         if error and error.startswith("NotImplementedError"):
             self.unwritten.add(cell["name"])
         elif error:
-            self.errors.setdefault(number, f"cell {cell['name']}: {error}")
+            self.errors.setdefault(number, say("cell", name=cell["name"], error=error))
 
     def in_time(self) -> None:
         if time.monotonic() > self.end:
             self.close()
-            raise StudentError(f"the whole submission took longer than {self.limits.total:g} seconds")
+            raise StudentError(say("all_late", seconds=plain(self.limits.total)))
 
     def close(self) -> None:
         if self.sandbox:
@@ -163,7 +164,7 @@ def at_most(seconds: float):
     """Stops a test that an answer has sent round in circles."""
 
     def stop(*_):
-        raise StudentError(f"the test took longer than {seconds:g} seconds with this answer")
+        raise StudentError(say("test_late", seconds=plain(seconds)))
 
     before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds)

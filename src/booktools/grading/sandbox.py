@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from attnbook.language import plain
 from booktools.core import BookError
 from booktools.core.bubblewrap import NO_NAMESPACES
+from booktools.grading import say
 from booktools.grading.values import BadMessage, receive, send
 
 NO_START = f"""the sandbox does not start, so nothing was graded. It said:
@@ -56,11 +58,11 @@ class Sandbox:
         except StudentError as late:  # from at_most: who knows how much of the answer has been read
             raise self.give_up(str(late)) from None
         except TimeoutError:
-            raise self.give_up(f"it took longer than {seconds:g} seconds") from None
+            raise self.give_up(say("late", seconds=plain(seconds))) from None
         except (EOFError, OSError):
-            raise self.give_up("it ended the Python process, or used more memory than there is") from None
+            raise self.give_up(say("ended")) from None
         except (BadMessage, AttributeError, TypeError) as error:
-            raise self.give_up(str(error) if isinstance(error, BadMessage) else "the answer can't be read") from None
+            raise self.give_up(str(error) if isinstance(error, BadMessage) else say("unreadable_answer")) from None
         if used:
             self.used.setdefault(exercise, set()).update(used)
         if error is not None:

@@ -7,8 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from attnbook.language import whole
 from booktools.core import BookError
 from booktools.core.assignment import Assignment, nbgrader
+from booktools.grading import say
 
 LARGEST = 20_000_000  # bytes of a notebook that is read at all
 
@@ -35,7 +37,7 @@ def find_submissions(folder: Path, name: str) -> list[Submission]:
         elif entry.is_dir() and not entry.is_symlink():
             found.append(of_student(entry, name))
         else:
-            found.append(Submission(entry.name, None, remark="neither a notebook nor a folder"))
+            found.append(Submission(entry.name, None, remark=say("no_submission")))
     if not any(submission.path for submission in found):
         raise BookError(f"{folder} holds no submission. Expected STUDENT.ipynb or STUDENT/{name}/{name}.ipynb in it.")
     named = [replace(submission, student=printable(submission.student)[:80]) for submission in found]
@@ -53,16 +55,16 @@ def of_student(folder: Path, name: str) -> Submission:
     choices = ([path for path in named if path in placed], named, placed, notebooks)
     chosen = next((paths[0] for paths in choices if len(paths) == 1), None)
     if chosen is None:
-        names = ", ".join(str(path.relative_to(folder)) for path in notebooks) or "no notebook"
-        return Submission(folder.name, None, remark=printable(f"expected {name}.ipynb, found {names}"))
-    remarks = [] if chosen in named else [f"the file is called {chosen.name}"]
+        names = ", ".join(str(path.relative_to(folder)) for path in notebooks) or say("no_notebook")
+        return Submission(folder.name, None, remark=printable(say("expected", name=name, found=names)))
+    remarks = [] if chosen in named else [say("other_name", name=chosen.name)]
     handed_in = changed(chosen)
     stamp = chosen.with_name("timestamp.txt")
     if stamp.is_file():
         try:
             handed_in = read_stamp(stamp.read_text(encoding="utf-8"))
         except (ValueError, OSError, OverflowError, LookupError):
-            remarks.append("timestamp.txt can't be read; the file's own time counts")
+            remarks.append(say("no_stamp"))
     return Submission(folder.name, chosen, handed_in, printable("; ".join(remarks)))
 
 
@@ -85,12 +87,12 @@ def changed(path: Path) -> datetime:
 def read_code(path: Path, assignment: Assignment) -> list[dict]:
     """The code of a submission, cell by cell, without the tests: those come from the assignment."""
     if not is_plain_file(path):
-        size = path.lstat().st_size / 1e6
-        raise Unreadable(f"expected a plain file of at most {LARGEST / 1e6:g} MB, got {size:.0f} MB; clear the outputs")
+        size = whole(path.lstat().st_size // 1_000_000)
+        raise Unreadable(say("no_file", most=whole(LARGEST // 1_000_000), size=size))
     try:
         return code_of(json.loads(path.read_text(encoding="utf-8-sig")), assignment)
     except Exception as error:
-        raise Unreadable(f"it is not a notebook that can be read ({type(error).__name__})") from None
+        raise Unreadable(say("not_a_notebook", error=type(error).__name__)) from None
 
 
 def is_plain_file(path: Path) -> bool:

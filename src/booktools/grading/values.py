@@ -18,6 +18,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from booktools.grading import say
+
 HEADER, BYTES = 1 << 20, 1 << 26  # at most 1 MB of JSON and 64 MB of tensors
 DTYPES = {
     str(dtype).removeprefix("torch."): dtype
@@ -63,13 +65,13 @@ def pack(value, other: Callable | None = None) -> tuple[Any, list[Tensor]]:
             case torch.device():
                 return {"device": value.type}
         if other is None:
-            raise BadMessage(f"a value of type {type(value).__name__} can't be sent")
+            raise BadMessage(say("unsendable", type=type(value).__name__))
         return other(value)
 
     try:
         return write(value), tensors
     except RecursionError:
-        raise BadMessage("the answer contains itself, or is nested too deeply") from None
+        raise BadMessage(say("nested")) from None
 
 
 def unpack(form, tensors: list[Tensor], other: Callable | None = None) -> Any:
@@ -97,26 +99,26 @@ def unpack(form, tensors: list[Tensor], other: Callable | None = None) -> Any:
                 return torch.device("cpu")
             case dict() if other is not None:
                 return other(form)
-        raise BadMessage("the answer can't be read")
+        raise BadMessage(say("unreadable_answer"))
 
     try:
         return read(form)
     except (RecursionError, TypeError, ValueError):
-        raise BadMessage("the answer can't be read") from None
+        raise BadMessage(say("unreadable_answer")) from None
 
 
 def send(pipe: socket.socket, header: dict, tensors: Sequence[Tensor] = ()) -> None:
     rows, bodies = [], []
     for tensor in tensors:
         if tensor.dtype not in NAMES:
-            raise BadMessage(f"a tensor of dtype {tensor.dtype} can't be sent")
+            raise BadMessage(say("unsendable_dtype", dtype=tensor.dtype))
         order = sorted(range(tensor.ndim), key=lambda axis: -tensor.stride(axis))
         inner = tensor.detach().permute(order)
         rows.append([NAMES[tensor.dtype], list(inner.shape), order, tensor.requires_grad])
         bodies.append(raw(inner))
     head, body = json.dumps(header | {"tensors": rows}).encode(), b"".join(bodies)
     if len(head) > HEADER or len(body) > BYTES:
-        raise BadMessage(f"the answer is too large ({(len(head) + len(body)) / 1e6:.0f} MB)")
+        raise BadMessage(say("too_large"))
     pipe.sendall(LENGTHS.pack(len(head), len(body)))
     pipe.sendall(head)
     pipe.sendall(body)
@@ -133,7 +135,7 @@ def receive(pipe: socket.socket, seconds: float | None = None) -> tuple[dict, li
     until = None if seconds is None else time.monotonic() + seconds
     head_size, body_size = LENGTHS.unpack(read_bytes(pipe, LENGTHS.size, until))
     if head_size > HEADER or body_size > BYTES:
-        raise BadMessage("the answer is too large")
+        raise BadMessage(say("too_large"))
     head, body = read_bytes(pipe, head_size, until), read_bytes(pipe, body_size, until)
     try:
         header = json.loads(bytes(head))
@@ -143,7 +145,7 @@ def receive(pipe: socket.socket, seconds: float | None = None) -> tuple[dict, li
             start += tensors[-1].nbytes
         return header, tensors, [bool(row[3]) for row in header["tensors"]]
     except (ValueError, LookupError, TypeError, RuntimeError, RecursionError, OverflowError):
-        raise BadMessage("the answer can't be read") from None
+        raise BadMessage(say("unreadable_answer")) from None
 
 
 def read_tensor(body: bytearray, start: int, name: str, shape: list[int], order: list[int]) -> Tensor:

@@ -22,16 +22,14 @@ from torch import Tensor
 from traitlets.config import Config
 
 import attnbook
-from booktools.grading import walls
+from attnbook.language import words
+from booktools.grading import HERE, say, walls
 from booktools.grading.forbidden_calls import Forbidden, ForbiddenCalls, refuse_backstage
 from booktools.grading.values import BadMessage, pack, raw, receive, send, unpack
 from booktools.grading.walls import GRADER
 
-LOADED = (attnbook.attention, attnbook.Transformer, matplotlib.pyplot)  # once, for all submissions
+LOADED = (attnbook.attention, attnbook.Transformer, matplotlib.pyplot, words(HERE))  # once, for all submissions
 torch.testing.assert_close(torch.ones(1), torch.ones(1))  # the first one loads much of PyTorch
-
-
-NOT_HERE = " (a graded notebook starts no program and opens no connection)"
 
 
 class Shell(InteractiveShell):
@@ -94,7 +92,7 @@ class Worker:
         with self.watched(request):
             answer = function(*args, **kwargs)
         if state((args, kwargs)) != before:
-            raise BadMessage("it changes what it was given; work on a copy")
+            raise BadMessage(say("changes_given"))
         return answer
 
     def get(self, request: dict) -> tuple:
@@ -122,7 +120,7 @@ class Worker:
     def find(self, request: dict):
         root = request["root"]
         if isinstance(root, str) and root not in self.shell.user_ns:
-            raise NameError(f"{root} is not there: did its cell run without an error?")
+            raise NameError(say("not_there", name=root))
         thing = self.shell.user_ns[root] if isinstance(root, str) else self.objects[root]
         for name in request["path"]:
             thing = getattr(thing, name)
@@ -131,7 +129,7 @@ class Worker:
     def keep(self, thing) -> dict:
         """Objects stay here; the tests get a number for them."""
         if isinstance(thing, np.ndarray):
-            raise BadMessage("a NumPy array came back; make it a tensor, for example with torch.as_tensor")
+            raise BadMessage(say("numpy"))
         number = next(self.numbers)
         self.objects[number] = thing
         return {"object": number, "type": type(thing).__name__}
@@ -147,17 +145,17 @@ def state(arguments: tuple) -> tuple:
 
 
 def out_of_time(*_):
-    raise TimeoutError("the cell took too long")
+    raise TimeoutError(say("cell_late"))
 
 
 def said(error: BaseException) -> str:
     """What an error says, in one short text, whatever the error's own code does."""
     try:
         kind = "" if isinstance(error, BadMessage | Forbidden) else f"{type(error).__name__}: "
-        why = NOT_HERE if isinstance(error, PermissionError) else ""
-        return f"{kind}{error}".removesuffix(": ")[:500] + why
+        short = f"{kind}{error}".removesuffix(": ")[:500]
+        return say("not_here", error=short) if isinstance(error, PermissionError) else short
     except BaseException:
-        return "an error that can't say what it is"
+        return say("speechless")
 
 
 def guard(pipe: socket.socket, lifeline: socket.socket, megabytes: int, walled: bool, shell: Shell) -> None:

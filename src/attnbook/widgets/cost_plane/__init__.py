@@ -2,7 +2,7 @@
 
 import traitlets
 
-from attnbook.language import plain, whole
+from attnbook.language import count, plain, whole
 from attnbook.learning.complexity import Convolution, Kind, Recurrence, SelfAttention
 from attnbook.widgets.shared.base import BookWidget, html_table
 
@@ -45,7 +45,8 @@ class CostPlane(BookWidget):
     def table(self) -> str:
         say, ratio = self.edition_words()["table"], self.crossover()
         text = say[self.against]["border" if ratio else "nowhere"]
-        caption = text.format(n=self.n, d=self.d, heads=self.heads, ratio=plain(ratio))
+        heads = count(say["heads"], self.heads)
+        caption = text.format(n=self.n, d=self.d, heads=heads, ratio=plain(ratio))
         rows = (
             (
                 say["rows"][name].format(k=self.kernel),
