@@ -15,7 +15,7 @@ from playwright.sync_api import sync_playwright
 from tests.browser.pages import DESKTOP, SITE, built
 
 FOLDER = "/some/book/"
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
     "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync "
     "--no-first-run"
