@@ -6,12 +6,13 @@ PACKAGES := $(foreach place,$(PIP_FIND_LINKS),--find-links "$(place)")
 CHAPTERS := $(sort $(wildcard chapters/*.ipynb))
 ASSIGNMENTS := $(sort $(wildcard assignments/source/*.ipynb))
 SITE := _build/html
+WHOLE := --dist loadfile --no-loadscope-reorder --nbval tests/widgets tests/site $(CHAPTERS) tests $(ASSIGNMENTS) # the longest first
 PYTEST := CUDA_VISIBLE_DEVICES= OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/pytest -q -n 2
 ifeq ($(origin LANGUAGE),command line)
 export ATTNBOOK_LANGUAGE := $(LANGUAGE)
 endif
 unexport PYTHONDONTWRITEBYTECODE # a module is compiled once, and not by every process again
-.PHONY: help setup check lint dev serve book test slow rehearse notebooks bench clean
+.PHONY: help setup check lint dev serve book test slow devices rehearse notebooks bench clean
 
 help:                                   ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -51,11 +52,15 @@ lint: .venv/ready                       ## format, lint and types, as pre-commit
 	$(BIN)/basedpyright
 	$(BIN)/attnbook address --check
 
-test: check slow                        ## everything
+test: setup                             ## everything
+	$(MAKE) -j 2 lint book devices
+	$(PYTEST) $(WHOLE) src
 
-slow: book                              ## what check leaves out: the site in a browser, notebooks as stored, the grader
-	$(PYTEST) -m slow --dist loadfile --no-loadscope-reorder --nbval tests/widgets tests/site $(CHAPTERS) tests $(ASSIGNMENTS) # the longest first
-	$(BIN)/pytest -q tests/library/elsewhere # it makes a device, and that changes a whole process
+slow: book devices                      ## what check leaves out: the site in a browser, notebooks as stored, the grader
+	$(PYTEST) -m slow $(WHOLE)
+
+devices: .venv/ready                    ## what changes a whole process: a device that only pretends; a GPU, if any
+	$(BIN)/pytest -q tests/library/elsewhere
 	$(if $(shell command -v nvidia-smi),$(BIN)/pytest -q -m gpu tests)
 
 rehearse: book                          ## every Colab notebook, on what Colab has

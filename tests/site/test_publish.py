@@ -116,9 +116,19 @@ def test_workflows_run_what_is_here(path):
     assert all(os.access(ROOT / name, os.X_OK) for name in scripts)
 
 
+def commands_of(*targets: str) -> set[str]:
+    """What make would run, markers and folders of tests aside."""
+    done = subprocess.run(["make", "-n", *targets], cwd=ROOT, capture_output=True, text=True, check=True)
+    lines = {re.sub(r' -m "?(not )?slow"?| (src|tests)(?= |$)|#.*', "", line) for line in done.stdout.splitlines()}
+    return {line.strip() for line in lines if ".venv/" in line}
+
+
 def test_the_jobs_of_ci_are_together_what_ci_run_makes():
-    """In parallel there, one after the other here; `make test` is `check` and `slow`."""
+    """In parallel there, one after the other here."""
     job = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"]["make"]
-    assert re.search(r"^test: check slow ", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    assert re.search(r"^make test rehearse$", (ROOT / ".ci/run").read_text(), re.MULTILINE)
     assert job["strategy"]["matrix"]["target"] == ["check", "slow", "rehearse"]
+    assert re.search(r"^make test rehearse$", (ROOT / ".ci/run").read_text(), re.MULTILINE)
+    quick = {line for line in commands_of("check") if line.endswith("-q -n 2")}
+    assert len(quick) == 1
+    assert commands_of("test") == commands_of("check", "slow") - quick
+    assert "\t$(PYTEST) $(WHOLE) src\n" in (ROOT / "Makefile").read_text(), "all of it, in one go"
