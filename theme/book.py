@@ -9,7 +9,7 @@ from gettext import NullTranslations
 from html import escape
 from inspect import getfile
 from pathlib import Path
-from shutil import copytree, rmtree
+from shutil import rmtree
 from urllib.parse import urlsplit
 
 import yaml
@@ -33,10 +33,9 @@ from booktools.core.contents import edition_language, last_green
 from booktools.editions.translated import source_in_its_language
 
 HERE = Path(__file__).parent
-MATHJAX = Path(getfile(importlib.import_module("sphinx-mathjax-offline"))).parent / "static/mathjax"
 ROLES = ("query", "key", "value")
 # The frame and the looks are ours: of the theme and its companions we keep these.
-STYLES = {"_static/pygments.css", "_static/copybutton.css", "_static/book.css"}
+STYLES = {"_static/pygments.css", "_static/copybutton.css", "_static/book.css", "_static/katex/katex.css"}
 UNUSED_SCRIPTS = {"_static/scripts/sphinx-book-theme.js"}
 
 log = logging.getLogger(__name__)
@@ -179,29 +178,12 @@ def name_parts(app, doctree):
             tree["caption"] = words(HERE)["parts"][part]
 
 
-def mathjax_parts(packages):
-    """The parts of MathJax that the book uses, in an order in which each finds what it needs.
-
-    >>> mathjax_parts(["base", "ams"])[1:5]
-    ['core', 'input/tex-base', 'input/tex/extensions/ams', 'output/chtml']
-    """
-    extensions = [f"input/tex/extensions/{name}" for name in packages if name != "base"]
-    output = ["output/chtml", "output/chtml/fonts/tex", "a11y/assistive-mml"]
-    return ["startup", "core", "input/tex-base", *extensions, *output]
-
-
 def copy_files(app):
-    """MathJax and the widgets, before any page is written: Sphinx adds a checksum to the address of what it finds."""
+    """The widgets, before any page is written: Sphinx adds a checksum to the address of what it finds."""
     if app.builder.format != "html":
         return
-    static = Path(app.outdir, "_static")
-    fonts = "output/chtml/fonts/woff-v2"
-    copytree(MATHJAX / fonts, static / "mathjax" / fonts, dirs_exist_ok=True)
-    parts = mathjax_parts(app.config.mathjax3_config["tex"]["packages"])
-    script = ";\n".join((MATHJAX / f"{part}.js").read_text(encoding="utf-8") for part in parts)
-    (static / "mathjax/mathjax.js").write_text(script, encoding="utf-8")
     for name, content in page_files().items():
-        target = static / "widgets" / name
+        target = Path(app.outdir, "_static/widgets", name)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
 
@@ -266,17 +248,12 @@ def card(book, title, description, here, url):
     return "\n".join(tags)
 
 
-# An inline formula and the punctuation after it: a browser would break the line between the two.
-FORMULA_AND_STOP = re.compile(r'(<span class="math [^>]*>[^<]*</span>[.,;:!?)]+)')
-
-
 def tidy(body):
     """No label hides the words on the page, lists hold list items, an empty corner heads nothing, ids are used once."""
     body = body.replace('<summary aria-label="Toggle hidden content">', "<summary>")
     body = body.replace(' role="doc-biblioentry"', ' role="listitem"')
     body = body.replace('<th class="head"><p></p></th>', "<td></td>")
-    body = re.sub(r' id="(exercise|solution)-content"', "", body)
-    return FORMULA_AND_STOP.sub(r'<span class="unbroken">\1</span>', body)
+    return re.sub(r' id="(exercise|solution)-content"', "", body)
 
 
 def name_copy_buttons(outdir):
@@ -300,6 +277,9 @@ def page(app, pagename, templatename, context, doctree):
     name_copy_buttons(app.outdir)
     root = context["pathto"]("", 1).removesuffix("#")
     app.add_css_file("widgets/shared/base.css")
+    if 'class="katex"' in body:
+        app.add_css_file("katex/katex.css")
+        app.add_js_file("katex/copy-tex.min.js", loading_method="defer")
     names = widgets_on(body)
     for name in names:
         app.add_css_file(f"widgets/{name}/{name}.css")
@@ -308,8 +288,7 @@ def page(app, pagename, templatename, context, doctree):
     context["css_files"] = [
         css for css in context["css_files"] if css.filename in STYLES or css.filename.startswith("_static/widgets/")
     ]
-    unused = UNUSED_SCRIPTS if 'class="math' in body else UNUSED_SCRIPTS | {"_static/mathjax/mathjax.js"}
-    context["script_files"] = [js for js in context["script_files"] if js.filename not in unused]
+    context["script_files"] = [js for js in context["script_files"] if js.filename not in UNUSED_SCRIPTS]
 
     context["metatags"] = re.sub(r'<meta [^>]*name="viewport"[^>]*>', "", context.get("metatags", ""))  # one is enough
     body = tidy(body)

@@ -169,7 +169,7 @@ def test_plain_markdown(myst, want):
 
 
 def test_formulas_wear_the_light_colours():
-    config = {"sphinx": {"config": {"mathjax3_config": {"tex": {"macros": {"K": r"\class{attn-key}{K}"}}}}}}
+    config = {"sphinx": {"config": {"formula_macros": {"K": r"\class{attn-key}{K}"}}}}
     formulas = Formulas.read(config)
     assert formulas.expand(r"\K") == rf"{{\color{{{as_light_as_can_be('#b00058')}}}{{K}}}}"
 

@@ -21,9 +21,6 @@ def test_without_javascript_everything_can_be_read(visit, path):
             .map((node) => node.outerHTML.slice(0, 120))"""
     )
     assert not hidden, f"can't be read without JavaScript: {hidden[:5]}"
-    sources = page.locator(".math").all_inner_texts()
-    assert len(sources) == len(soup(path).select(".math"))
-    assert all("\\(" in text or "\\[" in text for text in sources), "formulas must show their TeX"
     assert page.locator(".ab-fallback table").count() == len(soup(path).select("[data-afm]"))
 
 

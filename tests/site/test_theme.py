@@ -5,7 +5,6 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-import yaml
 from docutils import nodes
 
 from booktools.core.address import Address
@@ -31,12 +30,6 @@ def test_examples(book):
     result = doctest.testmod(book)
     assert result.attempted
     assert not result.failed
-
-
-def test_every_listed_part_of_mathjax_exists(book):
-    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["sphinx"]["config"]
-    parts = book.mathjax_parts(config["mathjax3_config"]["tex"]["packages"])
-    assert [part for part in parts if not (book.MATHJAX / f"{part}.js").is_file()] == []
 
 
 def test_a_role_is_a_span_in_its_colour(book):
@@ -115,9 +108,3 @@ def test_labels_do_not_hide_the_words_on_a_summary(book):
 
 def test_no_two_exercises_share_an_id(book):
     assert book.tidy('<section id="exercise-content"><p id="a">') == '<section><p id="a">'
-
-
-def test_a_formula_keeps_its_comma(book):
-    formula = '<span class="math notranslate nohighlight">\\(d\\)</span>'
-    assert book.tidy(f"{formula}, then") == f'<span class="unbroken">{formula},</span> then'
-    assert book.tidy(f"{formula} then") == f"{formula} then"

@@ -10,7 +10,7 @@ from booktools.core import BookError
 
 @dataclass(frozen=True)
 class Formulas:
-    """Expands macros as MathJax's configuration writes them, and turns `\\class` into a colour.
+    """Expands the macros of _config.yml, and turns `\\class` into a colour, or leaves it out where there are none.
 
     >>> plain = Formulas({"Q": "\\\\class{attn-query}{Q}", "row": ["#1_{#2}", 2]}, {"attn-query": "#005ea8"})
     >>> print(plain.expand(r"\\row{\\Q}{i}"))
@@ -18,13 +18,13 @@ class Formulas:
     """
 
     macros: dict[str, str | list]
-    colours: dict[str, str]
+    colours: dict[str, str] | None = None
 
     @classmethod
     def read(cls, settings: dict) -> "Formulas":
-        mathjax = ((settings.get("sphinx") or {}).get("config") or {}).get("mathjax3_config") or {}
+        macros = ((settings.get("sphinx") or {}).get("config") or {}).get("formula_macros") or {}
         colours = {name: as_light_as_can_be(str(colour)) for name, colour in LIGHT.items() if name.startswith("attn-")}
-        return cls((mathjax.get("tex") or {}).get("macros") or {}, colours)
+        return cls(macros, colours)
 
     def expand(self, tex: str) -> str:
         names = [rf"{re.escape(name)}(?![A-Za-z])" for name in [*self.macros, "class"]]
@@ -41,6 +41,8 @@ class Formulas:
         """What stands for the command `name`, and what is left after its arguments."""
         if name == "class":
             (kind, body), rest = arguments(rest, 2)
+            if self.colours is None:
+                return f"{{{body}}}", rest
             if kind not in self.colours:
                 raise BookError(f"\\class{{{kind}}} has no colour; these have one: {', '.join(self.colours)}.")
             return f"{{\\color{{{self.colours[kind]}}}{{{body}}}}}", rest
