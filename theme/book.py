@@ -70,7 +70,7 @@ class Scale(SphinxDirective):
     def run(self):
         tenths = (tenth / 10 for tenth in range(11))
         cells = (f'<span class="ab-weight" style="--w:{x}">{number(x, 1)}</span>' for x in tenths)
-        return [raw(f'<p class="scale">{"".join(cells)}</p>')]
+        return [raw(f'<p class="scale ab-stage">{"".join(cells)}</p>')]
 
 
 class GradedWork(SphinxDirective):

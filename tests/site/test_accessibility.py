@@ -43,7 +43,7 @@ CONTRAST = """() => {
         return (high + 0.05) / (low + 0.05);
     };
     const body = document.querySelector(".ab-body");
-    const lines = getComputedStyle(document.documentElement).getPropertyValue("--ab-rule");
+    const lines = getComputedStyle(body).getPropertyValue("--ab-rule");
     const results = {};
     const measure = (name, className, property, values) => {
         const cell = document.createElement("span");

@@ -26,9 +26,12 @@ WIDTH = """() => [document.documentElement.scrollWidth, [...document.body.queryS
 
 
 COVERED = """() => [...document.querySelectorAll("div.math:has(.eqno)")].filter((node) => {
-    const [number, formula] = [".eqno", ".katex-html"].map((part) => node.querySelector(part).getBoundingClientRect());
-    return number.left < formula.right && formula.left < number.right
-        && number.top < formula.bottom && formula.top < number.bottom;
+    const number = node.querySelector(".eqno").getBoundingClientRect();
+    return [...node.querySelectorAll(".katex-html > .katex-base")].some((part) => {
+        const formula = part.getBoundingClientRect();
+        return number.left < formula.right && formula.left < number.right
+            && number.top < formula.bottom && formula.top < number.bottom;
+    });
 }).map((node) => node.id)"""
 COLOURS = {**AXE, "runOnly": ["color-contrast", "link-in-text-block"]}
 

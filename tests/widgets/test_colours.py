@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from attnbook.colours import DARK, LIGHT
+from attnbook.colours import DARK, LIGHT, STAGE
 
-each_theme = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+each_theme = pytest.mark.parametrize("theme", [LIGHT, DARK, STAGE], ids=["light", "dark", "stage"])
 # Machado, Oliveira & Fernandes (2009), severity 1, for linear sRGB
 VISION = {
     "normal": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],

@@ -45,7 +45,11 @@ export function element(tag, attributes = {}, ...children) {
  * @returns {Element}
  */
 export function body(el, name, ...children) {
-  const attributes = { class: `ab-body ab-${name}`, lang: written.language, "data-lm-suppress-shortcuts": "true" };
+  const attributes = {
+    class: `ab-body ab-stage ab-${name}`,
+    lang: written.language,
+    "data-lm-suppress-shortcuts": "true",
+  };
   const root = element("div", attributes, ...children);
   root.addEventListener("keydown", (event) => event.stopPropagation());
   el.classList.add("ab-widget");
