@@ -28,7 +28,17 @@ from attnbook.tasks.dates import (
 from attnbook.tasks.grammar import FAMILIES, analogies, sentences
 from attnbook.tasks.marks import finders, marked_letters
 from attnbook.tasks.neighbours import KINDS, Neighbour, letters_with_a_star
-from attnbook.tasks.phrases import ADJECTIVES, NOUNS, VERBS, VERBS_ALONE, NounPhrase, Phrase, phrase_pairs
+from attnbook.tasks.phrases import (
+    ADJECTIVES,
+    COLOURS,
+    NOUNS,
+    PEOPLE,
+    VERBS,
+    VERBS_ALONE,
+    NounPhrase,
+    Phrase,
+    phrase_pairs,
+)
 from attnbook.tasks.senses import MEANINGS, NEW_WORDS, as_tensors, became, three_matrices, two_stories, understood
 from attnbook.tasks.sentences import SENSES, references, two_senses
 from benchmarks.tables import tables
@@ -81,7 +91,8 @@ def test_dates_easily_got_wrong():
 
 
 def test_two_digits_of_a_year_mean_one_year():
-    assert len({year % 100 for year in range(FIRST.year, LAST.year + 1)}) == LAST.year - FIRST.year + 1
+    assert {year % 100 for year in range(FIRST.year, LAST.year + 1)} == {*range(100)}
+    assert LAST.year - FIRST.year == 99
 
 
 def test_what_is_held_out_is_never_met():
@@ -226,6 +237,15 @@ def test_phrases_easily_got_wrong(several, english, denied, whom, said, dit):
 def test_what_an_english_phrase_is_in_french_has_one_answer():
     pairs = {*phrase_pairs(20_000), *phrase_pairs(5_000, held_out=True)}
     assert len({pair.source for pair in pairs}) == len(pairs)
+
+
+def test_people_have_no_colour():
+    people = {form for noun in PEOPLE for form in (noun.one, noun.several)}
+    coloured = {adjective.english for adjective in COLOURS}
+    words = [pair.source.split() for pair in phrase_pairs(2000)]
+    before = {place[i - 1] for place in words for i in range(1, len(place)) if place[i] in people}
+    assert before
+    assert not before & coloured
 
 
 def test_joins_of_nouns_and_adjectives_that_are_held_out_are_never_met():

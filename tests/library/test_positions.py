@@ -192,6 +192,7 @@ def test_alibi_slopes_stay_exact_wherever_the_layer_goes():
 def test_a_table_made_in_a_transform_stays_there(make):
     layer, x = make(K), random(L, K).detach()
     torch.func.grad(lambda x: layer(x).sum())(x)
+    assert torch.func.vmap(layer)(x[None].half()).dtype == torch.float16
     assert_close(copy.deepcopy(layer)(x), make(K)(x))
 
 

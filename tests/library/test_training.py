@@ -130,7 +130,7 @@ def test_the_rate_rises_then_falls_and_gradients_are_clipped():
     moves = -np.diff([*places, model.weight.item()])
     want = [0.1 * min(1, (i + 1) / 5) * (1 + math.cos(math.pi * i / 20)) / 2 for i in range(20)]
     np.testing.assert_allclose(moves, want, rtol=1e-3, atol=1e-6)
-    fit(model, lambda model, _: 1000 * model.weight.sum(), lambda generator: None, 1, clip=0.5)
+    fit(model, lambda model, _: 1000 * model.weight.sum(), lambda generator: None, 1, clip=0.5, warm_up=0)
     assert_close(model.weight.grad.abs(), torch.tensor([[0.5]]), rtol=1e-4, atol=0)
 
 

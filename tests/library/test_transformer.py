@@ -15,6 +15,7 @@ from attnbook import (
     FeedForward,
     LanguageModel,
     Rotary,
+    State,
     TextEncoder,
     Transformer,
     blocked,
@@ -182,6 +183,8 @@ def test_step_by_step_is_all_at_once(positions, norm, sizes):
             parts = [model.step(part, state) for part in ids.split(sizes, dim=1)]
             assert_close(torch.cat(parts, 1), model(ids) if source is None else model(source, ids))
         assert len(state) == sum(sizes)
+        if source is not None:
+            assert {len(read) for _, read in state.caches} == {source.shape[1]}, "the source is read once, and kept"
 
 
 @pytest.mark.parametrize("positions", KINDS)
@@ -333,3 +336,9 @@ def test_both_attentions_of_a_decoder_block_take_the_options():
 def test_no_heads_are_refused_by_name(positions):
     with pytest.raises(ValueError, match="heads"):
         Transformer(20, 8, heads=0, hidden=8, positions=positions)
+
+
+def test_a_source_without_padding_is_selected_too():
+    state = State(1, memory=torch.arange(3.0)[:, None, None])
+    state.select(torch.tensor([2, 0]))
+    assert state.memory.flatten().tolist() == [2, 0]

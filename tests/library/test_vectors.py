@@ -237,6 +237,7 @@ def test_vectors_are_learned_again_by_the_same_seed():
     first, second, other = (learn_vectors(texts, D=4, steps=5, batch=8, seed=seed).vectors for seed in (1, 1, 2))
     assert torch.equal(first, second)
     assert not torch.equal(first, other)
+    assert not first.requires_grad
 
 
 def test_nothing_to_learn_from_is_refused():

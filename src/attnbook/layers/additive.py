@@ -7,7 +7,7 @@ from types import ModuleType
 import torch
 from torch import Tensor, nn
 
-from attnbook._inputs import check_device_and_dtype, check_fits, check_mask, check_sequences, check_width
+from attnbook._inputs import check_device_and_dtype, check_fits, check_sequences, check_width
 from attnbook.device import runs_eagerly
 from attnbook.errors import ShapeError
 from attnbook.layers import _additive_tiled
@@ -47,7 +47,6 @@ class AdditiveAttention(AttentionLayer):
         check_sequences(queries=queries, keys=keys, values=values)
         for name, x, layer in (("queries", queries, self.query), ("keys", keys, self.key)):
             check_fits(name, x, layer, name)
-        check_mask(mask, queries, (*queries.shape[:-1], keys.shape[-2]))
         q, k = self.query(zero_blind_queries(queries, mask)), self.key(zero_unseen_keys(keys, mask))
         return self.blend(q, k, zero_unseen_keys(values, mask), mask)
 

@@ -188,8 +188,8 @@ class State:
         for caches in self.caches:
             for cache in caches:
                 cache.select(rows)
-        if self.memory is not None and self.memory_mask is not None:
-            self.memory, self.memory_mask = self.memory[rows], self.memory_mask[rows]
+        self.memory = None if self.memory is None else self.memory[rows]
+        self.memory_mask = None if self.memory_mask is None else self.memory_mask[rows]
 
 
 class TextEncoder(nn.Module):
