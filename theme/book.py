@@ -211,7 +211,6 @@ def buttons(srcdir, stem, root, folder, say):
     return (
         f'<p class="run-row"><a class="button" href="{colab}">{say["open"]}</a>'
         f'<a class="button" href="{root}{folder}/{stem}.ipynb" download>{say["download"]}</a></p>'
-        + last_run(last_green(Path(srcdir)), f"{folder}/{stem}")
     )
 
 
@@ -256,6 +255,17 @@ def tidy(body):
     return re.sub(r' id="(exercise|solution)-content"', "", body)
 
 
+def sized(body, images):
+    """Figures that wait until they are near, in places of their size; `images` are the files by their names."""
+
+    def size(image):
+        header = Path(images[image[2]]).read_bytes()[16:24]
+        width, height = (int.from_bytes(header[i : i + 4]) for i in (0, 4))
+        return f'{image[1]} width="{width}" height="{height}" loading="lazy" decoding="async"'
+
+    return re.sub(r'(<img [^>]*src="[^"]*_images/([^"]+\.png)")', size, body)
+
+
 def name_copy_buttons(outdir):
     """The buttons that copy code have texts in a script of their own, English where it doesn't know the language."""
     script = Path(outdir, "_static/copybutton.js")
@@ -291,10 +301,11 @@ def page(app, pagename, templatename, context, doctree):
     context["script_files"] = [js for js in context["script_files"] if js.filename not in UNUSED_SCRIPTS]
 
     context["metatags"] = re.sub(r'<meta [^>]*name="viewport"[^>]*>', "", context.get("metatags", ""))  # one is enough
-    body = tidy(body)
+    body = sized(tidy(body), {name: Path(app.srcdir, file) for file, name in app.builder.images.items()})
     if pagename.startswith("chapters/"):
         row = buttons(app.srcdir, Path(pagename).name, root, "colab", say["notebook"])
         body = body.replace("</h1>", f"</h1>{row}", 1)
+        body += last_run(last_green(Path(app.srcdir)), f"colab/{Path(pagename).name}")
     if 'class="ran"' in body:  # book.js may know of a later date
         dates = {name: words(language.HERE)[name] for name in ("date", "months")}
         body += f'<script type="application/json" id="dates">{as_json(dates)}</script>'

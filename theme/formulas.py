@@ -7,12 +7,14 @@ import json
 import re
 from collections.abc import Callable
 from functools import cache
-from html import escape
+from html import escape, unescape
 from pathlib import Path
 from shutil import copy, copytree
 
 import quickjs
 from docutils import nodes
+from fontTools.subset import Options, Subsetter
+from fontTools.ttLib import TTFont
 from sphinx.locale import _
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
@@ -119,9 +121,28 @@ def copy_files(app):
         copy(KATEX / "copy-tex.min.js", static)
 
 
+def keep_used_glyphs(app, exception):
+    """Of each font, the glyphs that some formula of the book needs: a third of what there is."""
+    if exception or app.builder.format != "html":
+        return
+    pages = (page.read_text("utf-8") for page in Path(app.outdir).rglob("*.html"))
+    formulas = "".join(
+        part for page in pages for part in re.findall(r'(?s)class="katex-html".*?(?=</p|</div|</td|</h)', page)
+    )
+    used = {ord(sign) for sign in unescape(re.sub(r"<[^>]*>", "", formulas))} | {ord(" ")}
+    for name in sorted((KATEX / "fonts").glob("*.woff2")):
+        font = TTFont(name)
+        options = Options(flavor="woff2", layout_features=["*"], notdef_outline=True)
+        subsetter = Subsetter(options)
+        subsetter.populate(unicodes=used)
+        subsetter.subset(font)
+        font.save(Path(app.outdir, "_static/katex/fonts", name.name))
+
+
 def setup(app):
     app.add_config_value("formula_macros", {}, "env", dict)
     app.add_html_math_renderer("katex", (visit_inline, None), (visit_block, None))
     app.add_post_transform(KeepStops)
     app.connect("builder-inited", copy_files)
+    app.connect("build-finished", keep_used_glyphs)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -9,6 +9,7 @@ import pytest
 from docutils import nodes
 from docutils.frontend import get_default_settings
 from docutils.utils import new_document
+from fontTools.ttLib import TTFont
 
 from tests import ROOT
 from tests.browser.pages import PAGES, built, soup
@@ -98,6 +99,15 @@ def test_fonts_are_there_and_in_one_format():
     assert len(fonts) == 20
     for font in fonts:
         assert built(f"_static/katex/{font}").read_bytes()[:4] == b"wOF2"
+
+
+@pytest.mark.slow
+def test_fonts_hold_what_formulas_need_and_little_else():
+    signs = {sign for path in PAGES for part in soup(path).select(".katex-html") for sign in part.get_text()}
+    name = "fonts/KaTeX_Main-Regular.woff2"
+    full, kept = (TTFont(path).getBestCmap() for path in (ROOT / "theme/katex" / name, built(f"_static/katex/{name}")))
+    assert {ord(sign) for sign in signs} & full.keys() <= kept.keys()
+    assert len(kept) < len(full) / 2
 
 
 def test_copied_formulas_are_their_source(visit):

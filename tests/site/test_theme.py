@@ -1,6 +1,7 @@
 """The pure functions behind the site."""
 
 import doctest
+import re
 import sys
 from types import SimpleNamespace
 
@@ -82,12 +83,7 @@ def test_buttons_lead_to_colab_and_to_the_sites_own_copy(book, tmp_path):
     row = book.buttons(tmp_path, "05_dots", "../", "colab", say)
     assert f'href="{HERE.colab("05_dots")}"' in row
     assert 'href="../colab/05_dots.ipynb" download' in row
-    assert "<time" not in row
-    (tmp_path / "colab").mkdir()
-    (tmp_path / "colab/last-green.json").write_text('{"date": "2026-11-02", "seconds": {"assignments/05_dots": 9}}')
-    assert book.buttons(tmp_path, "05_dots", "../", "colab", say) == row
     graded = book.buttons(tmp_path, "05_dots", "../", "assignments", say)
-    assert '<time datetime="2026-11-02">2 November 2026</time>' in graded
     assert f'href="{HERE.colab("05_dots", "assignments")}"' in graded
     assert 'href="../assignments/05_dots.ipynb" download' in graded
 
@@ -108,3 +104,11 @@ def test_labels_do_not_hide_the_words_on_a_summary(book):
 
 def test_no_two_exercises_share_an_id(book):
     assert book.tidy('<section id="exercise-content"><p id="a">') == '<section><p id="a">'
+
+
+def test_a_figure_keeps_its_place_and_waits(book, tmp_path):
+    file = tmp_path / "figure.png"
+    file.write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (640).to_bytes(4) + (48).to_bytes(4))
+    (tag,) = re.findall("<img.*", book.sized('<p><img alt="a" src="../_images/f.png" />', {"f.png": file}))
+    assert tag == '<img alt="a" src="../_images/f.png" width="640" height="48" loading="lazy" decoding="async" />'
+    assert book.sized('<img src="../_static/a.svg">', {}) == '<img src="../_static/a.svg">'
