@@ -26,6 +26,8 @@ READ = """(node) => {
             colours: [...weights.querySelectorAll(".ab-weight")].map((cell) => cell.style.getPropertyValue("--w")),
             off: [...weights.querySelectorAll(".ab-sum[class]:is(td)")]
                 .map((cell) => String(Number(cell.matches(".ab-off")))),
+            pressed: [...node.querySelectorAll(".ab-presets button")]
+                .map((preset) => String(Number(preset.ariaPressed === "true"))),
             answers: [...node.querySelectorAll(".ab-answers")].filter((table) => table.checkVisibility()).map(cells),
         };
     }"""
@@ -70,12 +72,17 @@ def expected(widget) -> dict[str, Tensor]:
     weights = exps / exps.sum(-1, keepdim=True)
     weights = weights.nan_to_num(0) * (mask if widget.hide == "after" else 1)
     sums = weights.sum(-1, keepdim=True)
+    places = torch.arange(M)
+    later, pads = places > places[:, None], torch.isin(places, torch.tensor(widget.pads)).expand(M, M)
+    row = (places == min(1, M - 1))[:, None].expand(M, M)
+    presets = [torch.zeros_like(later), later, pads, later | pads, row]
     return {
         "scores": shown,
         "exps": torch.cat([exps, exps.sum(-1, keepdim=True)], -1),
         "weights": torch.cat([weights, sums], -1),
         "hatched": (~mask).flatten(),
         "colours": weights,
+        "pressed": torch.tensor([float(hidden.nonzero().tolist() == sorted(widget.blocked)) for hidden in presets]),
         "off": (sums - 1).abs().flatten() > 1e-9,
         "answers": torch.tensor([]) if mask.any(-1).all() else answers_for_an_empty_row(M),
     }

@@ -1,16 +1,4 @@
-import {
-  body,
-  dot,
-  element,
-  follower,
-  letSwipesPass,
-  number,
-  slider,
-  softmax,
-  update,
-  whole,
-  words,
-} from "../shared/core.js";
+import { body, dot, element, follower, number, slider, softmax, update, whole, words } from "../shared/core.js";
 import { draggable } from "../shared/dragging.js";
 
 const WIDTHS = [0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 5, 100];
@@ -110,7 +98,6 @@ function heightSlider(model, label) {
     const chosen = chosenOf(model);
     update(model, { points: model.get("points").map(([x, y], k) => [x, k === chosen ? HEIGHTS[input.value] : y]) });
   });
-  letSwipesPass(input);
   const draw = (y) => {
     input.value = Math.round(y * 10);
     says.textContent = number(y, 1);

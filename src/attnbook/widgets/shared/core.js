@@ -200,7 +200,6 @@ export function slider(model, subscriptions, { trait, label, values, with: other
   const output = element("span", { class: "ab-value", "aria-hidden": "true" });
   const node = element("div", { class: "ab-control" }, element("label", {}, `${label} `, output, input));
   input.addEventListener("input", () => update(model, { [trait]: choices()[input.value] }));
-  letSwipesPass(input);
   subscriptions.follow([trait, ...others], () => {
     const value = model.get(trait); // which need not be one of the stops: the thumb goes to the nearest
     input.max = choices().length - 1;
@@ -209,21 +208,6 @@ export function slider(model, subscriptions, { trait, label, values, with: other
     input.setAttribute("aria-valuetext", show(value));
   });
   return node;
-}
-
-/**
- * A finger that swipes over a slider scrolls the page: the browser takes the touch away, and the slider goes back.
- * @param {HTMLInputElement} input
- */
-export function letSwipesPass(input) {
-  let before = input.value;
-  input.addEventListener("pointerdown", () => {
-    before = input.value;
-  });
-  input.addEventListener("pointercancel", () => {
-    input.value = before;
-    input.dispatchEvent(new Event("input"));
-  });
 }
 
 /**

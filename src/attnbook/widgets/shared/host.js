@@ -69,3 +69,15 @@ export function mountAll(page = document) {
 }
 
 mountAll();
+
+// A finger that swipes over a slider scrolls the page: the browser takes the touch away, and the slider goes back.
+let [held, before] = [];
+document.addEventListener("pointerdown", ({ target }) => {
+  held = target.type === "range" ? target : undefined;
+  before = held?.value;
+});
+document.addEventListener("pointercancel", () => {
+  if (!held) return;
+  held.value = before;
+  held.dispatchEvent(new Event("input"));
+});

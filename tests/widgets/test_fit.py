@@ -1,0 +1,43 @@
+"""Every widget, in its first state: nothing in it is cut or scrolls sideways, and it fits a laptop's screen."""
+
+import pytest
+
+from attnbook.widgets import all_widgets
+from tests.browser.pages import bare
+
+# What sticks out of its widget, or scrolls in it. A drawing may cut off what it draws.
+CUT = """() => [...document.querySelectorAll("[data-afm]")].flatMap((widget) => {
+    const edge = widget.querySelector(".ab-body").getBoundingClientRect();
+    return [...widget.querySelectorAll(".ab-body *:not(svg *, .ab-choices input)")].filter((node) => {
+        const { left, right, width } = node.getBoundingClientRect();
+        const scrolls = getComputedStyle(node).overflowX !== "visible" && node.scrollWidth > node.clientWidth + 1;
+        return width && (left < edge.left - 1 || right > edge.right + 1 || (scrolls && node.localName !== "input"));
+    }).map((node) => `${widget.dataset.afm}: ${node.localName}.${node.getAttribute("class")}`).slice(0, 2);
+})"""
+HEIGHTS = """() => [...document.querySelectorAll("[data-afm]")].map((widget) =>
+    [widget.dataset.afm, widget.querySelector(".ab-body").getBoundingClientRect().height])"""
+STAGE = 62 * 16  # as wide as a page lets a widget be
+
+
+@pytest.fixture
+def all_of_them(visit):
+    """In the book's own fonts."""
+    html = bare(*(kind() for kind in all_widgets()))
+    html = html.replace("<head>", '<head><link rel="stylesheet" href="_static/book.css">', 1)
+    page = visit("bare.html", served={"bare.html": html})
+    page.wait_for_function("!document.querySelector('[data-afm]:not([data-mounted])')")
+    return page
+
+
+def test_nothing_is_cut_at_any_width(all_of_them):
+    for width in (360, 480, 664, 768, 992, 1280, 1440):
+        all_of_them.set_viewport_size({"width": width, "height": 800})
+        all_of_them.wait_for_timeout(200)
+        assert all_of_them.evaluate(CUT) == [], f"cut at {width} px"
+
+
+def test_each_fits_a_laptops_screen(all_of_them):
+    all_of_them.set_viewport_size({"width": STAGE, "height": 800})
+    all_of_them.wait_for_timeout(200)
+    too_high = {name: height for name, height in all_of_them.evaluate(HEIGHTS) if height > 700}
+    assert not too_high, f"higher than 700 px: {too_high}"
