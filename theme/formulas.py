@@ -122,7 +122,7 @@ def copy_files(app):
 
 
 def keep_used_glyphs(app, exception):
-    """Of each font, the glyphs that some formula of the book needs: a third of what there is."""
+    """Of each font, the glyphs that some formula of the book needs: less than half of what there is."""
     if exception or app.builder.format != "html":
         return
     pages = (page.read_text("utf-8") for page in Path(app.outdir).rglob("*.html"))

@@ -7,6 +7,8 @@ fixed to 0-1. Weight w has the colour oklch(L + w·dL, C + w·dC, hue), and text
 at the flip.
 """
 
+from textwrap import indent
+
 LIGHT: dict[str, str | float] = {
     "attn-query": "#0060c0",
     "attn-key": "#b00058",
@@ -70,8 +72,9 @@ STAGE: dict[str, str | float] = DARK | {
 def css() -> str:
     """The custom properties of all palettes: the head of the style that every widget and every page shares."""
     dark_pages = ('html[data-theme="dark"]', 'html[theme="dark"]', 'body[data-jp-theme-light="false"]')
-    stage = _rule(".ab-stage", STAGE).replace("\n", "\n  ").rstrip(" ")
-    return _rule(":root", LIGHT) + _rule(",\n".join(dark_pages), DARK) + f"@media screen {{\n  {stage}}}\n"
+    dark = {name: value for name, value in DARK.items() if value != LIGHT[name]}
+    stage = indent(_rule(".ab-stage", STAGE), "  ")
+    return _rule(":root", LIGHT) + _rule(",\n".join(dark_pages), dark) + f"@media screen {{\n{stage}}}\n"
 
 
 def _rule(selectors: str, palette: dict[str, str | float]) -> str:

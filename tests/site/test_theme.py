@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from docutils import nodes
+from fontTools.ttLib import TTFont
 
 from booktools.core.address import Address
 from tests import ROOT
@@ -112,3 +113,17 @@ def test_a_figure_keeps_its_place_and_waits(book, tmp_path):
     (tag,) = re.findall("<img.*", book.sized('<p><img alt="a" src="../_images/f.png" />', {"f.png": file}))
     assert tag == '<img alt="a" src="../_images/f.png" width="640" height="48" loading="lazy" decoding="async" />'
     assert book.sized('<img src="../_static/a.svg">', {}) == '<img src="../_static/a.svg">'
+
+
+@pytest.mark.parametrize(("font", "stand_in"), [("serif", "As Georgia"), ("serif", "As Times"), ("sans", "As Arial")])
+def test_a_stand_in_is_as_high_as_the_font_it_stands_for(font, stand_in):
+    style = (ROOT / "theme/static/book.css").read_text("utf-8")
+    (rule,) = re.findall(rf'font-family: "{stand_in}";\n  src: .*?}}', style, re.DOTALL)
+    size, ascent, descent = (
+        float(re.search(rf"{name}: ([\d.]+)%", rule)[1]) / 100
+        for name in ("size-adjust", "ascent-override", "descent-override")
+    )
+    real = TTFont(ROOT / f"theme/static/fonts/{font}.woff2")
+    em = real["head"].unitsPerEm
+    assert abs(size * ascent - real["hhea"].ascent / em) < 0.001
+    assert abs(size * descent + real["hhea"].descent / em) < 0.001

@@ -87,7 +87,7 @@ def changed(path: Path) -> datetime:
 def read_code(path: Path, assignment: Assignment) -> list[dict]:
     """The code of a submission, cell by cell, without the tests: those come from the assignment."""
     if not is_plain_file(path):
-        size = whole(path.lstat().st_size // 1_000_000)
+        size = whole(round(path.lstat().st_size / 1e6))
         raise Unreadable(say("no_file", most=whole(LARGEST // 1_000_000), size=size))
     try:
         return code_of(json.loads(path.read_text(encoding="utf-8-sig")), assignment)

@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from attnbook.language import whole
 from booktools.grading import say
 
 HEADER, BYTES = 1 << 20, 1 << 26  # at most 1 MB of JSON and 64 MB of tensors
@@ -118,7 +119,7 @@ def send(pipe: socket.socket, header: dict, tensors: Sequence[Tensor] = ()) -> N
         bodies.append(raw(inner))
     head, body = json.dumps(header | {"tensors": rows}).encode(), b"".join(bodies)
     if len(head) > HEADER or len(body) > BYTES:
-        raise BadMessage(say("too_large"))
+        raise BadMessage(say("too_large_by", size=whole(round((len(head) + len(body)) / 1e6))))
     pipe.sendall(LENGTHS.pack(len(head), len(body)))
     pipe.sendall(head)
     pipe.sendall(body)
