@@ -79,3 +79,19 @@ def test_text_on_cells_has_contrast_at_every_weight(visit, theme):
     assert all(len({ratio for _, ratio in pairs}) > 20 for name, pairs in measured.items() if "blocked" not in name), (
         lows
     )
+
+
+def test_bars_and_choices_are_seen_in_forced_colours(visit):
+    """In the colour of what is selected, which stays apart from the ground in every palette."""
+    page = settle(visit("bare.html", served={"bare.html": bare(AttentionHeatmap("the river bank"))}))
+    page.emulate_media(forced_colors="active")
+    found = page.evaluate(
+        """() => {
+            const colour = (node) => getComputedStyle(node).backgroundColor;
+            const mark = document.body.appendChild(document.createElement("p"));
+            mark.style.cssText = "forced-color-adjust: none; background: Highlight";
+            const shown = [...document.querySelectorAll(".ab-bar i, .ab-choices :checked + span")];
+            return [colour(mark), [...new Set(shown.map(colour))]];
+        }"""
+    )
+    assert found[1] == [found[0]]
