@@ -32,7 +32,7 @@ READ = """(node) => {
         rows: codes(texts(".ab-map tbody th")),
         weights: texts(".ab-map td.ab-weight").filter(Boolean),
         colours: bars(".ab-map td.ab-weight"),
-        here: seen(".ab-map tbody tr").map((row) => String(Number(row.matches(".ab-here")))),
+        here: seen(".ab-map tbody tr").map((row) => String(Number(row.matches(".ab-chosen")))),
         best: [texts(`${looked} .ab-number`), texts(`${could} .ab-number`)],
         bars: bars(".ab-lists .ab-bar i"),
         now: texts(".ab-now span span:not([translate])"),

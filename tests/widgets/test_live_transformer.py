@@ -26,7 +26,7 @@ READ = """(node) => {
         rows: codes(".ab-map tbody th"),
         weights: texts(".ab-map td.ab-weight").filter(Boolean),
         colours: bars(".ab-map td.ab-weight"),
-        here: seen(".ab-map tbody tr").map((row) => String(Number(row.matches(".ab-here")))),
+        here: seen(".ab-map tbody tr").map((row) => String(Number(row.matches(".ab-chosen")))),
         chances: texts(".ab-lists .ab-number"),
         bars: bars(".ab-lists .ab-bar i"),
         letters: codes(".ab-lists tbody th"),

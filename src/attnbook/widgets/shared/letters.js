@@ -177,7 +177,7 @@ export function letterMap(say, caption, most) {
       line.hidden = i >= rows.length;
       if (line.hidden) return;
       named(head, rows[i]);
-      line.classList.toggle("ab-here", i === here);
+      line.classList.toggle("ab-chosen", i === here);
       cells.forEach((cell, j) => {
         cell.hidden = j >= columns.length;
         if (cell.hidden) return;
