@@ -35,7 +35,7 @@ from booktools.editions.translated import source_in_its_language
 HERE = Path(__file__).parent
 ROLES = ("query", "key", "value")
 # The frame and the looks are ours: of the theme and its companions we keep these.
-STYLES = {"_static/pygments.css", "_static/copybutton.css", "_static/book.css", "_static/katex/katex.css"}
+STYLES = {f"_static/{name}.css" for name in ("pygments", "copybutton", "book", "touch", "katex/katex")}
 UNUSED_SCRIPTS = {"_static/scripts/sphinx-book-theme.js"}
 
 log = logging.getLogger(__name__)
@@ -294,6 +294,8 @@ def page(app, pagename, templatename, context, doctree):
     for name in names:
         app.add_css_file(f"widgets/{name}/{name}.css")
     if names:
+        app.add_css_file("touch.css")
+        app.add_js_file("touch.js", type="module")
         app.add_js_file("widgets/shared/host.js", type="module")
     context["css_files"] = [
         css for css in context["css_files"] if css.filename in STYLES or css.filename.startswith("_static/widgets/")

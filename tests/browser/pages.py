@@ -39,8 +39,18 @@ def soup(path: str) -> BeautifulSoup:
     return BeautifulSoup(built(path).read_text(encoding="utf-8"), "html.parser")
 
 
+GO_TO_ALL = """async () => {
+    for (const widget of document.querySelectorAll("[data-afm]")) {
+        widget.scrollIntoView({ behavior: "instant" });
+        await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    }
+    scrollTo({ top: 0, behavior: "instant" });
+}"""
+
+
 def settle(page: Page) -> Page:
-    """Wait until widgets are live, then open all that can be opened."""
+    """Go where widgets are, wait until they are live, then open all that can be opened."""
+    page.evaluate(GO_TO_ALL)
     expect(page.locator("[data-afm]:not([data-mounted])"), "a widget did not start").to_have_count(0, timeout=20_000)
     page.evaluate("for (const box of document.querySelectorAll('details')) box.open = true")
     return page

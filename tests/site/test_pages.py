@@ -44,9 +44,9 @@ COLOURS = {**AXE, "runOnly": ["color-contrast", "link-in-text-block"]}
 
 @pytest.mark.parametrize("path", PAGES)
 def test_a_visit(visit, path):
-    page = settle(visit(path))
+    page = visit(path)
     is_light(page, visit, path)
-    is_complete(page)
+    is_complete(settle(page))
     shows_what_torch_computes(page, path)
     page.evaluate(THIN_OUT_CODE)
     is_accessible(page, AXE)

@@ -131,6 +131,7 @@ def agree(node, twin, after="at first"):
 def live(page, place=0):
     """The widget at a place on the page, once it runs."""
     node = page.locator("[data-afm]").nth(place)
+    node.scroll_into_view_if_needed()
     expect(node, "the widget did not start").to_have_attribute("data-mounted", "")
     return node
 

@@ -3,7 +3,7 @@
 import pytest
 
 from attnbook.widgets import all_widgets
-from tests.browser.pages import bare
+from tests.browser.pages import bare, settle
 
 # What sticks out of its widget, or scrolls in it. A drawing may cut off what it draws.
 CUT = """() => [...document.querySelectorAll("[data-afm]")].flatMap((widget) => {
@@ -25,8 +25,7 @@ def all_of_them(visit):
     html = bare(*(kind() for kind in all_widgets()))
     html = html.replace("<head>", '<head><link rel="stylesheet" href="_static/book.css">', 1)
     page = visit("bare.html", served={"bare.html": html})
-    page.wait_for_function("!document.querySelector('[data-afm]:not([data-mounted])')")
-    return page
+    return settle(page)
 
 
 def test_nothing_is_cut_at_any_width(all_of_them):

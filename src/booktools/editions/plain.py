@@ -87,6 +87,9 @@ class Plain:
                 return self.formula(f"{argument}\n{body}".strip(), directive.label)
             case "code-block" | "code" | "sourcecode":
                 return f"~~~~{argument}\n{body}~~~~"
+            case "touch":
+                gap = "\n\n" if body.startswith("1.") else " "
+                return self.convert(f"{words(HERE)['touch']}{gap}{body}")
             case "assignment":
                 return self.assignment(PurePosixPath(self.page).stem)
             case "bibliography":
@@ -158,6 +161,8 @@ class Plain:
                 keys = [key.strip() for key in content.split(",")]
                 self.cited += keys
                 return self.references.cite(keys, name[-1] if ":" in name else "p")
+            case "when":  # a state of the widget that shows that a task was done: for the page
+                return ""
             case "doc":
                 words, target = split_target(content)
                 return self.link(words or "", target)

@@ -2,18 +2,18 @@
 // The state lies in the page, and stays there.
 
 class Model {
+  #first;
   #state;
   #listeners = new Map();
-  constructor(state) {
-    this.#state = state;
+  constructor(first) {
+    this.#first = first;
+    this.#state = { ...first };
   }
   get(name) {
     return this.#state[name];
   }
   set(name, value) {
-    if (JSON.stringify(this.#state[name]) === JSON.stringify(value)) return;
-    this.#state[name] = value;
-    for (const listener of Array.from(this.#listeners.get(`change:${name}`) ?? [])) listener();
+    this.#take({ [name]: value });
   }
   save_changes() {}
   on(event, listener) {
@@ -23,7 +23,25 @@ class Model {
   off(event, listener) {
     this.#listeners.get(event)?.delete(listener);
   }
+  /** @returns {Object<string, any>} what is no longer as it was at first */
+  changes() {
+    return Object.fromEntries(Object.entries(this.#state).filter(([name, value]) => !same(value, this.#first[name])));
+  }
+  /** @param {Object<string, any>} changes  from how it was at first; a value of another kind is not taken */
+  become(changes = {}) {
+    const fits = ([name, value]) => name in this.#first && kind(value) === kind(this.#first[name]);
+    this.#take({ ...this.#first, ...Object.fromEntries(Object.entries(changes).filter(fits)) });
+  }
+  #take(values) {
+    const changed = Object.keys(values).filter((name) => !same(values[name], this.#state[name]));
+    Object.assign(this.#state, values);
+    const events = changed.length ? [...changed.map((name) => `change:${name}`), "change"] : [];
+    for (const listener of new Set(events.flatMap((event) => [...(this.#listeners.get(event) ?? [])]))) listener();
+  }
 }
+
+const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+const kind = (value) => (Array.isArray(value) ? "array" : typeof value);
 
 /**
  * Makes one widget live in place of its table.
@@ -45,30 +63,29 @@ export async function mount(node, { default: widget }) {
   }
   node.querySelector(".ab-fallback").remove();
   node.dataset.mounted = "";
+  node.dispatchEvent(new CustomEvent("ab-live", { bubbles: true, detail: model }));
 }
 
-const begun = new WeakSet();
-
-/**
- * Makes all widgets live; where one does not start, its table stays.
- * @param {ParentNode} [page]
- * @returns {Promise<void[]>}
- */
-export function mountAll(page = document) {
-  const waiting = [...page.querySelectorAll("[data-afm]:not([data-mounted])")].filter((node) => !begun.has(node));
-  return Promise.all(
-    waiting.map(async (node) => {
-      begun.add(node);
-      try {
-        await mount(node, await import(new URL(`../${node.dataset.afm}/${node.dataset.afm}.js`, import.meta.url)));
-      } catch (error) {
-        console.error(`The widget ${node.dataset.afm} did not start; its table is shown instead.`, error);
-      }
-    }),
-  );
+async function start(node) {
+  try {
+    await mount(node, await import(new URL(`../${node.dataset.afm}/${node.dataset.afm}.js`, import.meta.url)));
+  } catch (error) {
+    node.dataset.failed = "";
+    console.error(`The widget ${node.dataset.afm} did not start; its table is shown instead.`, error);
+  }
 }
 
-mountAll();
+// Each starts when it comes near the window, or when the page goes to a printer.
+const waiting = new Set(document.querySelectorAll("[data-afm]:not([data-mounted])"));
+const startAll = (nodes) => {
+  for (const node of nodes) if (waiting.delete(node)) start(node);
+};
+const near = new IntersectionObserver(
+  (entries) => startAll(entries.filter((entry) => entry.isIntersecting).map((entry) => entry.target)),
+  { rootMargin: "100%" },
+);
+for (const node of waiting) near.observe(node);
+addEventListener("beforeprint", () => startAll([...waiting]));
 
 // A finger that swipes over a slider scrolls the page: the browser takes the touch away, and the slider goes back.
 let [held, before] = [];

@@ -1,0 +1,59 @@
+"""How high each widget of the site is, in its first state, on a phone, a tablet and a desk: theme/heights.json.
+
+Its place is kept free so high until it starts. After a widget has changed: `make book`, then
+`python -m booktools.make.heights`, and `make book` again. A test compares.
+"""
+
+import json
+import sys
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from shutil import which
+from threading import Thread
+
+from playwright.sync_api import sync_playwright
+
+ROOT = Path(__file__).parents[3]
+WIDTHS = (360, 768, 1280)
+START = """async () => {
+    for (const widget of document.querySelectorAll("[data-afm]")) {
+        widget.scrollIntoView();
+        while (!widget.matches("[data-mounted]") || widget.querySelector("[aria-busy]"))
+            await new Promise(requestAnimationFrame);
+    }
+    await document.fonts.ready;
+}"""
+HEIGHTS = """() => [...document.querySelectorAll(".touch")].map((frame) =>
+    [frame.id, Math.round(frame.querySelector("[data-afm]").getBoundingClientRect().height)])"""
+
+
+class Silent(SimpleHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
+
+
+def heights(site: Path) -> dict[str, list[int]]:
+    """By page#frame, the height at each of the widths."""
+    found: dict[str, list[int]] = {}
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Silent, directory=site)) as server, sync_playwright() as driver:
+        Thread(target=server.serve_forever, daemon=True).start()
+        browser = driver.chromium.launch(executable_path=which("chromium-headless-shell"), args=["--no-sandbox"])
+        for width in WIDTHS:
+            page = browser.new_page(viewport={"width": width, "height": 800})
+            for file in sorted(site.rglob("*.html")):
+                if b'class="touch' not in file.read_bytes():
+                    continue
+                name = file.relative_to(site).with_suffix("").as_posix()
+                page.goto(f"http://127.0.0.1:{server.server_port}/{name}.html")
+                page.evaluate(START)
+                for frame, height in page.evaluate(HEIGHTS):
+                    found.setdefault(f"{name}#{frame}", []).append(height)
+        server.shutdown()
+    return found
+
+
+if __name__ == "__main__":
+    site = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "_build/html"
+    lines = (f"  {json.dumps(name)}: {high}" for name, high in heights(site).items())
+    (ROOT / "theme/heights.json").write_text("{{\n{}\n}}\n".format(",\n".join(lines)), "utf-8")

@@ -1,0 +1,179 @@
+"""The frames of the widgets: each has its tasks, ticks those that were done, goes back, and can be linked to."""
+
+import json
+import re
+import sys
+from types import SimpleNamespace
+
+import pytest
+from docutils import nodes
+from playwright.sync_api import expect
+
+from attnbook.widgets import all_widgets
+from tests import ROOT
+from tests.browser.pages import PAGES, PHONE, soup
+from tests.widgets.laws import live
+
+FIVE = "chapters/05_scaled_dot_product_attention.html"
+FRAME = "#attention-heatmap"
+KINDS = {kind.name: kind for kind in all_widgets()}
+
+
+@pytest.fixture(scope="module")
+def touch():
+    sys.path.insert(0, str(ROOT / "theme"))
+    import touch
+
+    yield touch
+    sys.path.remove(str(ROOT / "theme"))
+
+
+def tasks_of(path):
+    """Each task of a page: the widget's kind, its first state, and the state that shows that the task was done."""
+    for frame in soup(path).select(".touch"):
+        widget = frame.select_one("[data-afm]")
+        first = json.loads(widget.select_one('script[type="application/json"]').string)
+        for mark in frame.select(".tasks .when"):
+            yield KINDS[widget["data-afm"]], first, json.loads(mark["data-when"])
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_each_widget_has_a_frame_with_a_name_of_its_own(path):
+    page = soup(path)
+    frames = page.select(".touch")
+    assert len(page.select("[data-afm]")) == len(frames)
+    assert all(frame.select_one(f"#{frame['id']}-name").get_text(strip=True) for frame in frames)
+    assert not page.select(".when:not(.touch .tasks li .when)")
+
+
+@pytest.mark.parametrize("path", [path for path in PAGES if path.startswith("chapters/")])
+def test_tasks_can_be_done_and_are_not_done_yet(path):
+    asked = list(tasks_of(path))
+    assert len(asked) >= 4, "a chapter asks its readers to touch"
+    for kind, first, state in asked:
+        values = {name: value for name, value in state.items() if not unbound(value)}
+        kind(**values)  # a TraitError: no widget ever shows that
+        bounds = [value for value in state.values() if unbound(value) and value != "changed"]
+        assert all(re.fullmatch(r"[<>]= -?[\d.]+", bound) for bound in bounds)
+        assert state != {name: first[name] for name in state} or not state, f"{kind.name}: {state} is so at first"
+
+
+def unbound(value):
+    return value == "changed" or re.match("[<>]= ", str(value))
+
+
+def choose(page, trait, value):
+    page.locator(f"{FRAME} label:has(input[name^='{trait}-'][value='{value}'])").click()
+
+
+def test_tasks_tick_when_the_state_shows_them_done(visit):
+    page = visit(FIVE)
+    frame, _ = page.locator(FRAME), live(page)
+
+    def ticks():
+        return frame.evaluate(
+            "node => [...node.querySelectorAll('.tasks li')].map((x, i) => x.matches('.done') * (i + 1))"
+        )
+
+    expect(frame.locator("li.now")).to_have_count(1)
+    assert not any(ticks())
+    choose(page, "mask", "causal")
+    expect(frame.locator(".said")).to_have_text("Done: task 3")
+    assert ticks() == [0, 0, 3, 0]
+    choose(page, "scale", "d")
+    assert ticks() == [0, 2, 3, 0], "what was done stays done"
+
+
+def test_reset_and_link(visit):
+    page = visit(FIVE)
+    live(page)
+    frame = page.locator(FRAME)
+    causal, none = (frame.locator(f"input[name^=mask-][value={mask}]") for mask in ("causal", "none"))
+    choose(page, "mask", "causal")
+    frame.get_by_role("button", name="Link to this state").click()
+    expect(frame.locator(".said")).to_have_text(re.compile("link is"))
+    assert page.url.endswith(f"?mask=causal{FRAME}")
+    frame.get_by_role("button", name="Reset").click()
+    expect(none).to_be_checked()
+    page.reload()
+    live(page)
+    expect(causal, "the address restores the state").to_be_checked()
+    expect(page.locator(f"{FRAME}-name")).to_be_in_viewport()
+
+
+@pytest.mark.parametrize(
+    "search", ["mask=sideways", "mask=7&query=[[", "query=%22x%22", "_words=%7B%7D&nobody=1", "query=99"]
+)
+def test_an_address_that_makes_no_sense_does_no_harm(visit, search):
+    page = visit(f"{FIVE}?{search}{FRAME}")
+    expect(live(page).locator("[role=grid]")).to_be_visible()
+    choose(page, "mask", "causal")
+    expect(page.locator(f"{FRAME} input[name^=mask-][value=causal]")).to_be_checked()
+
+
+def test_on_a_phone_one_task_is_in_sight_while_one_works(visit):
+    page = visit(FIVE, viewport=PHONE, touch=True)
+    live(page)
+    page.evaluate(f"document.querySelector('{FRAME}').scrollIntoView({{ behavior: 'instant' }})")
+    frame = page.locator(FRAME)
+    items = frame.locator(".tasks li")
+    expect(items.nth(0)).to_be_in_viewport(ratio=1)
+    expect(items.nth(1)).to_be_hidden()
+    frame.get_by_role("button", name="Next task").click()
+    expect(items.nth(0)).to_be_hidden()
+    expect(items.nth(1)).to_be_in_viewport(ratio=1)
+    expect(frame.get_by_text("2 of 4")).to_be_visible()
+
+
+def test_without_scripts_all_tasks_are_there_and_no_dead_button(visit):
+    page = visit(FIVE, javascript=False, viewport=PHONE)
+    frame = page.locator(FRAME)
+    assert all(item.is_visible() for item in frame.locator(".tasks li").all())
+    expect(frame.locator("button:visible")).to_have_count(0)
+    expect(frame.locator("table").first).to_be_visible()
+
+
+# ---- which tasks belong to which widget ----
+
+
+def widget(name="scale_lab"):
+    return nodes.raw("", f'<div class="ab-widget" data-afm="{name}"></div>', format="html")
+
+
+def pairs(touch, *sections):
+    document = SimpleNamespace(findall=nodes.section("", *sections).findall)
+    found = touch.Frames.widgets_with_tasks(SimpleNamespace(document=document))
+    return [(widget.parent["n"], asked and asked.parent["n"]) for widget, asked, _ in found]
+
+
+def test_tasks_belong_to_the_widget_before_them_or_else_to_the_next(touch):
+    def S(n, *children):
+        return nodes.section("", *children, n=n)
+
+    assert pairs(touch, S(1, widget(), touch.tasks())) == [(1, 1)]
+    assert pairs(touch, S(1, touch.tasks(), widget())) == [(1, 1)]
+    assert pairs(touch, S(1, widget()), S(2, touch.tasks(), widget())) == [(1, None), (2, 2)]
+    assert pairs(touch, S(1, widget(), touch.tasks(), touch.tasks()), S(2, widget())) == [(1, 1), (2, 1)]
+
+
+@pytest.mark.parametrize("lost", ["two for one", "none after it"])
+def test_tasks_without_a_widget_are_noticed(touch, lost, monkeypatch):
+    said = []
+    monkeypatch.setattr(touch.log, "warning", lambda *words, **_: said.append(words))
+    S = nodes.section
+    if lost == "two for one":
+        pairs(touch, S("", touch.tasks(), touch.tasks(), widget(), n=1))
+    else:
+        pairs(touch, S("", widget(), n=1), S("", touch.tasks(), n=2))
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize(
+    ("mark", "says"), [("no mark", "a task needs one"), ("nobody: 1", "nobody"), ("width: 1", None), ("touched", None)]
+)
+def test_a_task_names_a_state_that_the_widget_has(touch, mark, says, monkeypatch):
+    said = []
+    monkeypatch.setattr(touch.log, "warning", lambda text, *gaps, **_: said.append(text % gaps))
+    marks = [] if mark == "no mark" else touch.when("when", "", mark, 1, None)[0]
+    touch.check(touch.tasks("", nodes.enumerated_list("", nodes.list_item("", *marks))), KINDS["scale_lab"])
+    assert [says in text for text in said] == ([True] if says else [])

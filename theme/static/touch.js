@@ -1,0 +1,104 @@
+// The frames of the widgets (touch.py): reset, link and full screen, and which tasks are done.
+// A widget that has become live tells its model; see attnbook/widgets/shared/host.js.
+
+const fill = (text, gaps) => text.replace(/\{(\w+)\}/g, (_, name) => gaps[name]);
+
+// The state that the address asks for, of the widget whose name stands behind its #.
+function asked(frame, model) {
+  if (location.hash !== `#${frame.id}`) return {};
+  const read = ([name, text]) => {
+    if (typeof model.get(name) === "string") return [name, text];
+    try {
+      return [name, JSON.parse(text)];
+    } catch {
+      return [name, undefined];
+    }
+  };
+  return Object.fromEntries([...new URLSearchParams(location.search)].map(read).filter(([name]) => name[0] !== "_"));
+}
+
+function address(frame, model) {
+  const texts = Object.entries(model.changes()).map(([name, value]) => [
+    name,
+    typeof value === "string" ? value : JSON.stringify(value),
+  ]);
+  const search = new URLSearchParams(texts).toString();
+  return `${location.origin}${location.pathname}${search && `?${search}`}#${frame.id}`;
+}
+
+async function copied(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false; // the browser doesn't allow it, or the page came without https
+  }
+}
+
+// Whether a trait is what a task wants: a value, any but the first, at least or at most so much; a list of cells in any order.
+function holds(model, name, wanted) {
+  const value = model.get(name);
+  if (wanted === "changed") return name in model.changes();
+  const [, sign, bound] = /^([<>])= (.+)$/.exec(wanted) ?? [];
+  if (sign) return sign === ">" ? value >= Number(bound) : value <= Number(bound);
+  const text = (x) => (Array.isArray(x?.[0]) ? String(x.map(String).sort()) : JSON.stringify(x));
+  return text(value) === text(wanted);
+}
+
+// The tasks: each is ticked when the widget's state has shown that it was done. Where there is room for one only, the
+// reader turns from one to the next.
+function tasks(frame, model, tell) {
+  const items = [...frame.querySelectorAll(".tasks li:has(.when)")];
+  if (!items.length) return;
+  const turner = frame.querySelector(".turner");
+  const [back, on] = turner.querySelectorAll("button");
+  const show = (at) => {
+    items.forEach((item, i) => item.classList.toggle("now", i === at));
+    turner.querySelector("span").textContent = fill(frame.dataset.at, { n: at + 1, all: items.length });
+    [back.disabled, on.disabled] = [at === 0, at === items.length - 1];
+  };
+  const turn = (by) => () => show(items.findIndex((item) => item.matches(".now")) + by);
+  back.addEventListener("click", turn(-1));
+  on.addEventListener("click", turn(1));
+  turner.hidden = false;
+  show(0);
+  const states = items.map((item) => Object.entries(JSON.parse(item.querySelector(".when").dataset.when)));
+  model.on("change", () => {
+    items.forEach((item, i) => {
+      if (item.matches(".done") || !states[i].every((state) => holds(model, ...state))) return;
+      item.classList.add("done");
+      tell(fill(frame.dataset.done, { n: i + 1 }));
+    });
+  });
+}
+
+document.addEventListener("ab-live", ({ target, detail: model }) => {
+  const frame = target.closest(".touch");
+  if (!frame) return;
+  const said = frame.querySelector(".said");
+  const tell = (text) => {
+    said.textContent = text;
+  };
+  tasks(frame, model, tell);
+  const acts = {
+    reset() {
+      model.become();
+      tell("");
+    },
+    async link() {
+      const link = address(frame, model);
+      history.replaceState(null, "", link);
+      tell((await copied(link)) ? frame.dataset.copied : frame.dataset.address);
+    },
+    full: () => (document.fullscreenElement ? document.exitFullscreen() : frame.requestFullscreen()),
+  };
+  for (const button of frame.querySelectorAll(".acts button"))
+    button.addEventListener("click", acts[button.dataset.act]);
+  frame.querySelector("[data-act='full']").hidden = !document.fullscreenEnabled;
+  frame.querySelector(".acts").hidden = false;
+  try {
+    model.become(asked(frame, model));
+  } catch {
+    model.become(); // no state of this widget, whoever wrote the address
+  }
+});

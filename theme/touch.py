@@ -1,0 +1,172 @@
+"""The frame of a widget on a page: its name, the tasks that the chapter sets, and what can be done with its state.
+
+A chapter writes the tasks near the widget, each with the state that shows it was done:
+
+    :::{touch}
+    Guess before each move.
+
+    1. Choose the *causal* mask. Which row has only one word left? {when}`mask: causal`
+    :::
+
+They belong to the widget that stands before them in their section, and else to the next one. The frame stands where the
+later of the two does. `static/touch.js` makes it work.
+"""
+
+import json
+import re
+from collections import Counter
+from functools import cache
+from html import escape
+from pathlib import Path
+
+import yaml
+from docutils import nodes
+from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+from attnbook.language import words
+from attnbook.widgets import all_widgets
+
+HERE = Path(__file__).parent
+TOUCHED = "touched"  # a task of looking: done when the widget is no longer in its first state
+PLACES = ("narrow", "middle", "wide")  # a phone, a tablet, a desk
+_WIDGET = re.compile(r'<div class="ab-widget" data-afm="(\w+)">')
+_WHEN = re.compile(r"data-when='(.*?)'")
+
+log = logging.getLogger(__name__)
+
+
+class tasks(nodes.General, nodes.Element):
+    """What a chapter asks its readers to do with a widget."""
+
+
+class Touch(SphinxDirective):
+    """Tasks, as a list that may follow a few words."""
+
+    has_content = True
+
+    def run(self):
+        node = tasks()
+        self.set_source_info(node)
+        self.state.nested_parse(self.content, self.content_offset, node)
+        return [node]
+
+
+def when(_role, rawtext, text, _lineno, _inliner, options=None, content=None):
+    """The role `when`: the state that shows that a task was done, as traits and their values, or a least or most value.
+
+    >>> print(when("", "", "mask: causal", 0, None)[0][0].astext())
+    <span class="when" data-when='{"mask": "causal"}'></span>
+    """
+    state = {} if text == TOUCHED else yaml.safe_load(f"{{{text}}}")
+    return [raw(f"<span class=\"when\" data-when='{escape(json.dumps(state), quote=False)}'></span>")], []
+
+
+def raw(html):
+    return nodes.raw("", html, format="html")
+
+
+class Frames(SphinxPostTransform):
+    """Puts a frame around each widget, and its tasks into it."""
+
+    default_priority = 410  # after the outputs of notebooks have become HTML
+    formats = ("html",)
+
+    def run(self):
+        names = Counter()
+        for widget, asked, place in self.widgets_with_tasks():
+            kind = kind_of(widget)
+            if asked:
+                check(asked, kind)
+            names[kind.name] += 1
+            count = f"-{names[kind.name]}" if names[kind.name] > 1 else ""
+            at = place.parent.index(place) + 1
+            place.parent[at:at] = framed(widget, asked, kind, f"{kind.name.replace('_', '-')}{count}", self.env.docname)
+            remove(widget)
+            if asked:
+                remove(asked)
+
+    def widgets_with_tasks(self):
+        """Each widget, its tasks or None, and the node after which the frame will stand."""
+        found, waiting = [], None
+        for node in list(self.document.findall(lambda node: isinstance(node, tasks) or kind_of(node))):
+            last = found[-1] if found else None
+            if kind_of(node):
+                found.append((node, waiting, cell_of(node)))
+                waiting = None
+            elif last and last[1] is None and section_of(last[0]) is section_of(node):
+                found[-1] = (last[0], node, node)
+            else:
+                warn_of_lost(waiting)
+                waiting = node
+        warn_of_lost(waiting)
+        return found
+
+
+def warn_of_lost(asked):
+    if asked:
+        log.warning("this {touch} has no widget, neither before it in its section nor after it", location=asked)
+
+
+def check(asked, kind):
+    """Each task has one state that shows it was done, of traits that the widget has."""
+    for item in asked.findall(nodes.list_item):
+        states = [json.loads(text) for mark in item.findall(nodes.raw) for text in _WHEN.findall(mark.astext())]
+        if len(states) != 1:
+            log.warning("a task needs one {when}`trait: value`, or {when}`touched`", location=asked)
+        elif unknown := states[0].keys() - kind.inputs().keys():
+            log.warning("%s has no %s", kind.__name__, ", ".join(unknown), location=asked)
+
+
+def kind_of(node):
+    """The class of the widget that a node holds, or None."""
+    found = _WIDGET.match(node.astext()) if isinstance(node, nodes.raw) else None
+    return next((kind for kind in all_widgets() if kind.name == found[1]), None) if found else None
+
+
+def section_of(node):
+    return node if isinstance(node, nodes.section | nodes.document) else section_of(node.parent)
+
+
+def cell_of(node):
+    """The part of its section in which a node lies."""
+    return node if node.parent is section_of(node) else cell_of(node.parent)
+
+
+def remove(node):
+    """Takes a node out, and with it whatever held nothing else."""
+    parent = node.parent
+    parent.remove(node)
+    if not parent.children and not isinstance(parent, nodes.section):
+        remove(parent)
+
+
+def framed(widget, asked, kind, name, page):
+    say, places = words(HERE)["touch"], zip(PLACES, heights().get(f"{page}#{name}", []), strict=False)
+    told = "".join(f' data-{text}="{escape(say[text])}"' for text in ("copied", "address", "done", "at"))
+    head = f"""<div class="touch ab-stage" id="{name}" role="group" aria-labelledby="{name}-name"{told}
+ style="{"".join(f"--{place}:{height}px;" for place, height in places)}">
+<header><p id="{name}-name"><b>{say["touch"]}</b> {escape(kind.edition_words()["name"])}</p>
+<p class="said" role="status"></p><p class="acts" hidden>
+<button type="button" data-act="reset">{say["reset"]}</button>
+<button type="button" data-act="link" aria-label="{say["link"]}">{say["short"]}</button>
+<button type="button" data-act="full" aria-label="{say["full"]}">⤢</button></p></header><div class="bench">"""
+    turner = f"""<p class="turner" hidden><button type="button" aria-label="{say["back"]}">‹</button><span></span>
+<button type="button" aria-label="{say["on"]}">›</button></p>"""
+    aside = [raw('<div class="tasks">'), *asked.children, raw(f"{turner}</div>")] if asked else []
+    return [raw(head), raw(widget.astext()), *aside, raw("</div></div>")]
+
+
+@cache
+def heights():
+    """The height of each widget in each of the PLACES, by page#frame; see booktools/make/heights.py."""
+    return json.loads(HERE.joinpath("heights.json").read_text("utf-8"))
+
+
+def setup(app):
+    app.add_node(tasks)
+    app.add_directive("touch", Touch)
+    app.add_role("when", when)
+    app.add_post_transform(Frames)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
