@@ -84,6 +84,40 @@ const wide = new ResizeObserver((entries) => {
 for (const box of document.querySelectorAll("pre, div.math, .pst-scrollable-table-container, .cell_output > .output"))
   wide.observe(box);
 
+// A guess (guess.py): what it asks for comes in sight when the reader has committed, or would rather see it.
+const fill = (text, gaps) => text.replace(/\{(\w+)\}/g, (_, name) => gaps[name]);
+for (const card of document.querySelectorAll(".guess")) {
+  const choices = [...card.querySelectorAll("li")];
+  const answer = (said, truth, kind, off = "") => {
+    card.querySelector(".said").textContent = kind && fill(card.dataset[kind], { said, truth, off });
+    card.classList.add("answered");
+    for (const hidden of document.querySelectorAll(`.${card.id}`)) hidden.classList.remove("veiled");
+  };
+  for (const choice of choices) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(...choice.childNodes);
+    choice.append(button);
+    button.addEventListener("click", () => {
+      const right = choices.find((each) => each.querySelector(".right"));
+      choice.classList.add("chosen");
+      answer(choice.textContent.trim(), right.textContent.trim(), choice === right ? "yes" : "no");
+    });
+  }
+  for (const button of card.querySelectorAll("[data-show]")) button.addEventListener("click", () => answer("", "", ""));
+  card.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const said = card.querySelector("input").value.trim().replace(",", ".");
+    if (said === "" || Number.isNaN(Number(said))) return;
+    const truth = Number(card.dataset.number);
+    const off = Number(said) - truth;
+    const size = Number(Math.abs(off).toPrecision(2)).toString();
+    if (off === 0) answer(said, truth, "yes");
+    else if (Math.abs(off) <= 0.1 * Math.abs(truth)) answer(said, truth, "close");
+    else answer(said, truth, off > 0 ? "high" : "low", size);
+  });
+}
+
 // When the notebooks last ran with Colab's packages: later than this page was made, if they still do.
 async function tellLastRun(times) {
   const { date } = await (await fetch(`${html.dataset.content_root}colab/last-green.json`)).json();
@@ -93,7 +127,7 @@ async function tellLastRun(times) {
   for (const time of times) {
     if (date > time.dateTime) {
       time.dateTime = date;
-      time.textContent = written.date.replace(/\{(\w+)\}/g, (_, part) => parts[part]);
+      time.textContent = fill(written.date, parts);
     }
   }
 }

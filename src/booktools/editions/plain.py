@@ -90,6 +90,8 @@ class Plain:
             case "touch":
                 gap = "\n\n" if body.startswith("1.") else " "
                 return self.convert(f"{words(HERE)['touch']}{gap}{body}")
+            case "guess":
+                return self.convert(f"{words(HERE)['guess']} {body}")
             case "assignment":
                 return self.assignment(PurePosixPath(self.page).stem)
             case "bibliography":
@@ -161,7 +163,7 @@ class Plain:
                 keys = [key.strip() for key in content.split(",")]
                 self.cited += keys
                 return self.references.cite(keys, name[-1] if ":" in name else "p")
-            case "when":  # a state of the widget that shows that a task was done: for the page
+            case "when" | "right":  # when a task is done, which choice is right: for the page
                 return ""
             case "doc":
                 words, target = split_target(content)
