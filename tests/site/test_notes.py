@@ -1,0 +1,83 @@
+"""Names, citations and equations explain themselves on hover, focus and tap, and references lead back."""
+
+import doctest
+import sys
+
+import pytest
+from playwright.sync_api import expect
+
+from tests import ROOT
+from tests.browser.pages import PHONE, SITE, soup
+
+FIVE = "chapters/05_scaled_dot_product_attention.html"
+
+
+@pytest.mark.parametrize("name", ["notes", "listings", "touch", "guess"])
+def test_examples(name, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "theme"))
+    monkeypatch.chdir(ROOT)
+    result = doctest.testmod(__import__(name))
+    assert result.failed == 0
+    assert result.attempted or name == "guess"
+    sys.modules.pop(name)
+
+
+def note_of(page, target, how):
+    target.scroll_into_view_if_needed()
+    page.wait_for_timeout(100)  # scrolling sends a note away
+    {"hover": target.hover, "focus": target.focus, "tap": target.tap}[how]()
+    note = page.locator("#note")
+    expect(note).to_be_visible()
+    return note
+
+
+@pytest.mark.parametrize("how", ["hover", "focus", "tap"])
+def test_a_name_tells_its_axes(visit, how):
+    page = visit(FIVE, viewport=PHONE, touch=True)
+    note = note_of(page, page.locator("[data-note]").get_by_text("k_MK", exact=True), how)
+    expect(note).to_have_text("key and value length × head width")
+    page.keyboard.press("Escape")
+    expect(note).to_be_hidden()
+
+
+@pytest.mark.parametrize("how", ["hover", "focus", "tap"])
+def test_a_citation_tells_its_source_and_a_second_tap_goes_there(visit, how):
+    page = visit(FIVE, viewport=PHONE, touch=True)
+    link = page.locator("a[href*='references.html#']").first
+    note = note_of(page, link, how)
+    expect(note).to_contain_text("Attention is all you need")
+    assert not link.get_attribute("title"), "the browser would show it once more"
+    if how == "tap":
+        link.tap()
+        page.wait_for_url("**/references.html#*")
+
+
+def test_an_equations_number_shows_the_equation(visit):
+    page = visit(FIVE)
+    page.evaluate("for (const box of document.querySelectorAll('details')) box.open = true")
+    note = note_of(page, page.locator("a[href='#equation-eq-attention']:not(.headerlink)").first, "hover")
+    expect(note.locator(".katex-display")).to_be_visible()
+    page.mouse.move(2, 2)
+    expect(note).to_be_hidden()
+
+
+def test_each_entry_leads_back_to_where_it_is_cited():
+    entries = soup("references.html").select(".citation")
+    assert entries
+    for entry in entries:
+        links = entry.select(".cited a")
+        assert links, f"{entry.get_text()[:60]} is cited nowhere"
+        for link in links:
+            chapter, place = link["href"].split("#")
+            assert soup(chapter).find(id=place).find("a", href=f"../references.html#{entry['id']}")
+            assert chapter.split("/")[1][:2].lstrip("0") == link.get_text()
+
+
+def test_code_wraps_on_a_phone(visit):
+    page = visit(FIVE, viewport=PHONE)
+    scrolls = "nodes => nodes.filter((node) => node.scrollWidth > node.clientWidth + 1).map((node) => node.innerText)"
+    assert page.locator(".cell_input pre").evaluate_all(scrolls) == []
+    html = (SITE / FIVE).read_text("utf-8")
+    assert 'class="line" style="--in:4"' in html
+    copied = page.get_by_text("scores_M.tolist()").first.locator("xpath=ancestor::pre").inner_text()
+    assert copied.strip() == "scores_M = k_MK @ q_K\nassert scores_M.tolist() == [2, 4, 0]\nscores_M"

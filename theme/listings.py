@@ -1,0 +1,40 @@
+"""Code as a page shows it: one blank line where the formatter wants two, and lines that can wrap on a phone."""
+
+import re
+
+# What a cell prints is set in "myst-ansi" and stays as it was printed.
+_LISTING = re.compile(
+    r'(highlight-(?!myst-ansi)\w+ notranslate"><div class="highlight"><pre><span></span>)(.*?)(?=</pre>)', re.S
+)
+_TAG = re.compile(r"<[^>]+>")
+
+
+def wrapping(body):
+    """Each line of code in an element of its own, which knows its indent.
+
+    >>> start = '<div class="highlight-python notranslate"><div class="highlight"><pre><span></span>'
+    >>> wrapping(start + "if x:\\n  y\\n</pre>").removeprefix(start)
+    '<span class="line">if x:</span>\\n<span class="line" style="--in:2">  y</span>\\n</pre>'
+    """
+
+    def lines(code):
+        return code[1] + "".join(map(line, code[2].replace("\n\n\n", "\n\n").splitlines()))
+
+    return _LISTING.sub(lines, body)
+
+
+def line(html):
+    text = _TAG.sub("", html)
+    indent = len(text) - len(text.lstrip(" "))
+    style = f' style="--in:{indent}"' if indent else ""
+    return f'<span class="line"{style}>{html}</span>\n'
+
+
+def wrap(app, pagename, templatename, context, doctree):
+    if "body" in context:
+        context["body"] = wrapping(context["body"])
+
+
+def setup(app):
+    app.connect("html-page-context", wrap, priority=960)  # after the page's body is complete
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

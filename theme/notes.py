@@ -1,0 +1,81 @@
+"""Notes that explain themselves: names in the code by their letters, citations by their entries, and the way back.
+
+A name such as `q_BHLK` says its shape by letters of the notation page. At its first use in a chapter it can be asked
+for it; `static/notes.js` does the same for citations and numbered equations. Each entry of the references leads back to
+where it is cited.
+"""
+
+import re
+from functools import cache
+from html import escape
+from pathlib import Path
+
+from attnbook.language import words
+
+HERE = Path(__file__).parent
+_SIZE = re.compile(r"^\| `([A-Z])` \| ([^|]*?)(?::[^|]*)? \|", re.M)
+_NAME = re.compile(r'<span class="n">(\w+?_([A-Z]+))</span>')
+_CITATION = re.compile(r'<span class="bibtex-citation" id="(\w+)">(.*?)</span>', re.S)
+_ENTRY = re.compile(r'(<div class="citation" id="(\w+)".*?</p>)(?=\s*</div>)', re.S)
+
+
+@cache
+def sizes(page):
+    """What each letter of the notation page stands for, in short.
+
+    >>> sizes(Path("notation.md"))["L"]
+    'query length'
+    """
+    return dict(_SIZE.findall(page.read_text("utf-8")))
+
+
+def explain_names(body, letters):
+    """The first use of each name that ends in its axes is told what they are.
+
+    >>> explain_names('<span class="n">q_LK</span> <span class="n">q_LK</span>', {"L": "length", "K": "width"})
+    '<span class="n" tabindex="0" data-note="length × width">q_LK</span> <span class="n">q_LK</span>'
+    """
+    told = set()
+
+    def tell(found):
+        name, axes = found.groups()
+        if name in told or not all(axis in letters for axis in axes):
+            return found[0]
+        told.add(name)
+        note = escape(" × ".join(letters[axis] for axis in axes))
+        return f'<span class="n" tabindex="0" data-note="{note}">{name}</span>'
+
+    return _NAME.sub(tell, body)
+
+
+def explain(app, pagename, templatename, context, doctree):
+    if pagename.startswith("chapters/"):
+        context["body"] = explain_names(context["body"], sizes(Path(app.srcdir, "notation.md")))
+        app.add_js_file("notes.js", type="module")
+
+
+def lead_back(app, exception):
+    """Each entry of the references says where it is cited."""
+    page = Path(app.outdir, "references.html")
+    if exception or not page.exists():
+        return
+    cited = {}
+    for chapter in sorted(Path(app.outdir, "chapters").glob("*.html")):
+        for place, links in _CITATION.findall(chapter.read_text("utf-8")):
+            for entry in re.findall(r'references\.html#(\w+)"', links):
+                cited.setdefault(entry, {}).setdefault(chapter.name, place)
+
+    def back(found):
+        links = (
+            f'<a href="chapters/{name}#{place}">{int(name[:2])}</a>' for name, place in cited.get(found[2], {}).items()
+        )
+        where = words(HERE)["cited"].format(chapters=", ".join(links))
+        return f'{found[1]}<p class="cited">{where}</p>'
+
+    page.write_text(_ENTRY.sub(back, page.read_text("utf-8")), "utf-8")
+
+
+def setup(app):
+    app.connect("html-page-context", explain, priority=800)  # before the page is put together in book.py
+    app.connect("build-finished", lead_back)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
