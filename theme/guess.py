@@ -66,7 +66,7 @@ class Cards(SphinxPostTransform):
             if node["number"] not in "".join(shown(after) for after in hidden):
                 log.warning("the number of a guess must stand in what it hides: %s", node["number"], location=node)
             for after in hidden:
-                after["classes"] += ["veiled", f"guess-{count}"]
+                after["classes"] += ["veiled", f"guess-{count}"]  # pyright: ignore[reportIndexIssue] (an element)
             node.parent[at : at + 1] = card(node, f"guess-{count}")
 
 

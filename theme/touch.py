@@ -90,9 +90,9 @@ class Frames(SphinxPostTransform):
     def widgets_with_tasks(self):
         """Each widget, its tasks or None, and the node after which the frame will stand."""
         found, waiting = [], None
-        for node in list(self.document.findall(lambda node: isinstance(node, tasks) or kind_of(node))):
+        for node in list(self.document.findall(lambda node: isinstance(node, tasks) or is_widget(node))):
             last = found[-1] if found else None
-            if kind_of(node):
+            if is_widget(node):
                 found.append((node, waiting, cell_of(node)))
                 waiting = None
             elif last and last[1] is None and section_of(last[0]) is section_of(node):
@@ -119,10 +119,14 @@ def check(asked, kind):
             log.warning("%s has no %s", kind.__name__, ", ".join(unknown), location=asked)
 
 
-def kind_of(node):
-    """The class of the widget that a node holds, or None."""
-    found = _WIDGET.match(node.astext()) if isinstance(node, nodes.raw) else None
-    return next((kind for kind in all_widgets() if kind.name == found[1]), None) if found else None
+def is_widget(node):
+    return isinstance(node, nodes.raw) and bool(_WIDGET.match(node.astext()))
+
+
+def kind_of(widget):
+    """The class of the widget that a node shows."""
+    (name,) = _WIDGET.findall(widget.astext())
+    return next(kind for kind in all_widgets() if kind.name == name)
 
 
 def section_of(node):
