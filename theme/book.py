@@ -31,11 +31,14 @@ from booktools.core.address import address
 from booktools.core.assignment import Assignment, assignment_paths
 from booktools.core.contents import edition_language, last_green
 from booktools.editions.translated import source_in_its_language
+from cards import chapter_head
 
 HERE = Path(__file__).parent
 ROLES = ("query", "key", "value")
 # The frame and the looks are ours: of the theme and its companions we keep these.
-STYLES = {"_static/pygments.css", "_static/copybutton.css", "_static/book.css", "_static/katex/katex.css"}
+STYLES = {
+    f"_static/{name}.css" for name in ("pygments", "copybutton", "book", "map", "katex/katex")
+}
 UNUSED_SCRIPTS = {"_static/scripts/sphinx-book-theme.js"}
 
 log = logging.getLogger(__name__)
@@ -239,7 +242,7 @@ def card(book, title, description, here, url):
         "og:description": description,
         "og:url": url,
         "og:image": f"{here.site}_static/card.png",
-        "og:image:alt": words(HERE)["card"],
+        "og:image:alt": words(HERE)["preview"],
     }
     tags = [f'<meta property="{name}" content="{escape(value)}">' for name, value in properties.items()]
     tags += [f'<meta name="description" content="{escape(description)}">']
@@ -304,7 +307,8 @@ def page(app, pagename, templatename, context, doctree):
     body = sized(tidy(body), {name: Path(app.srcdir, file) for file, name in app.builder.images.items()})
     if pagename.startswith("chapters/"):
         row = buttons(app.srcdir, Path(pagename).name, root, "colab", say["notebook"])
-        body = body.replace("</h1>", f"</h1>{row}", 1)
+        source = Path(app.env.doc2path(pagename))
+        body = re.sub(r"<h1>.*?</h1>", lambda h1: chapter_head(h1[0], pagename, source, root, row), body, count=1)
         body += last_run(last_green(Path(app.srcdir)), f"colab/{Path(pagename).name}")
     if 'class="ran"' in body:  # book.js may know of a later date
         dates = {name: words(language.HERE)[name] for name in ("date", "months")}

@@ -93,7 +93,7 @@ FORGOTTEN = {
     "{day(when)}": "{when:%d %B %Y}",
     'admonitionlabels.update(core["boxes"])': "pass",
     ', "Solution": say["solution"]': "",
-    'words(HERE)["card"]': '"A heat map"',
+    'words(HERE)["preview"]': '"A heat map"',
     'script.write_text(renamed, "utf-8")': "pass",
 }
 PLANTED = """# ⟦Planted⟧

@@ -5,12 +5,20 @@ const system = matchMedia("(prefers-color-scheme: dark)");
 const paper = matchMedia("print");
 let theme = html.dataset.theme;
 
-function chosenTheme() {
+function stored(name) {
   try {
-    return localStorage.getItem("theme");
+    return localStorage.getItem(name);
   } catch {
     return null;
   } // storage may be switched off
+}
+
+function store(name, text) {
+  try {
+    localStorage.setItem(name, text);
+  } catch {
+    /* it holds for this page */
+  }
 }
 
 function showTheme() {
@@ -20,15 +28,11 @@ function showTheme() {
 
 themeButton.addEventListener("click", () => {
   theme = theme === "dark" ? "light" : "dark";
-  try {
-    localStorage.setItem("theme", theme);
-  } catch {
-    /* it holds for this page */
-  }
+  store("theme", theme);
   showTheme();
 });
 system.addEventListener("change", () => {
-  theme = chosenTheme() ?? (system.matches ? "dark" : "light");
+  theme = stored("theme") ?? (system.matches ? "dark" : "light");
   showTheme();
 });
 paper.addEventListener("change", showTheme);
@@ -69,10 +73,49 @@ const watcher = new IntersectionObserver(
       if (id === current?.id) link.setAttribute("aria-current", "location");
       else link.removeAttribute("aria-current");
     }
+    if (current) keepPlace(current.id, links.get(current.id).textContent);
   },
   { rootMargin: "-15% 0px -80% 0px" },
 );
 for (const section of sections) watcher.observe(section);
+
+// Which chapters the reader has been to, and the last section read: the contents know it, no other machine does.
+const chapter = location.pathname.match(/chapters\/0?(\d+)_[^/]*$/);
+const been = { visited: [], ...JSON.parse(stored("reading") ?? "{}") };
+
+function keepPlace(section, title) {
+  if (!chapter) return;
+  been.visited = [...new Set([...been.visited, Number(chapter[1])])];
+  been.last = { chapter: Number(chapter[1]), page: `${chapter[0]}#${section}`, title };
+  store("reading", JSON.stringify(been));
+}
+
+keepPlace("", document.querySelector("h1")?.firstChild.textContent);
+
+const contents = document.querySelector(".contents");
+if (contents) {
+  for (const number of been.visited)
+    for (const node of contents.querySelectorAll(`[data-chapter="${number}"]`)) {
+      node.classList.add("visited");
+      node.querySelector(".been")?.removeAttribute("hidden");
+    }
+  const goOn = contents.querySelector(".go-on");
+  if (been.last) {
+    const link = goOn.querySelector("a");
+    const { chapter: n, title, page } = been.last;
+    link.textContent = link.dataset.words.replace("{n}", n).replace("{title}", title);
+    link.href = page;
+    goOn.hidden = false;
+  }
+
+  // A part of the map and its chapter's card light up together.
+  const light = ({ type, target }) => {
+    const pointed = /over|in$/.test(type) && target.closest("[data-chapter]")?.dataset.chapter;
+    for (const node of contents.querySelectorAll("[data-chapter]"))
+      node.classList.toggle("lit", node.dataset.chapter === pointed);
+  };
+  for (const type of ["pointerover", "pointerout", "focusin", "focusout"]) contents.addEventListener(type, light);
+}
 
 // Whatever scrolls sideways can be reached and scrolled with the keyboard.
 const wide = new ResizeObserver((entries) => {
