@@ -36,9 +36,7 @@ from cards import chapter_head
 HERE = Path(__file__).parent
 ROLES = ("query", "key", "value")
 # The frame and the looks are ours: of the theme and its companions we keep these.
-STYLES = {
-    f"_static/{name}.css" for name in ("pygments", "copybutton", "book", "map", "katex/katex")
-}
+STYLES = {f"_static/{name}.css" for name in ("pygments", "copybutton", "book", "map", "katex/katex")}
 UNUSED_SCRIPTS = {"_static/scripts/sphinx-book-theme.js"}
 
 log = logging.getLogger(__name__)
@@ -233,7 +231,7 @@ def last_run(green, name):
     return f'<p class="ran">{told}</p>'
 
 
-def card(book, title, description, here, url):
+def preview(book, title, description, here, url):
     """The <meta> tags that search engines and links in messages show."""
     properties = {
         "og:type": "article",
@@ -320,7 +318,7 @@ def page(app, pagename, templatename, context, doctree):
         log.warning("the page needs a description, in its front matter or the notebook's metadata", location=pagename)
     description = metadata.get("description", say["description"])
     title = app.env.titles[pagename].astext() if doctree else app.config.html_title
-    context["card"] = card(app.config.html_title, title, description, here, f"{here.site}{pagename}.html")
+    context["preview"] = preview(app.config.html_title, title, description, here, f"{here.site}{pagename}.html")
     context["here"], context["site_path"] = here, urlsplit(here.site).path
     context["say"] = say
     catalogue = {"messages": say["sphinx"], "plural_expr": "n != 1", "locale": app.config.language}

@@ -1,7 +1,7 @@
 """The map of the book: the Transformer, drawn once; each of its parts leads to the chapter that builds it.
 
-Light enters below and leaves above, as in the paper's figure. Large, it is the contents; small, with one chapter's parts
-lit, it heads that chapter; in chapter 9 it is the figure. Its looks are in static/map.css.
+Light enters below and leaves above, as in the paper's figure. Large, it is the contents; small, with the parts of one
+chapter lit, it heads that chapter; in chapter 9 it is the figure. Its looks are in static/map.css.
 """
 
 from collections.abc import Mapping
@@ -139,13 +139,13 @@ def draw_map(chapters: Mapping[int, tuple[str, str]], *, shapes=False) -> str:
     about = f"<title>{escape(say['title'])}</title><desc>{escape(say['description'])}</desc>"
     parts = "".join(link(number, *chapters.get(number, ("", ""))) for number in numbers())
     texts = "".join(beside(text) for text in [*TEXTS, *(SHAPES if shapes else [])])
-    return svg('whole', 'role="group"', about + ground() + parts + texts)
+    return svg("whole", 'role="group"', about + ground() + parts + texts)
 
 
 def draw_small(lit: int) -> str:
     """The map without words, the parts of one chapter lit; it says nothing that the chapter's title doesn't."""
     groups = (f'<g class="part{" lit" * (number == lit)}">{boxes(number)}</g>' for number in numbers())
-    return svg('small', 'aria-hidden="true"', ground() + "".join(groups))
+    return svg("small", 'aria-hidden="true"', ground() + "".join(groups))
 
 
 def draw_file() -> str:
@@ -174,7 +174,9 @@ def link(chapter: int, title: str, address: str) -> str:
     inside = boxes(chapter, say["parts"])
     if not address:
         return f'<g class="part">{inside}</g>'
-    names = {box.name: say["parts"][box.name].replace("\n", " ") for box in PARTS if box.chapter == chapter and box.name}
+    names = {
+        box.name: say["parts"][box.name].replace("\n", " ") for box in PARTS if box.chapter == chapter and box.name
+    }
     told = say["leads"].format(parts=say["and"].join(names.values()), n=chapter, title=title)
     head = f'<a class="part" href="{escape(address)}" data-chapter="{chapter}"><title>{escape(told)}</title>'
     return f"{head}{inside}</a>"

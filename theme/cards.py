@@ -50,8 +50,6 @@ class Map(SphinxDirective):
     kind = "map"
 
     def run(self):
-        for chapter in chapters(Path(self.env.srcdir)):
-            self.env.note_dependency(str(chapter.path))
         return [Place(kind=self.kind)]
 
 
@@ -59,6 +57,11 @@ class Contents(Map):
     """The contents of the book: the map, and a card for each chapter."""
 
     kind = "contents"
+
+    def run(self):
+        for chapter in chapters(Path(self.env.srcdir)):  # whose minutes change with it
+            self.env.note_dependency(str(chapter.path))
+        return super().run()
 
 
 def visit_place(translator, node):
@@ -70,7 +73,7 @@ def visit_place(translator, node):
         coming = [Card(int(number), title) for number, title in words(HERE)["to_come"].items()]
         listed = "".join(card.html() for card in [*known, *coming])
         translator.body.append(
-            f'<div class="contents"><div class="ab-stage"><p class="go-on" hidden>{go_on()}</p>{drawn}</div>'
+            f'<div class="contents" id="map"><div class="ab-stage"><p class="go-on" hidden>{go_on()}</p>{drawn}</div>'
             f'<ol class="cards">{listed}</ol></div>'
         )
     raise nodes.SkipNode

@@ -61,6 +61,57 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+// Which chapters the reader has been to, and the section read last: the first page shows it, and no other machine knows.
+const chapter = location.pathname.match(/chapters\/0?(\d+)_[^/]*$/);
+
+function places() {
+  try {
+    return { visited: [], ...JSON.parse(stored("reading")) };
+  } catch {
+    return { visited: [] };
+  }
+}
+
+function keepPlace(hash, title) {
+  if (!chapter) return;
+  const [page, number] = [chapter[0], Number(chapter[1])];
+  const visited = [...new Set([...places().visited, number])];
+  store("reading", JSON.stringify({ visited, last: { chapter: number, page: page + hash, title } }));
+}
+
+keepPlace("", document.querySelector("h1")?.firstChild.textContent);
+
+const contents = document.querySelector(".contents");
+
+function showPlaces() {
+  const { visited, last } = places();
+  for (const node of contents.querySelectorAll("[data-chapter]")) {
+    const been = visited.includes(Number(node.dataset.chapter));
+    node.classList.toggle("visited", been);
+    for (const mark of node.querySelectorAll(".been")) mark.hidden = !been;
+  }
+  const goOn = contents.querySelector(".go-on");
+  goOn.hidden = !last;
+  if (last) {
+    const link = goOn.querySelector("a");
+    link.textContent = link.dataset.words.replace("{n}", last.chapter).replace("{title}", () => last.title);
+    link.href = last.page;
+  }
+}
+
+if (contents) {
+  showPlaces();
+  addEventListener("pageshow", ({ persisted }) => persisted && showPlaces());
+
+  // A part of the map and its chapter's card light up together.
+  const light = ({ type, target }) => {
+    const pointed = /over|in$/.test(type) && target.closest("[data-chapter]")?.dataset.chapter;
+    for (const node of contents.querySelectorAll("[data-chapter]"))
+      node.classList.toggle("lit", node.dataset.chapter === pointed);
+  };
+  for (const type of ["pointerover", "pointerout", "focusin", "focusout"]) contents.addEventListener(type, light);
+}
+
 // The section being read is marked in the contents of the page.
 const links = new Map([...document.querySelectorAll(".outline a[href^='#']")].map((a) => [a.hash.slice(1), a]));
 const sections = [...document.querySelectorAll("article section[id]")].filter((section) => links.has(section.id));
@@ -73,49 +124,11 @@ const watcher = new IntersectionObserver(
       if (id === current?.id) link.setAttribute("aria-current", "location");
       else link.removeAttribute("aria-current");
     }
-    if (current) keepPlace(current.id, links.get(current.id).textContent);
+    if (current) keepPlace(`#${current.id}`, links.get(current.id).textContent);
   },
   { rootMargin: "-15% 0px -80% 0px" },
 );
 for (const section of sections) watcher.observe(section);
-
-// Which chapters the reader has been to, and the last section read: the contents know it, no other machine does.
-const chapter = location.pathname.match(/chapters\/0?(\d+)_[^/]*$/);
-const been = { visited: [], ...JSON.parse(stored("reading") ?? "{}") };
-
-function keepPlace(section, title) {
-  if (!chapter) return;
-  been.visited = [...new Set([...been.visited, Number(chapter[1])])];
-  been.last = { chapter: Number(chapter[1]), page: `${chapter[0]}#${section}`, title };
-  store("reading", JSON.stringify(been));
-}
-
-keepPlace("", document.querySelector("h1")?.firstChild.textContent);
-
-const contents = document.querySelector(".contents");
-if (contents) {
-  for (const number of been.visited)
-    for (const node of contents.querySelectorAll(`[data-chapter="${number}"]`)) {
-      node.classList.add("visited");
-      node.querySelector(".been")?.removeAttribute("hidden");
-    }
-  const goOn = contents.querySelector(".go-on");
-  if (been.last) {
-    const link = goOn.querySelector("a");
-    const { chapter: n, title, page } = been.last;
-    link.textContent = link.dataset.words.replace("{n}", n).replace("{title}", title);
-    link.href = page;
-    goOn.hidden = false;
-  }
-
-  // A part of the map and its chapter's card light up together.
-  const light = ({ type, target }) => {
-    const pointed = /over|in$/.test(type) && target.closest("[data-chapter]")?.dataset.chapter;
-    for (const node of contents.querySelectorAll("[data-chapter]"))
-      node.classList.toggle("lit", node.dataset.chapter === pointed);
-  };
-  for (const type of ["pointerover", "pointerout", "focusin", "focusout"]) contents.addEventListener(type, light);
-}
 
 // Whatever scrolls sideways can be reached and scrolled with the keyboard.
 const wide = new ResizeObserver((entries) => {

@@ -52,7 +52,7 @@ def until_the_end(notebook) -> Iterator:
 def words_in(source: str) -> int:
     """The words that are read in order.
 
-    >>> words_in("# Two words\\n\\nThree {key}`more` words, $x$ and `code`.\\n\\n| a | table |\\n|---|---|\\n\\n~~~\\ncode\\n~~~")
+    >>> words_in("# Two words\\n\\nThree {key}`more` words, $x$ and `code`.\\n\\n| a | table |\\n|---|---|")
     6
     >>> words_in(":::{tip}\\nOne [link](to/what.md).\\n:::\\n\\n:::{hint}\\n:class: dropdown\\nfolded\\n:::")
     2
