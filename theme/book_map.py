@@ -87,15 +87,15 @@ TEXTS = [
     Text("decoder", 236, 477, "stack"),
     Text("× N", 194, 477),
     Text("× N", 376, 477),
-    Text("memory", 148, 516),
+    Text("memory", 147, 516),
     Text("next", DECODER, 615, "next"),
 ]
 SHAPES = [
     Text("(B, M)", 176, 11, "shape"),
     Text("(B, L)", 364, 11, "shape"),
-    Text("(B, M, D)", 203, 516, "shape"),
+    Text("(B, M, D)", 205, 516, "shape"),
     Text("(B, L, D)", 340, 501, "shape"),
-    Text("(B, L, N)", 372, 615, "shape"),
+    Text("(B, L, N)", 375, 615, "shape"),
 ]
 # The corners of each wire. A shortcut leaves the stream, and joins it again at a norm.
 STREAM = [
@@ -135,11 +135,7 @@ INSIDE = {  # what becomes of queries, keys and values, in their colours
 
 def draw_map(chapters: Mapping[int, tuple[str, str]], *, shapes=False) -> str:
     """The map as it stands in a page, where `chapters` have a title and an address by their number."""
-    say = words(CORE)["map"]
-    about = f"<title>{escape(say['title'])}</title><desc>{escape(say['description'])}</desc>"
-    parts = "".join(link(number, *chapters.get(number, ("", ""))) for number in numbers())
-    texts = "".join(beside(text) for text in [*TEXTS, *(SHAPES if shapes else [])])
-    return svg("whole", 'role="group"', about + ground() + parts + texts)
+    return svg("whole", 'role="group"', whole(chapters, shapes))
 
 
 def draw_small(lit: int) -> str:
@@ -152,12 +148,19 @@ def draw_file() -> str:
     """The map as a picture of its own, which leads nowhere, for notebooks elsewhere."""
     palette = "".join(f"--{name}:{value};" for name, value in STAGE.items() if name.startswith(("ab-", "attn-")))
     style = f"svg{{{palette}background:{STAGE['ab-paper']}}}{(HERE / 'static/map.css').read_text('utf-8')}"
-    size = f'xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" viewBox='
-    return draw_map({}, shapes=True).replace("viewBox=", size).replace("<title>", f"<style>{style}</style><title>", 1)
+    alone = 'xmlns="http://www.w3.org/2000/svg" width="432" height="652"'
+    return svg("whole", alone, f"<style>{style}</style>{whole({}, shapes=True)}", "-16 -12 432 652")
 
 
-def svg(kind: str, attributes: str, inside: str) -> str:
-    return f'<svg class="map {kind}" viewBox="0 0 {WIDTH} {HEIGHT}" {attributes}>{inside}</svg>'
+def svg(kind: str, attributes: str, inside: str, box=f"0 0 {WIDTH} {HEIGHT}") -> str:
+    return f'<svg class="map {kind}" viewBox="{box}" {attributes}>{inside}</svg>'
+
+
+def whole(chapters: Mapping[int, tuple[str, str]], shapes: bool) -> str:
+    say = words(CORE)["map"]
+    about = f"<title>{escape(say['title'])}</title><desc>{escape(say['description'])}</desc>"
+    parts = "".join(link(number, *chapters.get(number, ("", ""))) for number in numbers())
+    return about + ground() + parts + "".join(map(beside, [*TEXTS, *(SHAPES if shapes else [])]))
 
 
 def numbers() -> list[int]:
