@@ -72,17 +72,14 @@ def visit_place(translator, node):
     else:
         coming = [Card(int(number), title) for number, title in words(HERE)["to_come"].items()]
         listed = "".join(card.html() for card in [*known, *coming])
+        go_on = (
+            f'<p class="go-on" hidden><a data-words="{escape(words(HERE)["go_on"])}"></a></p>'  # book.js fills it in
+        )
         translator.body.append(
-            f'<div class="contents" id="map"><div class="ab-stage"><p class="go-on" hidden>{go_on()}</p>{drawn}</div>'
+            f'<div class="contents" id="map"><div class="ab-stage">{go_on}{drawn}</div>'
             f'<ol class="cards">{listed}</ol></div>'
         )
     raise nodes.SkipNode
-
-
-def go_on() -> str:
-    """The link to where the reader left off, which book.js fills in: only the reader's browser knows."""
-    say = words(HERE)["go_on"]
-    return f'{say["say"]} <a data-words="{escape(say["where"])}"></a>'
 
 
 def cards(builder, page: str) -> list[Card]:

@@ -237,7 +237,7 @@ def test_a_reader_who_comes_back(visit):
     expect(page.locator(".outline [aria-current]")).to_have_attribute("href", f"#{section}")
     page.goto(visit.home)
     link = page.locator(".go-on a")
-    expect(link).to_have_text(f"chapter 5, {title}")
+    expect(link).to_have_text(f"Go on reading: chapter 5, {title}")
     assert page.locator(".card:has(.been:visible)").evaluate_all("cards => cards.map(c => +c.dataset.chapter)") == [
         2,
         5,
