@@ -95,7 +95,7 @@ SHAPES = [
     Text("(B, L)", 364, 11, "shape"),
     Text("(B, M, D)", 205, 516, "shape"),
     Text("(B, L, D)", 340, 501, "shape"),
-    Text("(B, L, N)", 375, 615, "shape"),
+    Text("(B, L, N)", 372, 615, "shape"),
 ]
 # The corners of each wire. A shortcut leaves the stream, and joins it again at a norm.
 STREAM = [

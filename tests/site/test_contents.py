@@ -12,7 +12,7 @@ from attnbook.language import words
 from booktools.core.contents import chapters
 from booktools.editions.minutes import Minutes
 from tests import ROOT
-from tests.browser.pages import PHONE, SITE, soup
+from tests.browser.pages import DESKTOP, PHONE, SITE, soup
 
 pytestmark = pytest.mark.slow
 CHAPTERS = {chapter.number: chapter for chapter in chapters(ROOT)}
@@ -98,9 +98,10 @@ def test_no_part_covers_another(book_map):
             assert apart, f"{a.name} covers {b.name}"
 
 
-@pytest.mark.parametrize("viewport", [{"width": 1280, "height": 900}, PHONE], ids=["desktop", "phone"])
-def test_words_in_the_map_can_be_read_and_stay_in_their_boxes(visit, viewport):
-    page = visit(viewport=viewport)
+@pytest.mark.parametrize("path", ["index.html", page_of(9)])
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_words_in_the_map_can_be_read_and_stay_in_their_boxes(visit, path, viewport):
+    page = visit(path, viewport=viewport)
     texts = page.eval_on_selector_all(
         ".map.whole text",
         """texts => texts.map(text => {
