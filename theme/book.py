@@ -31,11 +31,12 @@ from booktools.core.address import address
 from booktools.core.assignment import Assignment, assignment_paths
 from booktools.core.contents import edition_language, last_green
 from booktools.editions.translated import source_in_its_language
+from cards import chapter_head
 
 HERE = Path(__file__).parent
 ROLES = ("query", "key", "value")
 # The frame and the looks are ours: of the theme and its companions we keep these.
-STYLES = {f"_static/{name}.css" for name in ("pygments", "copybutton", "book", "touch", "katex/katex")}
+STYLES = {f"_static/{name}.css" for name in ("pygments", "copybutton", "book", "map", "touch", "katex/katex")}
 UNUSED_SCRIPTS = {"_static/scripts/sphinx-book-theme.js"}
 
 log = logging.getLogger(__name__)
@@ -230,7 +231,7 @@ def last_run(green, name):
     return f'<p class="ran">{told}</p>'
 
 
-def card(book, title, description, here, url):
+def preview(book, title, description, here, url):
     """The <meta> tags that search engines and links in messages show."""
     properties = {
         "og:type": "article",
@@ -239,7 +240,7 @@ def card(book, title, description, here, url):
         "og:description": description,
         "og:url": url,
         "og:image": f"{here.site}_static/card.png",
-        "og:image:alt": words(HERE)["card"],
+        "og:image:alt": words(HERE)["preview"],
     }
     tags = [f'<meta property="{name}" content="{escape(value)}">' for name, value in properties.items()]
     tags += [f'<meta name="description" content="{escape(description)}">']
@@ -306,7 +307,8 @@ def page(app, pagename, templatename, context, doctree):
     body = sized(tidy(body), {name: Path(app.srcdir, file) for file, name in app.builder.images.items()})
     if pagename.startswith("chapters/"):
         row = buttons(app.srcdir, Path(pagename).name, root, "colab", say["notebook"])
-        body = body.replace("</h1>", f"</h1>{row}", 1)
+        source = Path(app.env.doc2path(pagename))
+        body = re.sub(r"<h1>.*?</h1>", lambda h1: chapter_head(h1[0], pagename, source, root, row), body, count=1)
         body += last_run(last_green(Path(app.srcdir)), f"colab/{Path(pagename).name}")
     if 'class="ran"' in body:  # book.js may know of a later date
         dates = {name: words(language.HERE)[name] for name in ("date", "months")}
@@ -318,7 +320,7 @@ def page(app, pagename, templatename, context, doctree):
         log.warning("the page needs a description, in its front matter or the notebook's metadata", location=pagename)
     description = metadata.get("description", say["description"])
     title = app.env.titles[pagename].astext() if doctree else app.config.html_title
-    context["card"] = card(app.config.html_title, title, description, here, f"{here.site}{pagename}.html")
+    context["preview"] = preview(app.config.html_title, title, description, here, f"{here.site}{pagename}.html")
     context["here"], context["site_path"] = here, urlsplit(here.site).path
     context["say"] = say
     catalogue = {"messages": say["sphinx"], "plural_expr": "n != 1", "locale": app.config.language}

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from pybtex.database import parse_string
 
-from attnbook.language import PSEUDO, speaking
+from attnbook.language import PSEUDO, speaking, words
 from booktools import cli
+from booktools.core import HERE as CORE
 from booktools.core import BookError
 from booktools.core.address import BEGIN, END, Address, address, sync_address
 from booktools.core.assignment import Assignment, assignment_paths
@@ -159,6 +160,7 @@ BLOCK_CASES = {
         f"[Open in Colab]({HERE.colab('05_dots', 'assignments')}) or "
         f"[download the notebook]({SITE}assignments/05_dots.ipynb).",
     ),
+    "map": ("```{map}\n```", f"![{words(CORE)['map']['description']}]({SITE}_static/map.svg)"),
     "html": ("<div>\n{ref}`raw`\n</div>", "<div>\n{ref}`raw`\n</div>"),
 }
 

@@ -9,7 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
 import pytest
+from nbformat.v4 import new_markdown_cell, new_notebook
 
 from attnbook.language import PSEUDO
 from tests import ROOT
@@ -93,7 +95,7 @@ FORGOTTEN = {
     "{day(when)}": "{when:%d %B %Y}",
     'admonitionlabels.update(core["boxes"])': "pass",
     ', "Solution": say["solution"]': "",
-    'words(HERE)["card"]': '"A heat map"',
+    'words(HERE)["preview"]': '"A heat map"',
     'script.write_text(renamed, "utf-8")': "pass",
 }
 PLANTED = """# ⟦Planted⟧
@@ -133,7 +135,7 @@ def test_forgotten_texts_are_noticed(forgotten_on, tmp_path):
     layout.write_text(layout.read_text("utf-8").replace("{{ say.skip }}", "Skip this"), "utf-8")
     (book / "index.md").write_text("# ⟦Index⟧", "utf-8")
     (book / "chapters").mkdir()
-    (book / f"{CHAPTER}.md").write_text(PLANTED, "utf-8")
+    nbformat.write(new_notebook(cells=[new_markdown_cell(PLANTED)]), book / f"{CHAPTER}.ipynb")
     found = forgotten_on(build(book), f"{CHAPTER}.html", tried="2001-01-05")
     for text in ("Skip this Open here Hint Solution Copy to clipboard", "Copy", "November", "heat map"):
         assert text in found

@@ -216,7 +216,7 @@ def test_search_finds_the_chapter(visit):
     page.get_by_role("searchbox").press("Enter")
     found = page.locator("#search-results a", has_text="Scaled dot-product attention").first
     found.click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("5. Scaled dot-product attention")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Scaled dot-product attention")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

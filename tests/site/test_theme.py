@@ -89,8 +89,8 @@ def test_buttons_lead_to_colab_and_to_the_sites_own_copy(book, tmp_path):
     assert 'href="../assignments/05_dots.ipynb" download' in graded
 
 
-def test_card_is_safe_html_with_absolute_addresses(book):
-    tags = book.card("A Book", 'Keys & "values"', "a < b", HERE, f"{HERE.site}notation.html")
+def test_a_preview_is_safe_html_with_absolute_addresses(book):
+    tags = book.preview("A Book", 'Keys & "values"', "a < b", HERE, f"{HERE.site}notation.html")
     assert 'property="og:title" content="Keys &amp; &quot;values&quot;"' in tags
     assert 'name="description" content="a &lt; b"' in tags
     assert 'property="og:url" content="https://ada.github.io/book/notation.html"' in tags

@@ -5,12 +5,20 @@ const system = matchMedia("(prefers-color-scheme: dark)");
 const paper = matchMedia("print");
 let theme = html.dataset.theme;
 
-function chosenTheme() {
+function stored(name) {
   try {
-    return localStorage.getItem("theme");
+    return localStorage.getItem(name);
   } catch {
     return null;
   } // storage may be switched off
+}
+
+function store(name, text) {
+  try {
+    localStorage.setItem(name, text);
+  } catch {
+    /* it holds for this page */
+  }
 }
 
 function showTheme() {
@@ -20,15 +28,11 @@ function showTheme() {
 
 themeButton.addEventListener("click", () => {
   theme = theme === "dark" ? "light" : "dark";
-  try {
-    localStorage.setItem("theme", theme);
-  } catch {
-    /* it holds for this page */
-  }
+  store("theme", theme);
   showTheme();
 });
 system.addEventListener("change", () => {
-  theme = chosenTheme() ?? (system.matches ? "dark" : "light");
+  theme = stored("theme") ?? (system.matches ? "dark" : "light");
   showTheme();
 });
 paper.addEventListener("change", showTheme);
@@ -57,6 +61,57 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+// Which chapters the reader has been to, and the section read last: the first page shows it, and no other machine knows.
+const chapter = location.pathname.match(/chapters\/0?(\d+)_[^/]*$/);
+
+function places() {
+  try {
+    return { visited: [], ...JSON.parse(stored("reading")) };
+  } catch {
+    return { visited: [] };
+  }
+}
+
+function keepPlace(hash, title) {
+  if (!chapter) return;
+  const [page, number] = [chapter[0], Number(chapter[1])];
+  const visited = [...new Set([...places().visited, number])];
+  store("reading", JSON.stringify({ visited, last: { chapter: number, page: page + hash, title } }));
+}
+
+keepPlace("", document.querySelector("h1")?.firstChild.textContent);
+
+const contents = document.querySelector(".contents");
+
+function showPlaces() {
+  const { visited, last } = places();
+  for (const node of contents.querySelectorAll("[data-chapter]")) {
+    const been = visited.includes(Number(node.dataset.chapter));
+    node.classList.toggle("visited", been);
+    for (const mark of node.querySelectorAll(".been")) mark.hidden = !been;
+  }
+  const goOn = contents.querySelector(".go-on");
+  goOn.hidden = !last;
+  if (last) {
+    const link = goOn.querySelector("a");
+    link.textContent = link.dataset.words.replace("{n}", last.chapter).replace("{title}", () => last.title);
+    link.href = last.page;
+  }
+}
+
+if (contents) {
+  showPlaces();
+  addEventListener("pageshow", ({ persisted }) => persisted && showPlaces());
+
+  // A part of the map and its chapter's card light up together.
+  const light = ({ type, target }) => {
+    const pointed = /over|in$/.test(type) && target.closest("[data-chapter]")?.dataset.chapter;
+    for (const node of contents.querySelectorAll("[data-chapter]"))
+      node.classList.toggle("lit", node.dataset.chapter === pointed);
+  };
+  for (const type of ["pointerover", "pointerout", "focusin", "focusout"]) contents.addEventListener(type, light);
+}
+
 // The section being read is marked in the contents of the page.
 const links = new Map([...document.querySelectorAll(".outline a[href^='#']")].map((a) => [a.hash.slice(1), a]));
 const sections = [...document.querySelectorAll("article section[id]")].filter((section) => links.has(section.id));
@@ -69,6 +124,7 @@ const watcher = new IntersectionObserver(
       if (id === current?.id) link.setAttribute("aria-current", "location");
       else link.removeAttribute("aria-current");
     }
+    if (current) keepPlace(`#${current.id}`, links.get(current.id).textContent);
   },
   { rootMargin: "-15% 0px -80% 0px" },
 );

@@ -83,6 +83,8 @@ class Plain:
                 return f"#### {self.solution(argument)}\n\n{self.convert(body)}".rstrip()
             case "figure" | "image":
                 return self.figure(directive)
+            case "map":
+                return f"![{words(CORE)['map']['description']}]({self.here.site}_static/map.svg)"
             case "math":
                 return self.formula(f"{argument}\n{body}".strip(), directive.label)
             case "code-block" | "code" | "sourcecode":

@@ -1,0 +1,243 @@
+"""The map of the book: the Transformer, drawn once; each of its parts leads to the chapter that builds it.
+
+Light enters below and leaves above, as in the paper's figure. Large, it is the contents; small, with the parts of one
+chapter lit, it heads that chapter; in chapter 9 it is the figure. Its looks are in static/map.css.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+from attnbook.colours import STAGE
+from attnbook.language import words
+from booktools.core import HERE as CORE
+
+HERE = Path(__file__).parent
+WIDTH, HEIGHT = 400, 628
+ENCODER, DECODER = 112, 306  # the middle of each column
+
+
+@dataclass(frozen=True)
+class Box:
+    """A part: its id in theme/en.json, the chapter that builds it, the middle of its lower edge, its size."""
+
+    name: str
+    chapter: int
+    x: float
+    y: float  # from below, as everything here
+    width: float = 140
+    height: float = 28
+    kind: str = ""
+
+    def draw(self, labels: Mapping[str, str] | None) -> str:
+        left, top = self.x - self.width / 2, HEIGHT - self.y - self.height
+        if self.kind == "behind":  # of a sheet behind another, one sees two edges
+            return f'<path class="sheet" d="M{left:g} {top:g}h{self.width - 8:g}q8 0 8 8v{self.height - 8:g}"/>'
+        kind = f'class="{self.kind}" ' if self.kind else ""
+        rect = f'<rect {kind}x="{left:g}" y="{top:g}" width="{self.width:g}" height="{self.height:g}" rx="7"/>'
+        return rect + (lines(labels[self.name], self.x, self.y + self.height / 2) if labels and self.name else "")
+
+
+@dataclass(frozen=True)
+class Text:
+    """Words beside the parts, by their id in theme/en.json, or as they are."""
+
+    name: str
+    x: float
+    y: float
+    kind: str = "beside"
+
+
+# The chapters' order is the keyboard's, too: what holds others is an outline and covers none of them.
+PARTS = [
+    Box("vectors", 1, ENCODER, 30),
+    Box("vectors", 1, DECODER, 30),
+    Box("masked", 2, DECODER, 176, height=42),
+    Box("softmax", 2, 92, 242, 104),
+    Box("softmax", 2, DECODER, 556),
+    Box("query", 3, 64, 152, 48, kind="query"),
+    Box("key", 3, 112, 152, 42, kind="key"),
+    Box("value", 3, 158, 152, 44, kind="value"),
+    Box("cross", 4, DECODER, 294),
+    Box("dot", 5, 92, 191, 104, 40),
+    Box("", 6, 120, 154, 152, 162, "behind"),
+    Box("", 6, 115, 149, 152, 162, "behind"),
+    Box("", 6, 110, 144, 152, 162, "sheet"),
+    Box("heads", 6, 110, 283, 146, 20, "header"),
+    Box("", 7, ENCODER, 134, 178, 212, "sheet"),
+    Box("self", 7, ENCODER, 321, 172, 22, "header"),
+    Box("positions", 8, ENCODER, 72),
+    Box("positions", 8, DECODER, 72),
+    Box("norm", 9, ENCODER, 356, height=24),
+    Box("feed", 9, ENCODER, 404),
+    Box("norm", 9, ENCODER, 440, height=24),
+    Box("norm", 9, DECODER, 226, height=24),
+    Box("norm", 9, DECODER, 330, height=24),
+    Box("feed", 9, DECODER, 404),
+    Box("norm", 9, DECODER, 440, height=24),
+    Box("linear", 9, DECODER, 514),
+    Box("cache", 10, 351, 132, 54, 26),
+]
+STACKS = [(4, 208), (224, 172)]  # of blocks: left edge, width
+TEXTS = [
+    Text("source", ENCODER, 11),
+    Text("target", DECODER, 11),
+    Text("encoder", 16, 477, "stack"),
+    Text("decoder", 236, 477, "stack"),
+    Text("× N", 194, 477),
+    Text("× N", 376, 477),
+    Text("memory", 147, 516),
+    Text("next", DECODER, 615, "next"),
+]
+SHAPES = [
+    Text("(B, M)", 176, 11, "shape"),
+    Text("(B, L)", 364, 11, "shape"),
+    Text("(B, M, D)", 205, 516, "shape"),
+    Text("(B, L, D)", 340, 501, "shape"),
+    Text("(B, L, N)", 372, 615, "shape"),
+]
+# The corners of each wire. A shortcut leaves the stream, and joins it again at a norm.
+STREAM = [
+    "112,19 112,30",
+    "112,58 112,72",
+    "112,100 112,134",
+    "112,346 112,356",
+    "112,380 112,404",
+    "112,432 112,440",
+    "112,464 112,505 218,505 218,308 236,308",
+    "306,19 306,30",
+    "306,58 306,72",
+    "306,100 306,176",
+    "306,218 306,226",
+    "306,250 306,294",
+    "306,322 306,330",
+    "306,354 306,404",
+    "306,432 306,440",
+    "306,464 306,514",
+    "306,542 306,556",
+    "306,584 306,604",
+]
+SHORTCUTS = [
+    "112,112 14,112 14,368 42,368",
+    "112,390 14,390 14,452 42,452",
+    "306,116 387,116 387,238 376,238",
+    "306,268 387,268 387,342 376,342",
+    "306,372 387,372 387,452 376,452",
+]
+INSIDE = {  # what becomes of queries, keys and values, in their colours
+    "query": ["64,180 64,191"],
+    "key": ["112,180 112,191", "306,148 324,148", "347,158 347,176"],
+    "value": ["162,180 162,277 98,277", "306,141 324,141", "356,158 356,176"],
+    "weights": ["92,231 92,242", "92,270 92,283"],
+}
+
+
+def draw_map(chapters: Mapping[int, tuple[str, str]], *, shapes=False) -> str:
+    """The map as it stands in a page, where `chapters` have a title and an address by their number."""
+    return svg("whole", 'role="group"', whole(chapters, shapes))
+
+
+def draw_small(lit: int) -> str:
+    """The map without words, the parts of one chapter lit; it says nothing that the chapter's title doesn't."""
+    groups = (f'<g class="part{" lit" * (number == lit)}">{boxes(number)}</g>' for number in numbers())
+    return svg("small", 'aria-hidden="true"', ground() + "".join(groups))
+
+
+def draw_file() -> str:
+    """The map as a picture of its own, which leads nowhere, for notebooks elsewhere."""
+    palette = "".join(f"--{name}:{value};" for name, value in STAGE.items() if name.startswith(("ab-", "attn-")))
+    style = f"svg{{{palette}background:{STAGE['ab-paper']}}}{(HERE / 'static/map.css').read_text('utf-8')}"
+    alone = 'xmlns="http://www.w3.org/2000/svg" width="432" height="652"'
+    return svg("whole", alone, f"<style>{style}</style>{whole({}, shapes=True)}", "-16 -12 432 652")
+
+
+def svg(kind: str, attributes: str, inside: str, box=f"0 0 {WIDTH} {HEIGHT}") -> str:
+    return f'<svg class="map {kind}" viewBox="{box}" {attributes}>{inside}</svg>'
+
+
+def whole(chapters: Mapping[int, tuple[str, str]], shapes: bool) -> str:
+    say = words(CORE)["map"]
+    about = f"<title>{escape(say['title'])}</title><desc>{escape(say['description'])}</desc>"
+    parts = "".join(link(number, *chapters.get(number, ("", ""))) for number in numbers())
+    return about + ground() + parts + "".join(map(beside, [*TEXTS, *(SHAPES if shapes else [])]))
+
+
+def numbers() -> list[int]:
+    return sorted({box.chapter for box in PARTS})
+
+
+def boxes(chapter: int, labels: Mapping[str, str] | None = None) -> str:
+    return "".join(box.draw(labels) for box in PARTS if box.chapter == chapter)
+
+
+def link(chapter: int, title: str, address: str) -> str:
+    """The parts that a chapter builds, as one link to it: what they are, and where it leads. No chapter, no link."""
+    say = words(HERE)["map"]
+    inside = boxes(chapter, say["parts"])
+    if not address:
+        return f'<g class="part">{inside}</g>'
+    names = {
+        box.name: say["parts"][box.name].replace("\n", " ") for box in PARTS if box.chapter == chapter and box.name
+    }
+    told = say["leads"].format(parts=say["and"].join(names.values()), n=chapter, title=title)
+    head = f'<a class="part" href="{escape(address)}" data-chapter="{chapter}"><title>{escape(told)}</title>'
+    return f"{head}{inside}</a>"
+
+
+def ground() -> str:
+    """What the parts stand on: two stacks of blocks, and the wires."""
+    stacks = "".join(
+        f'<rect class="block" x="{left}" y="{HEIGHT - 490}" width="{width}" height="382" rx="14"/>'
+        for left, width in STACKS
+    )
+    wires = {"stream": STREAM, "shortcut": SHORTCUTS, **INSIDE}
+    return stacks + "".join(
+        f'<path class="wire {kind}" d="{"".join(map(wire, corners))}"/>' for kind, corners in wires.items()
+    )
+
+
+def wire(corners: str) -> str:
+    """The path of a wire with round corners and an arrow at its end.
+
+    >>> wire("10,22 10,102 30,102")
+    'M10 600V528Q10 520 18 520H30m-4-3l4 3-4 3'
+    """
+    points = [(float(x), HEIGHT - float(y)) for x, y in (corner.split(",") for corner in corners.split())]
+    path = "M{:g} {:g}".format(*points[0])
+    for before, (x, y), after in zip(points, points[1:-1], points[2:], strict=False):
+        (x1, y1), (x2, y2) = towards((x, y), before), towards((x, y), after)
+        path += f"{straight(y == y1, x1, y1)}Q{x:g} {y:g} {x2:g} {y2:g}"
+    (x1, y1), (x, y) = points[-2:]
+    heads = {(0, -1): "m-3 4l3-4 3 4", (1, 0): "m-4-3l4 3-4 3", (-1, 0): "m4-3l-4 3 4 3"}
+    return path + straight(y == y1, x, y) + heads[sign(x - x1), sign(y - y1)]
+
+
+def straight(level: bool, x: float, y: float) -> str:
+    return f"H{x:g}" if level else f"V{y:g}"
+
+
+def towards(corner: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
+    """Where a corner's curve begins or ends: 8 away, or half of what there is."""
+    (x, y), (x1, y1) = corner, other
+    step = min(8, max(abs(x1 - x), abs(y1 - y)) / 2)
+    return x + step * sign(x1 - x), y + step * sign(y1 - y)
+
+
+def sign(number: float) -> int:
+    return (number > 0) - (number < 0)
+
+
+def beside(text: Text) -> str:
+    said = words(HERE)["map"]["beside"].get(text.name, text.name)
+    return lines(said, text.x, text.y, f' class="{text.kind}"')
+
+
+def lines(said: str, x: float, y: float, attributes: str = "") -> str:
+    """Words around a point, in one line or two."""
+    rows = said.split("\n")
+    first = HEIGHT - y + 4.5 - 7.5 * (len(rows) - 1)
+    parts = (
+        f'<text{attributes} x="{x:g}" y="{first + 15 * row:g}">{escape(part)}</text>' for row, part in enumerate(rows)
+    )
+    return "".join(parts)
