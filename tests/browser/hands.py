@@ -49,6 +49,11 @@ class Hand:
         bring(cells[0])
         self.drag([middle(cell) for cell in cells])
 
+    def pull(self, handle: Locator, end, keys: list[str]):
+        """A handle in a picture to where `end` says, once the picture is in sight."""
+        start = bring(handle)
+        self.drag([start, *stops(start, end())])
+
 
 class Mouse(Hand):
     def press(self, target: Locator):
@@ -105,6 +110,11 @@ class Keyboard(Hand):
         for cell in cells:
             self.go(cell)
             self.page.keyboard.press("Space")
+
+    def pull(self, handle: Locator, end, keys: list[str]):
+        handle.focus()
+        for key in keys:
+            self.page.keyboard.press(key)
 
     def go(self, cell: Locator):
         """With arrows, from wherever the grid's tab stop is."""

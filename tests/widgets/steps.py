@@ -40,6 +40,25 @@ def drag(what, way, changes):
     return [(f"{what} dragged", act, changes)]
 
 
+def pull(label, end, keys, changes):
+    """A handle, dragged to `end` (of the picture, as a function of the widget's node) or moved by keys."""
+
+    def act(hand, node):
+        hand.pull(node.get_by_role("slider", name=label, exact=True), lambda: end(node), keys)
+
+    return [(f"{label} pulled", act, changes)]
+
+
+def spot(across, down, picture="svg"):
+    """A place in a widget's picture, by shares of its width and height."""
+
+    def where(node):
+        box = node.locator(picture).first.bounding_box()
+        return box["x"] + across * box["width"], box["y"] + down * box["height"]
+
+    return where
+
+
 def press(name, changes):
     def act(hand, node):
         hand.press(node.get_by_role("button", name=name, exact=True))

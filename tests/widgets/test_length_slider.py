@@ -6,18 +6,25 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from attnbook.widgets import LengthSlider
-from tests.browser.hands import bring
 from tests.widgets.laws import Laws
 from tests.widgets.reading import numbers
-from tests.widgets.steps import drag, slide
+from tests.widgets.steps import pull, spot
 
 READ = """(node) => {
     const parts = (selector) => [...node.querySelectorAll(selector)];
     const nearer = (cell) => cell.dataset.nearer === "both" ? "both" : cell.textContent;
+    const ends = (name) => parts(`.ab-${name}`).map((part) => part.getAttribute("d").split("L")[1].split(" "));
+    const tips = parts(".ab-tip");
     return {
         numbers: parts("td.ab-number").map((cell) => cell.textContent),
+        lit: parts("td.ab-number").map((cell) => String(Number(cell.matches("[data-lit]")))),
         nearer: parts(".ab-nearer").map((cell) => String(["both", "a", "b"].indexOf(nearer(cell)))),
-        arrows: parts(".ab-shaft").map((shaft) => shaft.getAttribute("d").slice(5).split(" ")),
+        arrows: ends("shaft"),
+        shadows: ends("shadow").map(([end]) => end),
+        plumbs: ends("plumb"),
+        tips: tips.map((tip) => ["cx", "cy"].map((name) => tip.getAttribute(name))),
+        said: tips.map((tip) => tip.getAttribute("aria-valuetext").match(/[−\\d.]+/g)),
+        angles: parts("svg text").map((text) => text.textContent.match(/[−\\d]+/)).filter(Boolean).flat(),
     };
 }"""
 
@@ -28,14 +35,24 @@ def expected(widget) -> dict[str, Tensor]:
     arrows = torch.stack([lengths * angles.cos(), lengths * angles.sin()], -1)
     both = torch.stack([arrows[1:] @ arrows[0], F.cosine_similarity(arrows[1:], arrows[:1])])
     same = (both[:, 0] - both[:, 1]).abs() < 1e-9
-    nearer = torch.where(same, 0, 1 + both.argmax(-1))
-    return {"numbers": both, "nearer": nearer, "arrows": arrows * torch.tensor([40, -40])}
+    ends = arrows * torch.tensor([40, -40])
+    degrees = torch.tensor([widget.angle_a, widget.angle_b])
+    return {
+        "numbers": both.T,
+        "lit": (both.amax(-1) - 1e-9 <= both.T),
+        "nearer": torch.where(same, 0, 1 + both.argmax(-1)),
+        "arrows": ends,
+        "shadows": 40 * both[0],
+        "plumbs": ends[1:] * torch.tensor([1, 0]),
+        "tips": ends[1:],
+        "said": torch.stack([degrees, lengths[1:]], -1),
+        "angles": degrees,
+    }
 
 
-def three_units_up(node):
-    """From the tip of a to three units above the middle of the picture."""
-    start, box = bring(node.locator(".ab-tip").first), node.locator("svg").bounding_box()
-    return start, (box["x"] + box["width"] / 2, box["y"] + (0.5 - 3 / 8.6) * box["height"])
+def to(right, up):
+    """So many units from where the arrows start."""
+    return spot(0.5 + right / 8.6, 0.5 - up / 8.6)
 
 
 class TestLengthSlider(Laws):
@@ -43,10 +60,10 @@ class TestLengthSlider(Laws):
     read = READ
     expected = staticmethod(expected)
     steps = [
-        *slide("Angle of a", "angle_a", last=180, first=-180),
-        *slide("Length of a", "length_a", last=4.0, first=0.1),
-        *slide("Angle of b", "angle_b", last=180, first=-180),
-        *slide("Length of b", "length_b", last=4.0, first=0.1),
+        *pull("Tip of a", to(0, 3), ["ArrowRight"] * 14 + ["ArrowUp"] * 20, {"angle_a": 90, "length_a": 3.0}),
+        *pull("Tip of b", to(-4.3, 0.001), ["End", "PageUp"], {"angle_b": 180, "length_b": 4.0}),
+        *pull("Tip of a", to(0, 0.1), ["PageDown"], {"length_a": 0.1}),
+        *pull("Tip of b", to(-2.5, 0.001), ["ArrowDown"] * 15, {"length_b": 2.5}),
     ]
     changes = [{"angle_a": 45}, {"length_b": 2.0}]
     states = {
@@ -55,8 +72,7 @@ class TestLengthSlider(Laws):
         "an angle between the stops": LengthSlider(angle_a=33, length_b=1.234),
     }
     drags = {
-        "angle": (LengthSlider(), slide("Angle of a", "angle_a", last=180)),
-        "tip": (LengthSlider(), drag("a by its tip", three_units_up, {"angle_a": 90, "length_a": 3.0})),
+        "tip": (LengthSlider(), pull("Tip of b", to(0, -2), [], {"angle_b": -90, "length_b": 2.0})),
     }
     by_finger = ("tip",)
     errors = [

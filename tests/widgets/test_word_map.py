@@ -4,13 +4,14 @@ import torch
 import torch.nn.functional as F
 from playwright.sync_api import expect
 from torch import Tensor
+from torch.testing import assert_close
 
 from attnbook.data import english_vectors
 from attnbook.language import PSEUDO, speaking
 from attnbook.widgets import WordMap
 from attnbook.widgets.word_map import EXAMPLES
 from tests.browser.hands import Finger, Mouse, bring, stops
-from tests.browser.pages import bare
+from tests.browser.pages import PHONE, bare
 from tests.widgets.forgotten import forgotten
 from tests.widgets.laws import COUNT_ELEMENTS, Laws, live, shown
 from tests.widgets.oracles import doubles
@@ -22,8 +23,13 @@ READ = """(node) => {
     const texts = (selector) => parts(selector).map((part) => part.textContent);
     const codes = (selector) => [...texts(selector).join("")].map((letter) => String(letter.codePointAt(0)));
     const chosen = node.querySelector(".ab-marks").getAttribute("d");
+    const [left, top, wide, tall] = node.querySelector("svg").getAttribute("viewBox").split(" ").map(Number);
+    const box = node.querySelector("svg").getBoundingClientRect();
+    const arches = [...node.querySelectorAll(".ab-arch")].map((arch) => arch.style.getPropertyValue("--w"));
     return {
-        view: node.querySelector("svg").getAttribute("viewBox").split(" "),
+        view: [left + wide / 2, top + tall / 2, 2 / wide].map((x) => x.toFixed(6)),
+        stretched: (wide / tall / (box.width / box.height)).toFixed(2),
+        arches: arches.filter(Number),
         words: codes("li button"),
         cosines: texts("li .ab-number"),
         kept: texts(".ab-kept"),
@@ -35,22 +41,23 @@ READ = """(node) => {
 
 def expected(widget) -> dict[str, Tensor]:
     x, y, zoom = widget.x, widget.y, widget.zoom
-    view = torch.tensor([x - 1 / zoom, y - 0.8 / zoom, 2 / zoom, 1.6 / zoom], dtype=torch.float64)
+    view = {"view": torch.tensor([x, y, zoom], dtype=torch.float64), "stretched": torch.tensor(1)}
     if not widget.word:
-        return {"view": view} | dict.fromkeys(["words", "cosines", "kept", "chosen", "label"], torch.tensor([]))
+        names = ["words", "cosines", "arches", "kept", "chosen", "label"]
+        return view | dict.fromkeys(names, torch.tensor([]))
     row, vectors, places = english_vectors().index[widget.word], doubles(), widget.places()
     cosines = F.cosine_similarity(vectors[row], vectors, dim=-1)
     cosines[row] = -2
     best = cosines.topk(10)
     on_map = (places - places[row]).square().sum(-1).topk(11, largest=False).indices
-    off = zoom * (places[row] - torch.tensor([x, y])).abs() / torch.tensor([1, 0.8])  # from the middle; at the edge 1
-    return {
-        "view": view,
+    off = zoom * (places[row] - torch.tensor([x, y])).abs()  # from the middle; at the edge 1, or less above and below
+    return view | {
         "words": codes(*(word for word, _ in widget.neighbours())),
         "cosines": best.values,
+        "arches": best.values,
         "kept": torch.isin(best.indices, on_map).sum(),
         "chosen": places[row],
-        "label": codes(widget.word) if off.max() < 0.9 else torch.tensor([]),
+        "label": codes(widget.word) if off.max() < 0.5 else torch.tensor([]),
     }
 
 
@@ -111,19 +118,45 @@ class TestWordMap(Laws):
     ]
 
 
-def test_the_map_is_dragged(visit):
+def two_fingers(page, *places):
+    """Two fingers on the map, from place to place: the middle between them, and how far apart they are."""
+    session = page.context.new_cdp_session(page)
+    for kind, (x, y, apart) in zip(["touchStart", *["touchMove"] * (len(places) - 1)], places, strict=True):
+        fingers = [{"x": x - apart / 2, "y": y, "id": 0}, {"x": x + apart / 2, "y": y, "id": 1}]
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": fingers})
+    session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+
+def test_the_map_is_dragged_and_pinched(visit):
     page = visit("bare.html", touch=True, served={"bare.html": bare(WordMap(zoom=4.0), WordMap(zoom=4.0))})
     for place, hand in enumerate((Mouse, Finger)):
         node = live(page, place)
         x, y = bring(node.locator("svg"))
         width = node.locator(".ab-view").bounding_box()["width"]
         node.evaluate(COUNT_ELEMENTS)
-        hand(page).drag([(x, y), *stops((x, y), (x + 40, y - 20))])
-        left, top, *_ = map(float, shown(node)["view"])
-        assert abs(left - (-0.25 - 2 * 40 / width / 4)) < 0.01
-        assert abs(top - (-0.2 + 2 * 20 / width / 4)) < 0.01
+        if hand is Mouse:
+            hand(page).drag([(x, y), *stops((x, y), (x + 40, y - 20))])
+        else:
+            two_fingers(page, (x, y, 80), (x + 10, y - 5, 80), (x + 40, y - 20, 80))
+        moved = [-2 * 40 / width / 4, 2 * 20 / width / 4, 4]
+        assert_close(torch.tensor([*map(float, shown(node)["view"])]), torch.tensor(moved), rtol=0, atol=0.01)
         assert page.evaluate("created") == 0
         expect(node.locator("li button").filter(visible=True)).to_have_count(0)  # a drag chooses nothing
+    two_fingers(page, (x, y, 60), (x, y, 90), (x, y, 120))
+    assert_close(torch.tensor([*map(float, shown(node)["view"])]), torch.tensor([*moved[:2], 8]), rtol=0, atol=0.01)
+
+
+def test_one_finger_scrolls_the_page(visit):
+    space = '<p style="height: 3000px">A long page.</p>'
+    html = bare(WordMap(zoom=4.0)).replace("<body>", f"<body>{space}").replace("</body>", f"{space}</body>")
+    page = visit("bare.html", viewport=PHONE, touch=True, served={"bare.html": html})
+    before = shown(live(page))
+    x, y = bring(live(page).locator("svg"))
+    there = page.evaluate("scrollY")
+    Finger(page).drag([(x, y), *((x, y - 15 * step) for step in range(1, 11))])
+    page.wait_for_timeout(200)
+    assert page.evaluate("scrollY") > there + 50
+    assert shown(live(page)) == before
 
 
 def test_words_are_offered_while_one_types(visit):

@@ -1,120 +1,131 @@
-import { body, element, fill, follower, number, slider, update, words } from "../shared/core.js";
-import { draggable } from "../shared/dragging.js";
+import { body, element, fill, follower, heading, listed, number, update, words } from "../shared/core.js";
+import { clamp, handle } from "../shared/dragging.js";
 
 const ARROWS = ["a", "b"];
-const ANGLES = Array.from({ length: 73 }, (_, i) => 5 * i - 180);
-const LENGTHS = Array.from({ length: 40 }, (_, i) => (i + 1) / 10);
 const [REACH, UNIT] = [4.3, 40]; // the picture shows lengths up to 4.3, each 40 wide
+const [TURN, STRETCH] = [5, 0.1]; // the steps of an angle, in degrees, and of a length
+const EDGE = (REACH - 0.55) * UNIT; // so far out a name can stand
 
-const arrow = (name) => ({
-  name,
-  shaft: element("path", { class: `ab-shaft ab-${name}` }),
-  head: element("path", { class: `ab-head ab-${name}`, d: "M0 0L-11 5L-11 -5Z" }),
-  tip: element("circle", { class: "ab-tip", r: 16 }),
-  text: element("text", { class: `ab-${name}`, "text-anchor": "middle", translate: "no" }, name),
-});
+const inSteps = (x, step) => Math.round(x / step) * step;
+const set = (node, traits) => Object.entries(traits).forEach(([name, value]) => node.setAttribute(name, value));
 
-function picture(label, arrows) {
-  const attributes = {
-    viewBox: [-REACH, -REACH, 2 * REACH, 2 * REACH].map((x) => x * UNIT).join(" "),
-    role: "img",
-    "aria-label": label,
+// From the start of all arrows: the point at an angle and a distance.
+function at(degrees, far) {
+  const turn = (degrees * Math.PI) / 180;
+  return [far * Math.cos(turn) * UNIT, -far * Math.sin(turn) * UNIT];
+}
+
+// What there is of an arrow: the arrow, the angle it opens, and the shadow that it throws on the line of q.
+function arrow(name, lane = 0) {
+  const [arc, plumb, shadow, shaft, head] = ["arc", "plumb", "shadow", "shaft", "head"].map((part) =>
+    element("path", { class: `ab-${part} ab-${name}` }),
+  );
+  const text = element("text", { class: `ab-${name}`, "text-anchor": "middle", translate: "no" });
+  head.setAttribute("d", "M2 0L-11 6L-11 -6Z");
+  const draw = (degrees, long, label) => {
+    const [tip, [x, y]] = [at(degrees, long), at(degrees, long + 0.45)];
+    const [from, to] = [at(0, 0.5 + 0.15 * lane), at(degrees, 0.5 + 0.15 * lane)];
+    const r = from[0];
+    arc.setAttribute("d", `M${from.join(" ")}A${r} ${r} 0 0 ${degrees > 0 ? 0 : 1} ${to.join(" ")}`);
+    plumb.setAttribute("d", `M${tip.join(" ")}L${tip[0]} 0`);
+    shadow.setAttribute("d", `M0 ${4.5 * lane}L${tip[0]} ${4.5 * lane}`);
+    shaft.setAttribute("d", `M0 0L${tip.join(" ")}`);
+    head.style.transform = `translate(${tip[0]}px, ${tip[1]}px) rotate(${-degrees}deg)`;
+    set(text, { x: clamp(x, -EDGE, EDGE), y: clamp(y, -EDGE, EDGE) + 6 });
+    text.textContent = label;
+    return tip;
   };
-  return element(
-    "svg",
-    attributes,
-    ...[1, 2, 3, 4].map((r) => element("circle", { class: "ab-ring", r: r * UNIT })),
-    ...arrows.flatMap(({ name, shaft, head, text, tip }) => [shaft, head, text, ...(name === "q" ? [] : [tip])]),
+  return { name, shades: [plumb, shadow, arc], parts: [shaft, head, text], text, draw };
+}
+
+// The tip of an arrow to grab; keys turn it by left and right, and stretch it by up and down.
+function grip(model, say, name) {
+  const traits = [`angle_${name}`, `length_${name}`];
+  const turnTo = (angle, long) =>
+    update(model, {
+      [traits[0]]: clamp(inSteps(angle, TURN), -180, 180),
+      [traits[1]]: clamp(Math.round(long / STRETCH) / 10, 0.1, 4),
+    });
+  return handle(
+    fill(say.tip, { name }),
+    21,
+    (across, down) => {
+      const [x, y] = [2 * REACH * (across - 0.5), -2 * REACH * (down - 0.5)];
+      turnTo((Math.atan2(y, x) * 180) / Math.PI, Math.hypot(x, y));
+    },
+    (right, up) => {
+      const [angle, long] = traits.map((trait) => model.get(trait));
+      turnTo(angle + TURN * right, long + STRETCH * up);
+    },
   );
 }
 
-function pointTo({ shaft, head, tip, text }, degrees, long) {
-  const turn = (degrees * Math.PI) / 180;
-  const [x, y] = [long * Math.cos(turn) * UNIT, -long * Math.sin(turn) * UNIT];
-  shaft.setAttribute("d", `M0 0L${x} ${y}`);
-  head.setAttribute("transform", `translate(${x} ${y}) rotate(${-degrees})`);
-  tip.setAttribute("cx", x);
-  tip.setAttribute("cy", y);
-  text.setAttribute("x", x + 14 * Math.cos(turn));
-  text.setAttribute("y", y - 14 * Math.sin(turn) + 5);
-}
-
-// The tip follows the pointer, in the steps of the sliders.
-function follow(model, { name, tip }) {
-  draggable(tip, (across, down) => {
-    const [x, y] = [2 * REACH * (across - 0.5), -2 * REACH * (down - 0.5)];
-    const [angle, long] = [5 * Math.round((Math.atan2(y, x) * 36) / Math.PI), Math.round(10 * Math.hypot(x, y)) / 10];
-    update(model, { [`angle_${name}`]: angle, [`length_${name}`]: Math.min(Math.max(long, 0.1), 4) });
-  });
-}
-
-// A row for each measure: the numbers of a and b, and which of them is nearer to q.
+// A column for each measure: the numbers of a and b, and which of them is nearer to q.
 function comparison(say) {
-  const rows = ["dot", "cosine"].map((measure) => {
-    const [a, b, nearer] = ["ab-number", "ab-number", "ab-nearer"].map((kind) => element("td", { class: kind }));
-    return {
-      node: element("tr", {}, element("th", { scope: "row" }, say.measures[measure]), a, b, nearer),
-      draw(measures) {
-        const [one, other] = ARROWS.map((name) => measures[name][measure]);
-        const nearest = Math.abs(one - other) < 1e-9 ? "both" : one > other ? "a" : "b";
-        a.textContent = number(one);
-        b.textContent = number(other);
-        nearer.dataset.nearer = nearest;
-        nearer.translate = nearest === "both";
-        nearer.textContent = nearest === "both" ? say.both : nearest;
-      },
+  const columns = ["dot", "cosine"].map((measure) => {
+    const cells = [...ARROWS.map((name) => `ab-number ab-${name}`), "ab-nearer"].map((kind) =>
+      element("td", { class: kind }),
+    );
+    const [a, b, nearer] = cells;
+    const draw = (measures) => {
+      const [one, other] = ARROWS.map((name) => measures[name][measure]);
+      const nearest = Math.abs(one - other) < 1e-9 ? "both" : one > other ? "a" : "b";
+      a.textContent = number(one);
+      b.textContent = number(other);
+      a.toggleAttribute("data-lit", nearest !== "b");
+      b.toggleAttribute("data-lit", nearest !== "a");
+      nearer.dataset.nearer = nearest;
+      nearer.translate = nearest === "both";
+      nearer.textContent = nearest === "both" ? say.both : nearest;
     };
+    return { cells, draw };
   });
-  const heads = ARROWS.map((name) => element("th", { scope: "col", class: `ab-${name}`, translate: "no" }, name));
+  const heads = [
+    ...ARROWS.map((name) => element("th", { scope: "row", class: `ab-${name}`, translate: "no" }, name)),
+    element("th", { scope: "row" }, say.nearer),
+  ];
+  const rows = heads.map((head, i) => element("tr", {}, head, ...columns.map(({ cells }) => cells[i])));
   return {
-    node: element(
-      "table",
-      {},
-      element("thead", {}, element("tr", {}, element("td"), ...heads, element("th", { scope: "col" }, say.nearer))),
-      element("tbody", {}, ...rows.map(({ node }) => node)),
-    ),
-    draw: (measures) => rows.forEach(({ draw }) => draw(measures)),
+    node: element("table", {}, heading(["", say.measures.dot, say.measures.cosine]), element("tbody", {}, ...rows)),
+    draw: (measures) => columns.forEach(({ draw }) => draw(measures)),
   };
 }
 
 function render({ model, el }) {
   const say = words(model);
   const subscriptions = follower(model);
-  const arrows = ARROWS.map(arrow);
   const query = arrow("q");
-  for (const each of arrows) follow(model, each);
-  pointTo(query, 0, 1);
+  query.draw(0, 1, "q");
+  set(query.text, { x: EDGE, y: -8 });
+  const arrows = ARROWS.map((name, i) => ({ ...arrow(name, 2 * i - 1), grip: grip(model, say, name) }));
   const compared = comparison(say);
-  const sliders = ARROWS.flatMap((name) => [
-    slider(model, subscriptions, {
-      trait: `angle_${name}`,
-      label: fill(say.angle, { name }),
-      values: ANGLES,
-      show: (x) => fill(say.degrees, { x: number(x, 0) }),
-    }),
-    slider(model, subscriptions, {
-      trait: `length_${name}`,
-      label: fill(say.length, { name }),
-      values: LENGTHS,
-      show: (x) => number(x, 1),
-    }),
-  ]);
-  body(
-    el,
-    "lengths",
-    picture(say.picture, [query, ...arrows]),
-    element("div", {}, element("div", { class: "ab-controls" }, ...sliders), compared.node),
+  const picture = element(
+    "svg",
+    {
+      viewBox: [-REACH, -REACH, 2 * REACH, 2 * REACH].map((x) => x * UNIT).join(" "),
+      role: "group",
+      "aria-label": say.picture,
+    },
+    ...[1, 2, 3, 4].map((r) => element("circle", { class: r === 1 ? "ab-ring ab-q" : "ab-ring", r: r * UNIT })),
+    element("path", { class: "ab-line", d: `M${-REACH * UNIT} 0H${REACH * UNIT}` }),
+    ...arrows.flatMap(({ shades }) => shades),
+    ...query.parts,
+    ...arrows.flatMap(({ parts }) => parts),
+    ...arrows.map(({ grip: { node } }) => node),
   );
+  body(el, "lengths", picture, element("div", {}, compared.node, element("p", { class: "ab-hint" }, say.how)));
 
   subscriptions.follow(
     ARROWS.flatMap((name) => [`angle_${name}`, `length_${name}`]),
     () => {
       const measures = {};
-      for (const each of arrows) {
-        const [degrees, long] = [model.get(`angle_${each.name}`), model.get(`length_${each.name}`)];
+      for (const { name, draw, grip: tip } of arrows) {
+        const [degrees, long] = [model.get(`angle_${name}`), model.get(`length_${name}`)];
         const cosine = Math.cos((degrees * Math.PI) / 180);
-        measures[each.name] = { cosine, dot: long * cosine };
-        pointTo(each, degrees, long);
+        measures[name] = { cosine, dot: long * cosine };
+        const angle = fill(say.degrees, { x: number(degrees, 0) });
+        const place = draw(degrees, long, `${name} ${angle}`);
+        tip.put(...place, degrees, listed([angle, fill(say.length, { x: number(long, 1) })]));
       }
       compared.draw(measures);
     },

@@ -1,3 +1,5 @@
+import { element } from "./core.js";
+
 /**
  * A part of a picture that follows mouse or finger.
  * @param {SVGElement} part
@@ -14,3 +16,45 @@ export function draggable(part, move) {
     move((event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height);
   });
 }
+
+const STEPS = {
+  ArrowLeft: [-1, 0],
+  ArrowRight: [1, 0],
+  ArrowUp: [0, 1],
+  ArrowDown: [0, -1],
+  Home: [-Infinity, 0],
+  End: [Infinity, 0],
+  PageUp: [0, Infinity],
+  PageDown: [0, -Infinity],
+};
+
+/**
+ * What one grabs in a picture: a circle that mouse and finger drag, and keys move; to a screen reader, a slider.
+ * @param {string} label
+ * @param {number} r  how far from its middle a finger may be
+ * @param {(x: number, y: number) => void} move  as of `draggable`
+ * @param {(right: number, up: number) => void} step  so many steps by an arrow, infinitely many by the keys for the ends
+ * @returns {{ node: SVGElement, put: (x: number, y: number, now: number, text: string) => void }}
+ */
+export function handle(label, r, move, step) {
+  const node = element("circle", { class: "ab-tip", r, role: "slider", tabindex: 0, "aria-label": label });
+  draggable(node, move);
+  node.addEventListener("keydown", (event) => {
+    if (!STEPS[event.key]) return;
+    event.preventDefault();
+    step(...STEPS[event.key]);
+  });
+  const put = (cx, cy, now, text) => {
+    const traits = { cx, cy, "aria-valuenow": now, "aria-valuetext": text };
+    for (const [name, value] of Object.entries(traits)) node.setAttribute(name, value);
+  };
+  return { node, put };
+}
+
+/**
+ * @param {number} x
+ * @param {number} least
+ * @param {number} most
+ * @returns {number}
+ */
+export const clamp = (x, least, most) => Math.min(Math.max(x, least), most);

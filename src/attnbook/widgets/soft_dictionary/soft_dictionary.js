@@ -6,6 +6,7 @@ import {
   fill,
   follower,
   heading,
+  listed,
   number,
   slider,
   softmax,
@@ -13,111 +14,143 @@ import {
   verbatim,
   words,
 } from "../shared/core.js";
-import { draggable } from "../shared/dragging.js";
+import { clamp, handle } from "../shared/dragging.js";
 
-const STEPS = Array.from({ length: 41 }, (_, i) => i / 4);
+const STEP = 0.25;
 const TEMPERATURES = [0.1, 0.5, 1, 2, 5, 10, 20, 50, 100, 1000];
-const [SIDE, UNIT, EDGE] = [10, 20, 20]; // the map is 10 by 10, each 20 wide
+const [SIDE, UNIT, EDGE] = [10, 20, 12]; // the map is 10 by 10, each 20 wide
+const FIELD = Array.from({ length: 25 }, (_, i) => i / 2 - 1); // where the field is computed, over the edges of the map
 
 const at = ([x, y]) => [x * UNIT, (SIDE - y) * UNIT];
+const put = (node, traits) => Object.entries(traits).forEach(([name, value]) => node.setAttribute(name, value));
 
-// What there is of a station: a row of the table, and on the map a point with its name and a line to the query.
-function station(say, name) {
-  const [score, weight, bar, value] = ["ab-number", "ab-number", "ab-bar", "ab-number attn-value"].map((kind) =>
-    element("td", { class: kind }),
-  );
-  bar.append(element("i"));
-  const line = element("line", { class: "ab-pull" });
-  const point = element("circle", { class: "ab-key", r: 5 });
-  const text = element("text", { "text-anchor": "middle" });
-  const head = element("th", { scope: "row", class: "attn-key" }, say.stations[name] ?? verbatim(name));
-  const row = element("tr", {}, head, score, weight, bar, value);
-  const draw = (found) => {
-    const [[x, y], [left, top]] = [at(found.query), at(found.key)];
-    for (const [part, place] of [
-      [line, { x1: x, y1: y, x2: left, y2: top }],
-      [point, { cx: left, cy: top }],
-      [text, { x: left, y: top - 9 }],
-    ]) {
-      for (const [trait, here] of Object.entries(place)) part.setAttribute(trait, here);
-    }
-    text.textContent = fill(say.point, { name: say.stations[name] ?? name, x: number(found.value, 0) });
-    line.setAttribute("stroke-width", 12 * found.weight);
-    score.textContent = number(found.score);
-    weight.textContent = number(found.weight);
-    bar.style.setProperty("--w", found.weight);
-    value.textContent = fill(say.degrees, { x: number(found.value, 1) });
+// A function from a place to the scores and weights of all stations there.
+function asking(model) {
+  const [keys, measure, temperature] = ["keys_MK", "score", "temperature"].map((trait) => model.get(trait));
+  const near = (key, place) => -((key[0] - place[0]) ** 2 + (key[1] - place[1]) ** 2);
+  return (place) => {
+    const scores = keys.map((key) => (measure === "dot" ? dot(key, place) : near(key, place)));
+    return { scores, weights: softmax(scores.map((score) => score / temperature)) };
   };
-  return { line, point, text, row, draw };
 }
 
-// The map, and the query that is dragged over it.
-function mapped(model, label, stations) {
-  const query = element("circle", { class: "ab-query", r: 6 });
-  const reach = element("circle", { class: "ab-tip", r: 16 });
-  const size = SIDE * UNIT + 2 * EDGE;
-  const quarter = (share) => Math.min(Math.max(Math.round(4 * ((share * size - EDGE) / UNIT)) / 4, 0), SIDE);
-  draggable(reach, (across, down) => update(model, { x: quarter(across), y: SIDE - quarter(down) }));
-  const node = element(
-    "svg",
-    { viewBox: [-EDGE, -EDGE, size, size].join(" "), role: "img", "aria-label": label },
-    element("rect", { width: SIDE * UNIT, height: SIDE * UNIT, class: "ab-map" }),
-    ...stations.map(({ line }) => line),
-    ...stations.flatMap(({ point, text }) => [point, text]),
-    query,
-    reach,
-  );
-  const moveTo = (place) => {
+// The answers at all places, as light.
+function field() {
+  const places = FIELD.flatMap((y) => FIELD.map((x) => [x, y]));
+  const cells = places.map((place) => {
     const [x, y] = at(place);
-    for (const part of [query, reach]) {
-      part.setAttribute("cx", x);
-      part.setAttribute("cy", y);
-    }
+    return element("rect", { x: x - UNIT / 4, y: y - UNIT / 4, width: UNIT / 2, height: UNIT / 2 });
+  });
+  const draw = (answerAt, values) => {
+    const [least, most] = [Math.min(...values), Math.max(...values)];
+    places.forEach((place, i) =>
+      cells[i].style.setProperty("--w", ((answerAt(place) - least) / (most - least || 1)).toFixed(3)),
+    );
   };
-  return { node, moveTo };
+  return { node: element("g", { class: "ab-field" }, ...cells), draw };
+}
+
+// What there is of a station: a row of the table, and on the map a point with its name and a beam to the query.
+function station(say, name) {
+  const [score, weight, value] = ["ab-number", "ab-number ab-weight", "ab-number attn-value"].map((kind) =>
+    element("td", { class: kind }),
+  );
+  const beam = element("line", { class: "ab-pull" });
+  const point = element("circle", { class: "ab-key", r: 4.5 });
+  const text = element("text", { class: "ab-station", "text-anchor": "middle" });
+  const head = element("th", { scope: "row", class: "attn-key" }, say.stations[name] ?? verbatim(name));
+  const row = element("tr", {}, head, score, weight, value);
+  const draw = (found) => {
+    const [[x, y], [left, top]] = [at(found.query), at(found.key)];
+    put(beam, { x1: x, y1: y, x2: left, y2: top, "stroke-width": 12 * found.weight });
+    put(point, { cx: left, cy: top });
+    put(text, { x: left, y: top - 9 });
+    text.textContent = fill(say.point, { name: say.stations[name] ?? name, x: number(found.value, 0) });
+    score.textContent = number(found.score);
+    weight.textContent = number(found.weight);
+    weight.style.setProperty("--w", found.weight);
+    value.textContent = fill(say.degrees, { x: number(found.value, 1) });
+  };
+  return { beam, point, text, row, draw };
+}
+
+// The query, which one drags over the map.
+function traveller(model, say) {
+  const goTo = (...place) => {
+    const [x, y] = place.map((far) => clamp(STEP * Math.round(far / STEP), 0, SIDE));
+    update(model, { x, y });
+  };
+  const share = (part) => (part * (SIDE * UNIT + 2 * EDGE) - EDGE) / UNIT;
+  const grip = handle(
+    say.query,
+    20,
+    (across, down) => goTo(share(across), SIDE - share(down)),
+    (right, up) => goTo(model.get("x") + STEP * right, model.get("y") + STEP * up),
+  );
+  const spot = element("circle", { class: "ab-query", r: 7 });
+  const text = element("text", { class: "ab-answer", "text-anchor": "middle" });
+  const draw = (query, answer) => {
+    const [x, y] = at(query);
+    put(spot, { cx: x, cy: y });
+    put(text, { x: clamp(x, 22, SIDE * UNIT - 22), y: y > SIDE * UNIT - 30 ? y - 24 : y + 30 });
+    text.textContent = answer;
+    const place = ["x", "y"].map((name, i) => fill(say[name], { x: number(query[i]) }));
+    grip.put(x, y, query[0], listed(place));
+  };
+  return { nodes: [spot, text, grip.node], draw };
 }
 
 function render({ model, el }) {
   const say = words(model);
   const subscriptions = follower(model);
   const stations = model.get("names").map((name) => station(say, name));
-  const map = mapped(model, say.picture, stations);
+  const [light, query] = [field(), traveller(model, say)];
+  const size = SIDE * UNIT + 2 * EDGE;
+  const map = element(
+    "svg",
+    { viewBox: [-EDGE, -EDGE, size, size].join(" "), role: "group", "aria-label": say.picture },
+    light.node,
+    ...stations.map(({ beam }) => beam),
+    ...stations.flatMap(({ point, text }) => [point, text]),
+    ...query.nodes,
+  );
   const [exact, soft] = [element("dd"), element("dd", { class: "ab-number attn-value" })];
-  const controls = [
-    slider(model, subscriptions, { trait: "x", label: say.x, values: STEPS, show: (x) => number(x) }),
-    slider(model, subscriptions, { trait: "y", label: say.y, values: STEPS, show: (x) => number(x) }),
-    slider(model, subscriptions, { trait: "temperature", label: say.temperature, values: TEMPERATURES }),
-    choice(model, subscriptions, { trait: "score", label: say.measure, options: say.measures }),
-  ];
-  const heads = heading([say.station, say.score, say.weight, "", say.value]);
+  const heads = heading([say.station, say.score, say.weight, say.value]);
   body(
     el,
     "softdictionary",
-    map.node,
+    map,
     element(
       "div",
       {},
-      element("div", { class: "ab-controls" }, ...controls),
+      element("dl", {}, element("dt", {}, say.soft), soft, element("dt", {}, say.exact), exact),
       element("table", {}, heads, element("tbody", {}, ...stations.map(({ row }) => row))),
-      element("dl", {}, element("dt", {}, say.exact), exact, element("dt", {}, say.soft), soft),
+    ),
+    element(
+      "div",
+      { class: "ab-controls" },
+      slider(model, subscriptions, { trait: "temperature", label: say.temperature, values: TEMPERATURES }),
+      choice(model, subscriptions, { trait: "score", label: say.measure, options: say.measures }),
     ),
   );
 
+  subscriptions.follow(["keys_MK", "values_M", "temperature", "score"], () => {
+    const [ask, values] = [asking(model), model.get("values_M")];
+    light.draw((place) => dot(ask(place).weights, values), values);
+  });
   subscriptions.follow(["keys_MK", "values_M", "x", "y", "temperature", "score"], () => {
-    const query = [model.get("x"), model.get("y")];
+    const place = [model.get("x"), model.get("y")];
     const [keys, values] = [model.get("keys_MK"), model.get("values_M")];
-    const near = (key) => -((key[0] - query[0]) ** 2 + (key[1] - query[1]) ** 2);
-    const scores = keys.map((key) => (model.get("score") === "dot" ? dot(key, query) : near(key)));
-    const weights = softmax(scores.map((s) => s / model.get("temperature")));
-    map.moveTo(query);
+    const { scores, weights } = asking(model)(place);
     stations.forEach(({ draw }, j) =>
-      draw({ query, key: keys[j], value: values[j], score: scores[j], weight: weights[j] }),
+      draw({ query: place, key: keys[j], value: values[j], score: scores[j], weight: weights[j] }),
     );
     const degrees = (x) => fill(say.degrees, { x: number(x, 1) });
-    const here = keys.findIndex((key) => near(key) === 0);
+    const here = keys.findIndex((key) => key.every((x, i) => x === place[i]));
     exact.toggleAttribute("data-nothing", here < 0);
     exact.textContent = here < 0 ? say.nothing : degrees(values[here]);
     soft.textContent = degrees(dot(weights, values));
+    query.draw(place, soft.textContent);
   });
   return subscriptions.end;
 }
