@@ -1,5 +1,5 @@
 import { body, button, choice, count, element, fill, follower, listed, slider, update, words } from "../shared/core.js";
-import { grid, painter } from "../shared/cells.js";
+import { fingerPainting, grid, painter } from "../shared/cells.js";
 
 const N = 5;
 const [SOURCE, TARGET, NEXT] = [
@@ -121,7 +121,7 @@ function render({ model, el }) {
   const knows = element("p", { class: "ab-knows", role: "status" });
   const range = (least, most) => Array.from({ length: most + 1 - least }, (_, i) => i + least);
   const control = (trait, values) => slider(model, subscriptions, { trait, label: say[trait], values });
-  body(
+  const root = body(
     el,
     "maskmap",
     element(
@@ -151,6 +151,7 @@ function render({ model, el }) {
     knows,
     found.node,
   );
+  root.append(fingerPainting(say, root));
 
   subscriptions.follow(["source", "target", "layers", "mistake", "flipped", "row"], () => {
     const [source, target, layers, row] = ["source", "target", "layers", "row"].map((name) => model.get(name));

@@ -15,7 +15,7 @@ import {
   TEMPERATURES,
   words,
 } from "../shared/core.js";
-import { grid, painter } from "../shared/cells.js";
+import { fingerPainting, grid, painter } from "../shared/cells.js";
 
 // What PyTorch 2.13 and d2l 1.0.3 answer for a query with nothing to attend to, among M keys. (Tests ask them.)
 const EMPTY = {
@@ -69,7 +69,7 @@ function render({ model, el }) {
   const steps = element("div", { class: "ab-steps" });
   const note = element("p", { class: "ab-hint", role: "status" });
   const answers = element("table", { class: "ab-answers" });
-  body(
+  const root = body(
     el,
     "paintmask",
     element(
@@ -89,6 +89,7 @@ function render({ model, el }) {
     note,
     answers,
   );
+  root.append(fingerPainting(say, root));
 
   let scores, exps, weights;
   const head = (text, scope, name) => element("th", { scope, class: name }, text);

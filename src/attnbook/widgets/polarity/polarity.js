@@ -1,6 +1,6 @@
 import { body, button, count, element, fill, follower, update, verbatim, whole, words } from "../shared/core.js";
 import { normals } from "../shared/random.js";
-import { grid, painter } from "../shared/cells.js";
+import { fingerPainting, grid, painter } from "../shared/cells.js";
 
 const [L, M] = [3, 4];
 const [ROWS, COLUMNS] = [[...Array(L).keys()], [...Array(M).keys()]];
@@ -94,7 +94,7 @@ function render({ model, el }) {
   );
   again.className = "ab-link";
   again.addEventListener("click", () => next.focus()); // it hides itself
-  body(
+  const root = body(
     el,
     "polarity",
     title,
@@ -104,6 +104,7 @@ function render({ model, el }) {
     element("div", { class: "ab-controls" }, next, score, again),
     element("p", { class: "ab-said", role: "status" }, verdict, " ", meaning),
   );
+  root.append(fingerPainting(say, root));
 
   subscriptions.follow(["seed", "seen", "given", "revealed"], () => {
     const { n, asked, revealed, seen, missed, answers, right } = compute(model);
