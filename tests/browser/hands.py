@@ -71,6 +71,15 @@ class Finger(Hand):
     def press(self, target: Locator):
         self.page.touchscreen.tap(*bring(target))
 
+    def sweep(self, cells: list[Locator]):
+        """One cell is tapped. Several are painted, which is switched on before and off after."""
+        if len(cells) == 1:
+            return self.press(cells[0])
+        paint = cells[0].locator("xpath=ancestor::*[@data-afm]").locator(".ab-finger button")
+        self.press(paint)
+        super().sweep(cells)
+        self.press(paint)
+
     def drag(self, points):
         session = self.page.context.new_cdp_session(self.page)
 

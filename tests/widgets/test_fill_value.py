@@ -1,5 +1,7 @@
 """FillValue: what it shows and what PyTorch says of it, how it is worked, what is known of it besides."""
 
+import math
+
 import pytest
 import torch
 from torch import Tensor
@@ -17,7 +19,15 @@ READ = """(node) => {
     const said = [...node.querySelectorAll(".ab-verdict")];
     const verdicts = ["error", "nan", "ignored", "uniform", "takeover", "leak", "fine", "blurred"];
     const formats = [...node.querySelectorAll("caption")].map((caption) => caption.textContent);
+    const set = (part, name) => Number(part.style.getPropertyValue(name)).toFixed(3);
+    const style = (name) => [...node.querySelectorAll(".ab-key")].map((key) => set(key, name));
+    const edges = [...node.querySelectorAll(".ab-line")].map((line) => set(line, "--edge"));
     return {
+        places: style("--x"),
+        lights: style("--w"),
+        drops: style("--drop"),
+        fell: [...node.querySelectorAll(".ab-key")].map((key) => String(Number(key.matches(".ab-fell")))),
+        edges,
         errors: panels.map((texts) => String(Number(texts.includes("–")))),
         numbers: panels.filter((texts) => !texts.includes("–")),
         verdicts: said.map(({ dataset }) => String(verdicts.indexOf(dataset.verdict))),
@@ -61,6 +71,22 @@ def attempt(widget, dtype):
     return hidden, torch.stack([scores, masked, masked.softmax(-1)], -1).double()
 
 
+def place(x):
+    """Where a number is drawn: the square root of its power of ten, from the least bfloat16 to 0."""
+    tens = (1 - x.clamp(max=0)).log10() / math.log10(torch.finfo(torch.bfloat16).max)
+    return torch.where(x == -torch.inf, 0.025, torch.where(x > 0, 0.9 + x * 0.025, 0.9 - 0.8 * tens.sqrt()))
+
+
+def drawn(widget, dtype):
+    """Of each key the place, the light, the drop that it loses if hidden; a number the format lacks is −∞."""
+    hidden, found = attempt(widget, dtype)
+    scores = (torch.tensor([2.0, 1, 0, 3, 1], dtype=dtype) + widget.shift).double()
+    masked = scores.masked_fill(hidden, -torch.inf) if found is None else found[:, 1]
+    light = torch.zeros(5).double() if found is None else found[:, 2].nan_to_num(0)
+    drop = torch.where(hidden & (light > 0), (1 + light.log10() / 8).clamp(min=0.2), 0.0)
+    return torch.stack([place(masked), light, drop, (masked == -torch.inf).double()])
+
+
 def verdict(hidden, found) -> str:
     if found is None:
         return "error"
@@ -77,7 +103,13 @@ def verdict(hidden, found) -> str:
 def expected(widget) -> dict[str, Tensor]:
     attempts = [attempt(widget, dtype) for dtype in DTYPES.values()]
     numbers = [[found.flatten(), found[hidden, -1].sum()[None]] for hidden, found in attempts if found is not None]
+    places, lights, drops, fell = torch.stack([drawn(widget, dtype) for dtype in DTYPES.values()], 1)
     return {
+        "places": places,
+        "lights": lights,
+        "drops": drops,
+        "fell": fell,
+        "edges": place(torch.tensor([torch.finfo(dtype).min for dtype in DTYPES.values()]).double()),
         "errors": torch.tensor([found is None for _, found in attempts]),
         "numbers": torch.cat([part for parts in numbers for part in parts]),
         "verdicts": torch.tensor([VERDICTS.index(verdict(*it)) for it in attempts]),

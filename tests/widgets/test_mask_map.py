@@ -24,7 +24,8 @@ READ = """(node) => {
         hidden: is(cells, ".ab-no"),
         framed: is(cells, ".ab-wrong"),
         reaches: is(all("[role=grid] thead th"), ".ab-reaches"),
-        here: is(all("[role=grid] tbody tr"), ".ab-here"),
+        here: is(all("[role=grid] tbody tr"), ".ab-chosen"),
+        lit: is(all(".ab-layer:not([hidden]) i"), ".ab-lit"),
         labels: codes(cells.map((cell) => cell.ariaLabel)),
         knows: codes(texts(".ab-knows")),
         found: codes(texts(".ab-found li:not([hidden])")),
@@ -40,18 +41,22 @@ def expected(widget) -> dict[str, Tensor]:
     encoder = [EncoderBlock(8, 2, 16, 0.0, norm="pre").double() for _ in range(widget.layers)]
     decoder = [DecoderBlock(8, 2, 16, 0.0, norm="pre").double() for _ in range(widget.layers)]
 
-    def outputs(x):
-        memory, y = x[None, :5], x[None, 5:]
+    def layers(x):
+        """What each layer gives: of the encoder, of the decoder."""
+        read, written = [x[None, :5]], [x[None, 5:]]
         for block in encoder:
-            memory = block(memory, seen[:5, :5])
+            read.append(block(read[-1], seen[:5, :5]))
         for block in decoder:
-            y = block(y, memory, seen[5:, 5:], seen[5:, :5])
-        return torch.cat([memory, y], 1)[0]
+            written.append(block(written[-1], read[-1], seen[5:, 5:], seen[5:, :5]))
+        return read[1:], written[1:]
 
     x = torch.randn(10, 8, dtype=torch.float64, requires_grad=True)
-    sums = (outputs(x) * torch.randn(10, 8)).sum(1)  # one number a row, on which all its numbers have an effect
+    read, written = layers(x)
+    sums = (torch.cat([read[-1], written[-1]], 1)[0] * torch.randn(10, 8)).sum(1)  # one number a row, on which all its numbers have an effect
     slopes = [torch.autograd.grad(number, x, retain_graph=True)[0] for number in sums]
     reach = torch.stack(slopes).abs().amax(-1) > 0
+    slopes = torch.autograd.grad(sums[widget.row], read + written, retain_graph=True, materialize_grads=True)
+    lit = torch.stack(slopes)[:, 0].abs().amax(-1) > 0
     real = [name != "pad" for name in names]
     where = range(10)
     bad = {
@@ -84,6 +89,7 @@ def expected(widget) -> dict[str, Tensor]:
         "framed": seen != right,
         "reaches": reach[here],
         "here": torch.arange(10) == here,
+        "lit": torch.cat([lit[: widget.layers], lit[widget.layers :]], 1).flip(0),  # the last layer stands at the top
         "labels": codes(*(label(i, j) for i in where for j in where)),
         "knows": codes(knows),
         "found": codes(*(found or [say["fine"]])),

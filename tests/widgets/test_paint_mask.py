@@ -10,12 +10,14 @@ from torch.testing import assert_close
 
 from attnbook import attention, peers
 from attnbook.widgets import PaintMask
-from tests.widgets.laws import Laws
+from tests.browser.pages import bare
+from tests.widgets.laws import Laws, agree, live
 from tests.widgets.reading import numbers
 from tests.widgets.steps import choose, press, slide, stroke
 
 READ = """(node) => {
-        const [scores, exps, weights] = node.querySelectorAll(".ab-steps table");
+        const scores = node.querySelector("[role=grid]");
+        const [exps, weights] = node.querySelectorAll(".ab-steps table");
         const cells = (table) => [...table.querySelectorAll("tbody tr")]
             .map((row) => [...row.querySelectorAll("td")].map((cell) => cell.textContent));
         return {
@@ -24,6 +26,7 @@ READ = """(node) => {
             weights: cells(weights),
             hatched: [...scores.querySelectorAll("tbody td")].map((c) => String(Number(c.matches(".ab-blocked")))),
             colours: [...weights.querySelectorAll(".ab-weight")].map((cell) => cell.style.getPropertyValue("--w")),
+            shares: [...node.querySelectorAll(".ab-share span")].map((part) => part.style.getPropertyValue("--w")),
             off: [...weights.querySelectorAll(".ab-sum[class]:is(td)")]
                 .map((cell) => String(Number(cell.matches(".ab-off")))),
             pressed: [...node.querySelectorAll(".ab-presets button")]
@@ -82,6 +85,7 @@ def expected(widget) -> dict[str, Tensor]:
         "weights": torch.cat([weights, sums], -1),
         "hatched": (~mask).flatten(),
         "colours": weights,
+        "shares": weights,
         "pressed": torch.tensor([float(hidden.nonzero().tolist() == sorted(widget.blocked)) for hidden in presets]),
         "off": (sums - 1).abs().flatten() > 1e-9,
         "answers": torch.tensor([]) if mask.any(-1).all() else answers_for_an_empty_row(M),
@@ -132,6 +136,19 @@ class TestPaintMask(Laws):
         (lambda: PaintMask(list("abcdefg"), [[0] * 7] * 7), r"'tokens' trait .* length 1 <= L <= 4"),
         (lambda: PaintMask(hide="never"), r"'hide' trait .* any of \['before', 'zero', 'after'\]"),
     ]
+
+
+def test_a_share_that_is_pressed_goes_to_the_others(visit):
+    """The parts of a bar are as wide as their weights, and fill it; pressed again in the grid, the score is back."""
+    page = visit("bare.html", motion="reduce", served={"bare.html": bare(PaintMask())})
+    node = live(page)
+    widths = "(bar) => [...bar.children].map((part) => part.getBoundingClientRect().width / bar.clientWidth)"
+    bar = node.locator(".ab-share").nth(1)
+    node.locator(".ab-share span").nth(5).click()
+    agree(node, PaintMask(blocked=[[1, 1]]), "cat's share of cat pressed")
+    assert_close(torch.tensor(bar.evaluate(widths)), PaintMask(blocked=[[1, 1]]).weights()[1].float(), rtol=0, atol=0.01)
+    node.locator("[role=gridcell]").nth(5).click()
+    agree(node, PaintMask(), "the score pressed")
 
 
 @pytest.mark.parametrize("hide", ["before", "zero", "after"])

@@ -30,7 +30,9 @@ READ = """(node) => {
     const digits = (part) => part.textContent.match(/\\d+/g) ?? [];
     return {
         mask: listing.includes("tensor") ? listing.match(/True|False|-inf|\\d/g).map((x) => numbers[x] ?? x) : [],
-        sees: is(".ab-sees"),
+        on: is(".ab-on"),
+        lit: is(".ab-lit"),
+        says: cells.map((cell) => String(Number(cell.textContent.includes("sees")))),
         wrong: is(".ab-wrong"),
         misses: wrong === "" ? [] : [wrong],
         told: digits(node.querySelector("[data-wrong]")),
@@ -96,7 +98,9 @@ def expected(widget) -> dict[str, Tensor]:
     mask, misses = widget.question(widget.seed, asked)[1], (sees != marked).sum()
     return {
         "mask": torch.tensor([]) if mask is None else mask,
-        "sees": sees if widget.revealed else marked,
+        "on": marked,
+        "lit": sees & widget.revealed,
+        "says": sees if widget.revealed else marked,
         "wrong": (sees != marked) & widget.revealed,
         "misses": misses if widget.revealed else torch.tensor([]),
         "told": misses if widget.revealed and misses > 1 else torch.tensor([]),
@@ -132,6 +136,7 @@ class TestPolarity(Laws):
         "the last question, revealed": Polarity(seed=3, given=[[]] * 9, revealed=True),
     }
     drags = {"who sees": (Polarity(), stroke([[0, 0], [0, 1]], "seen"))}
+    by_finger = ("who sees",)
     errors = [(lambda: Polarity(seed=-1), r"'seed' trait .* not be less than 0")]
 
 
@@ -155,7 +160,7 @@ def test_the_code_of_a_question_gives_its_answer(visit):
         weights = result[1] if isinstance(result, tuple) else result
         if "masked_fill" in code:
             weights = weights.softmax(-1)
-        shows = node.locator("[role=gridcell]").evaluate_all("(all) => all.map((cell) => cell.matches('.ab-sees'))")
+        shows = node.locator("[role=gridcell]").evaluate_all("(all) => all.map((cell) => cell.matches('.ab-lit'))")
         assert (weights.detach().flatten() > 0).tolist() == shows, code
         found.append(kind_of_call(code))
         meaning = node.locator("[data-meaning]")

@@ -13,15 +13,17 @@ from tests.widgets.steps import slide
 
 READ = """(node) => {
     const panels = [...node.querySelectorAll(".ab-panel")];
-    const heights = (place) => panels.map((panel) =>
-        [...panel.querySelectorAll("svg")[place].children].map((bar) => bar.getAttribute("height")));
+    const all = (selector, name) => panels.map((panel) =>
+        [...panel.querySelectorAll(selector)].map((part) => part.style.getPropertyValue(name)));
     const values = [...node.querySelectorAll(".ab-control .ab-value")];
     const sliders = [...node.querySelectorAll("input[type=range]")];
     return {
         numbers: panels.map((panel) => [...panel.querySelectorAll("dd")].map((number) => number.textContent)),
-        most: panels.map((panel) => panel.querySelector("dt:nth-of-type(3)").textContent.match(/[\\d.]+/)[0]),
-        histogram: heights(0),
-        weights: heights(1),
+        most: panels.map((panel) => panel.querySelector("dt:nth-of-type(2)").textContent.match(/[\\d.]+/)[0]),
+        weights: all(".ab-light rect", "--w"),
+        cones: all(".ab-cone", "--wide"),
+        histogram: all(".ab-figure > svg rect", "--w"),
+        needles: all(".ab-needle", "--g"),
         values: [values.map((value) => value.textContent), sliders.map((slider) => slider.ariaValueText)],
         stops: sliders.map((slider) => slider.value),
     };
@@ -32,17 +34,19 @@ STOPS = {"width": [2**power for power in range(11)], "size": [0.25, 0.5, 1, 1.5,
 def expected(widget) -> dict[str, Tensor]:
     width = widget.width
     q, k = (normals(widget.seed, 96 * 1024).view(96, 1024)[:, :width] * widget.size).split([32, 64])
-    numbers, histograms, weights = [], [], []
+    numbers, histograms, weights, cones = [], [], [], []
+    middle = [*range(0, 64, 2), *range(63, 0, -2)]  # of weights by size: the largest two in the middle
     for divisor in (1, width**0.5, width):
         scores = q @ k.T / divisor
         p = F.softmax(scores, -1)
         jacobian = torch.diag_embed(p) - p[:, :, None] * p[:, None, :]
         gradient = jacobian.flatten(1).norm(dim=1).median()
         entropy = torch.special.entr(p).sum(-1).mean()
-        numbers.append(torch.stack([scores.std(correction=0), p.amax(-1).mean(), entropy, gradient]))
+        numbers.append(torch.stack([p.amax(-1).mean(), entropy, scores.std(correction=0), gradient]))
         counts = torch.histc(scores.clamp(-8, 8), 33, -8, 8)
-        histograms.append(40 * counts / counts.max())
-        weights.append(40 * p[0])
+        histograms.append(counts / counts.max())
+        weights.append(p[0].sort().values[middle])
+        cones.append(torch.special.entr(p[0]).sum().exp() / 64)  # as many keys as would have that entropy alike
     values = [widget.width, widget.size]  # which a slider tells also where they lie between its stops
     away = [abs(torch.tensor(STOPS[trait]) - getattr(widget, trait)) for trait in STOPS]
     return {
@@ -50,6 +54,8 @@ def expected(widget) -> dict[str, Tensor]:
         "most": torch.tensor([64.0] * 3).log(),
         "histogram": torch.stack(histograms),
         "weights": torch.stack(weights),
+        "cones": torch.stack(cones),
+        "needles": torch.stack(numbers)[:, -1] / 0.5,  # the largest there is: two keys share alike
         "values": torch.tensor([values, values]),
         "stops": torch.stack([stops.argmin() for stops in away]),
     }

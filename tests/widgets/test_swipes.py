@@ -1,18 +1,29 @@
-"""On a phone, a finger that swipes over a slider scrolls the page and changes nothing."""
+"""On a phone, a finger that swipes over a slider or a grid scrolls the page and changes nothing."""
 
 import pytest
+from playwright.sync_api import expect
 
-from attnbook.widgets import KernelRegression, ScaleLab
+from attnbook.widgets import AttentionHeatmap, KernelRegression, MaskMap, PaintMask, Polarity, ScaleLab
 from tests.browser.hands import Finger, bring
 from tests.browser.pages import PHONE, bare
-from tests.widgets.laws import live, shown
+from tests.widgets.laws import agree, live, shown
+
+
+@pytest.fixture
+def amid(visit):
+    """A widget amid a long page, on a phone."""
+
+    def page_of(widget):
+        space = '<p style="height: 3000px">A long page.</p>'
+        html = bare(widget).replace("<body>", f"<body>{space}").replace("</body>", f"{space}</body>")
+        return visit("bare.html", viewport=PHONE, touch=True, served={"bare.html": html})
+
+    return page_of
 
 
 @pytest.mark.parametrize("kind", [ScaleLab, KernelRegression])
-def test_a_swipe_that_begins_on_a_slider_scrolls_the_page(visit, kind):
-    space = '<p style="height: 3000px">A long page.</p>'
-    html = bare(kind()).replace("<body>", f"<body>{space}").replace("</body>", f"{space}</body>")
-    page = visit("bare.html", viewport=PHONE, touch=True, served={"bare.html": html})
+def test_a_swipe_that_begins_on_a_slider_scrolls_the_page(amid, kind):
+    page = amid(kind())
     before, sliders = shown(live(page)), page.locator("input[type=range]").all()
     assert sliders
     for slider in sliders:
@@ -22,3 +33,40 @@ def test_a_swipe_that_begins_on_a_slider_scrolls_the_page(visit, kind):
         page.wait_for_timeout(200)
         assert page.evaluate("scrollY") > there + 50, "the page did not scroll"
     assert shown(live(page)) == before
+
+
+@pytest.mark.parametrize("widget", [AttentionHeatmap(mask="paint"), PaintMask(), MaskMap(), Polarity()], ids=repr)
+def test_a_swipe_that_begins_on_a_grid_scrolls_unless_the_finger_paints(amid, widget):
+    page = amid(widget)
+    before, paint = shown(live(page)), page.get_by_role("button", name="Paint with a finger")
+
+    def swipe():
+        x, y = bring(page.locator("[role=gridcell]").nth(0))
+        there = page.evaluate("scrollY")
+        Finger(page).drag([(x, y), *((x, y - 15 * step) for step in range(1, 11))])
+        page.wait_for_timeout(200)
+        return page.evaluate("scrollY") - there
+
+    assert swipe() > 50, "the page did not scroll"
+    assert shown(live(page)) == before
+    Finger(page).press(paint)
+    expect(paint).to_have_attribute("aria-pressed", "true")
+    expect(page.locator(".ab-finger")).to_contain_text("Strokes paint")
+    assert swipe() == 0, "the page scrolled under a finger that paints"
+    assert shown(live(page)) != before
+    now = shown(live(page))
+    Finger(page).press(paint)
+    assert swipe() > 50, "the page did not scroll once painting was over"
+    assert shown(live(page)) == now
+
+
+def test_a_tap_presses_one_cell(amid):
+    page = amid(AttentionHeatmap("the river bank", mask="paint"))
+    Finger(page).press(page.locator("[role=gridcell]").nth(4))
+    agree(live(page), AttentionHeatmap("the river bank", mask="paint", query=1, blocked=[[1, 1]]), "a tap")
+
+
+def test_where_there_is_only_a_mouse_no_finger_is_spoken_of(visit):
+    page = visit("bare.html", served={"bare.html": bare(PaintMask())})
+    live(page)
+    expect(page.locator(".ab-finger")).to_be_hidden()

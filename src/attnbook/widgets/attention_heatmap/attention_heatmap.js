@@ -5,11 +5,11 @@ import {
   element,
   fillNodes,
   follower,
-  heading,
   largestOf,
   listed,
   number,
   plain,
+  plus,
   update,
   SCALES,
   slider,
@@ -19,7 +19,8 @@ import {
   verbatim,
   words,
 } from "../shared/core.js";
-import { grid, painter } from "../shared/cells.js";
+import { beams } from "../shared/beams.js";
+import { fingerPainting, grid, painter } from "../shared/cells.js";
 import { wordVectors } from "../shared/lexicon.js";
 
 const MOST = 10;
@@ -47,118 +48,75 @@ function compute(model, known) {
   const scaled = scores.map((row) => row.map((x) => x / divisor));
   const masked = scaled.map((row, i) => row.map((x, j) => (sees(i, j) ? x : -Infinity)));
   const weights = masked.map(softmax);
-  const columns = v[0].map((_, c) => v.map((value) => value[c]));
-  return { scores, scaled, masked, weights, output: weights.map((row) => times(columns, row)) };
+  return { scores, scaled, masked, weights, v };
 }
 
-const short = (x) => number(x, Math.abs(x) < 9.995 ? 2 : 1);
+const sign = (node, x, largest) => node.style.setProperty("--s", x === -Infinity ? 0 : x / largest);
 
-function tint(cell, x, largest, isWeight) {
-  cell.classList.toggle("ab-weight", isWeight);
-  cell.classList.toggle("ab-signed", !isWeight);
-  cell.style.setProperty(isWeight ? "--w" : "--s", isWeight ? x : x === -Infinity ? 0 : x / largest);
-}
-
-// A field for the words. The word that asked asks on, if it is still there.
-function wordField(model, label) {
-  const input = element("input", { type: "text", autocomplete: "off", spellcheck: "false" });
-  const field = {
-    node: element("div", { class: "ab-control ab-tokens" }, element("label", {}, label, input)),
-    tooMany: false,
-    show(tokens) {
-      input.value = tokens.join(" ");
-    },
+// The row that asks, unrolled: a weight for each value, and what they add up to. Given values are short, and written.
+function sumOf(say, tokens, values, width) {
+  const strip = (name) => {
+    const parts = Array.from({ length: width }, () => element("span", { class: "ab-signed" }));
+    return { parts, node: element("div", { class: `ab-strip ${name}`, style: `--n: ${width}` }, ...parts) };
   };
-  input.addEventListener("change", () => {
-    const typed = input.value.match(/[\p{L}\p{N}'’-]+/gu) ?? model.get("tokens");
-    const tokens = typed.slice(0, MOST);
-    const asker = model.get("tokens")[model.get("query")];
-    field.tooMany = typed.length > MOST;
-    update(model, {
-      tokens,
-      blocked: [],
-      query: Math.max(tokens.indexOf(asker), 0),
-      length: Math.min(model.get("length"), tokens.length),
-    });
-    field.show(tokens);
-  });
-  return field;
-}
-
-// What has to be said of the words and the mask; each sentence is shown while it holds.
-function hints(say) {
-  const strangers = verbatim("");
-  const nodes = Object.entries(say).map(([name, text]) =>
-    element("p", { class: "ab-hint", "data-hint": name }, ...fillNodes(text, { words: strangers })),
-  );
-  return {
-    nodes,
-    show(tooMany, unknown, paints) {
-      const holds = { tooMany, unknown: unknown.length > 0, paint: paints };
-      strangers.textContent = listed(unknown);
-      for (const node of nodes) node.hidden = !holds[node.dataset.hint];
-    },
-  };
-}
-
-// What the token that asks gets of each key, and the output. The values are shown where they are given, and short.
-function answers(say, tokens, values, width) {
+  const weights = tokens.map(() => element("td", { class: "ab-weight" }));
+  const addends = tokens.map(() => strip("attn-value"));
+  values.forEach((row, j) => row.forEach((x, c) => addends[j].parts[c].append(plain(x))));
   const rows = tokens.map((token, j) => {
-    const [score, masked, weight] = [0, 0, 0].map(() => element("td"));
-    const bar = element("td", { class: "ab-bar", "aria-hidden": "true" }, element("i"));
-    const value = values.length ? [element("td", { class: "attn-value" }, listed(values[j].map(plain)))] : [];
     const key = element("th", { scope: "row", class: "attn-key", translate: "no" }, token);
-    return { node: element("tr", {}, key, score, masked, weight, bar, ...value), score, masked, weight, bar };
+    return element("tr", {}, key, weights[j], element("td", {}, addends[j].node));
   });
-  const asker = verbatim("", { class: "attn-query" });
-  const heads = heading(values.length ? say.heads : say.heads.slice(0, -1));
-  const numbers = Array.from({ length: width }, () => element("span", { class: "ab-number" }));
-  const empty = element("p", { class: "ab-hint" }, say.empty);
+  const word = verbatim("", { class: "attn-query" });
+  const output = strip("ab-output");
   return {
+    weights,
     nodes: [
-      element(
-        "table",
-        {},
-        element("caption", {}, ...fillNodes(say.asks, { word: asker })),
-        heads,
-        element("tbody", {}, ...rows.map(({ node }) => node)),
-      ),
-      element("p", { class: "attn-value" }, say.output),
-      element("div", { class: "ab-output" }, ...numbers),
-      empty,
+      element("table", {}, element("caption", {}, ...fillNodes(say.asks, { word })), ...rows),
+      element("div", { class: "ab-total" }, element("b", {}, say.output), output.node),
     ],
-    show({ scores, masked, weights, output }, query) {
-      asker.textContent = tokens[query];
-      rows.forEach((row, j) => {
-        row.score.textContent = short(scores[query][j]);
-        row.masked.textContent = short(masked[query][j]);
-        row.weight.textContent = number(weights[query][j], 3);
-        row.bar.style.setProperty("--w", weights[query][j]);
+    show(row, v, token) {
+      word.textContent = token;
+      const products = row.map((w, j) => v[j].map((x) => w * x));
+      const total = products.reduce(plus);
+      const most = largestOf([...products, total].flat());
+      row.forEach((w, j) => {
+        weights[j].textContent = number(w, 3);
+        weights[j].style.setProperty("--w", w);
+        addends[j].parts.forEach((part, c) => sign(part, products[j][c], most));
       });
-      const most = largestOf(output[query]);
-      numbers.forEach((node, c) => {
-        node.textContent = short(output[query][c]);
-        tint(node, output[query][c], most, false);
+      output.parts.forEach((part, c) => {
+        part.textContent = number(total[c]);
+        sign(part, total[c], most);
       });
-      empty.hidden = weights[query].some((w) => w > 0);
     },
   };
 }
 
-function showGrid({ cells, heads }, steps, stage, query) {
+function fly(from, to) {
+  const [start, end] = [from, to].map((node) => node.getBoundingClientRect());
+  const translate = [`${start.x - end.x}px ${start.y - end.y}px`, "0"];
+  if (!matchMedia("(prefers-reduced-motion: reduce)").matches)
+    to.animate({ translate }, { duration: 280, easing: "ease-out" });
+}
+
+function showGrid({ cells, heads, columns }, steps, stage, query) {
   const largest = largestOf(steps[stage].flat());
   cells.forEach((line, i) =>
     line.forEach((cell, j) => {
       const x = steps[stage][i][j];
       const isBlocked = steps.masked[i][j] === -Infinity;
-      cell.textContent = short(x);
-      tint(cell, x, largest, stage === "weights");
+      cell.textContent = number(x);
+      cell.className = stage === "weights" ? "ab-weight" : "ab-signed";
       cell.classList.toggle("ab-blocked", isBlocked && (stage === "masked" || stage === "weights"));
+      cell.style.setProperty("--w", x);
+      sign(cell, x, largest);
     }),
   );
   heads.forEach((head, i) => {
     head.parentNode.classList.toggle("ab-chosen", i === query);
     head.parentNode.setAttribute("aria-selected", i === query);
+    columns[i].firstChild.className = "ab-weight";
+    columns[i].firstChild.style.setProperty("--w", steps.weights[query][i]);
   });
 }
 
@@ -168,72 +126,93 @@ async function render({ model, el }) {
   const ownVectors = model.get("q_LK").length > 0;
   const known = ownVectors ? null : vocabulary(await asset(model, "vocabulary"));
 
-  const field = wordField(model, say.tokens);
-  field.node.hidden = ownVectors;
+  const field = element("input", { type: "text", autocomplete: "off", spellcheck: "false" });
+  const control = element("div", { class: "ab-control" }, element("label", {}, say.tokens, field));
+  control.hidden = ownVectors;
+  field.addEventListener("change", () => {
+    const tokens = (field.value.match(/[\p{L}\p{N}'’-]+/gu) ?? model.get("tokens")).slice(0, MOST);
+    // The word that asked asks on, if it is still there.
+    const query = Math.max(tokens.indexOf(model.get("tokens")[model.get("query")]), 0);
+    update(model, { tokens, blocked: [], query, length: Math.min(model.get("length"), tokens.length) });
+    field.value = tokens.join(" ");
+  });
   const length = slider(model, subscriptions, {
     trait: "length",
     label: say.length,
     with: ["tokens"],
     values: () => [...Array(model.get("tokens").length + 1).keys()],
   });
-  const hint = hints(say.hints);
+  const strangers = verbatim("");
+  const hints = Object.entries(say.hints).map(([name, text]) =>
+    element("p", { class: "ab-hint", "data-hint": name }, ...fillNodes(text, { words: strangers })),
+  );
+  const pick = (trait) => choice(model, subscriptions, { trait, label: say[trait], options: say[`${trait}s`] });
+  const light = beams();
   const picture = element("div", { class: "ab-scroll" });
+  const finger = fingerPainting(say, picture);
   const row = element("div", { class: "ab-row" });
   const root = body(
     el,
     "heatmap",
-    element(
-      "div",
-      { class: "ab-picture" },
-      field.node,
-      choice(model, subscriptions, { trait: "stage", label: say.stage, options: say.stages }),
-      picture,
-      ...hint.nodes,
-    ),
+    picture,
+    row,
+    finger,
     element(
       "div",
       { class: "ab-controls" },
-      choice(model, subscriptions, { trait: "mask", label: say.mask, options: say.masks }),
+      control,
+      pick("stage"),
+      pick("mask"),
       length,
-      choice(model, subscriptions, { trait: "scale", label: say.scale, options: say.scales }),
+      pick("scale"),
       slider(model, subscriptions, { trait: "temperature", label: say.temperature, values: TEMPERATURES }),
     ),
-    row,
+    ...hints,
   );
-
   const paint = painter(model, "blocked");
-  let table, answer;
+  let table, sum, asked;
 
   function build(tokens) {
-    field.show(tokens);
+    field.value = tokens.join(" ");
     table = grid({
       label: say.grid,
       rows: tokens,
       columns: tokens,
       at: [Math.min(model.get("query"), tokens.length - 1), 0],
       move: (i) => update(model, { query: i }),
-      press: (i, j, first) => {
-        if (model.get("mask") === "paint") paint(i, j, first);
+      press: (...spot) => {
+        if (model.get("mask") === "paint") paint(...spot);
       },
     });
-    picture.replaceChildren(table.node);
+    table.columns.forEach((head, j) => head.addEventListener("click", () => update(model, { query: j })));
+    picture.replaceChildren(light.node, table.node);
     root.classList.toggle("ab-long", tokens.length > 6);
     const values = model.get("v_LV");
-    answer = answers(say, tokens, values, (values[0] ?? known.vector(tokens[0])).length);
-    row.replaceChildren(...answer.nodes);
+    sum = sumOf(say, tokens, values, (values[0] ?? known.vector(tokens[0])).length);
+    row.replaceChildren(...sum.nodes);
+    asked = null;
   }
 
   subscriptions.follow(["tokens", "mask", "length", "blocked", "scale", "temperature", "query", "stage"], () => {
     const [tokens, mask, stage] = ["tokens", "mask", "stage"].map((name) => model.get(name));
     if (String(table?.heads.map((head) => head.textContent)) !== String(tokens)) build(tokens);
     const query = Math.min(model.get("query"), tokens.length - 1);
-    const strangers = ownVectors ? [] : tokens.filter((token) => !known.has(token));
-    hint.show(field.tooMany, strangers, mask === "paint");
-    length.hidden = mask !== "padding";
-    table.node.classList.toggle("ab-paints", mask === "paint");
+    const paints = mask === "paint";
+    const unknown = ownVectors ? [] : tokens.filter((token) => !known.has(token));
     const steps = compute(model, known);
+    const weights = steps.weights[query];
+    strangers.textContent = listed(unknown);
+    const holds = [unknown.length, paints, !weights.some(Boolean)];
+    hints.forEach((hint, n) => (hint.hidden = !holds[n]));
+    length.hidden = mask !== "padding";
+    finger.hidden = !paints;
+    table.node.classList.toggle("ab-paints", paints);
     showGrid(table, steps, stage, query);
-    answer.show(steps, query);
+    sum.show(weights, steps.v, tokens[query]);
+    const from = table.columns[query];
+    light.draw(table.columns.map((to, j) => ({ from, to, weight: Math.sqrt(weights[j]) })));
+    if ((asked ?? query) !== query) sum.weights.forEach((to, j) => fly(table.cells[query][j], to));
+    asked = query;
   });
   return subscriptions.end;
 }

@@ -18,12 +18,42 @@ function written(x) {
   return size >= 1e5 || (size > 0 && size < 1e-3) ? scientific(x) : number(x, Number.isInteger(x) ? 0 : 3);
 }
 
-// One format: the way from the scores to the weights, what the hidden keys keep, and a verdict.
+// Where a number lies on a line from −∞ to 3, as a share of its length: by the size of its power of ten.
+function placeOf(x) {
+  if (x === -Infinity) return 0.025;
+  return x > 0 ? 0.9 + x * 0.025 : 0.9 - 0.8 * Math.sqrt(Math.log10(1 - x) / Math.log10(FORMATS.bfloat16.most));
+}
+
+// The number line of a format, as far as it goes. A key is as bright as its weight; from a hidden one the weight drips.
+function lane(say, name) {
+  const keys = SCORES.map((_, j) => element("b", { class: "ab-key ab-weight", style: `--j: ${j}` }, `${j + 1}`));
+  const edge = element("span", { class: "ab-edge" }, written(-FORMATS[name].most));
+  const line = element("div", { class: "ab-line", "aria-hidden": "true" }, edge, ...keys);
+  const said = element("p", { class: "ab-verdict", role: "status" });
+  line.style.setProperty("--edge", placeOf(-FORMATS[name].most));
+  return {
+    node: element("div", { class: "ab-lane" }, said, line),
+    show(found) {
+      const { masked, weights, isHidden } = found;
+      keys.forEach((key, j) => {
+        const weight = weights?.[j] || 0;
+        key.style.setProperty("--x", placeOf(masked[j]));
+        key.style.setProperty("--w", weight);
+        key.style.setProperty("--drop", isHidden[j] && weight ? Math.max(1 + Math.log10(weight) / 8, 0.2) : 0);
+        key.classList.toggle("ab-hidden", isHidden[j]);
+        key.classList.toggle("ab-fell", masked[j] === -Infinity);
+      });
+      said.dataset.verdict = verdict(found);
+      said.textContent = fill(say.verdicts[said.dataset.verdict], { format: name });
+    },
+  };
+}
+
+// One format in numbers: the way from the scores to the weights, and what the hidden keys keep.
 function panel(say, name) {
   const caption = `format-${Math.random().toString(36).slice(2)}`;
   const cells = SCORES.map(() => Array.from({ length: 3 }, () => element("td", { class: "ab-number" })));
   const share = element("td", { class: "ab-number" });
-  const said = element("p", { class: "ab-verdict", role: "status" });
   const node = element(
     "div",
     { role: "group", class: "ab-panel", "aria-labelledby": caption },
@@ -41,12 +71,10 @@ function panel(say, name) {
       ),
       element("tfoot", {}, element("tr", {}, element("th", { scope: "row", colspan: 3 }, say.share), share)),
     ),
-    said,
   );
   return {
     node,
-    show(found) {
-      const { scores, masked, weights, isHidden } = found;
+    show({ scores, masked, weights, isHidden }) {
       cells.forEach(([score, after, weight], j) => {
         const isBad = !weights || Number.isNaN(weights[j]);
         score.textContent = written(scores[j]);
@@ -58,8 +86,6 @@ function panel(say, name) {
       });
       const kept = weights?.filter((_, j) => isHidden[j]).reduce((a, b) => a + b, 0);
       share.textContent = weights ? written(kept) : "–";
-      said.dataset.verdict = verdict(found);
-      said.textContent = fill(say.verdicts[said.dataset.verdict], { format: name });
     },
   };
 }
@@ -67,10 +93,23 @@ function panel(say, name) {
 function render({ model, el }) {
   const say = words(model);
   const subscriptions = follower(model);
-  const panels = Object.keys(FORMATS).map((name) => [name, panel(say, name)]);
+  const formats = Object.keys(FORMATS);
+  const [lanes, panels] = [lane, panel].map((part) => formats.map((name) => part(say, name)));
+  const ticks = Object.entries(say.fills).filter(([value]) => value !== "lowest");
+  const axis = ticks.map(([value, text]) => {
+    const place = placeOf(value === "-inf" ? -Infinity : Number(value));
+    return element("span", { style: `--x: ${place}` }, text);
+  });
   body(
     el,
     "fillvalue",
+    element(
+      "div",
+      { class: "ab-lanes" },
+      element("div", { class: "ab-axis", "aria-hidden": "true" }, ...axis),
+      ...lanes.map(({ node }) => node),
+    ),
+    element("div", { class: "ab-panels" }, ...panels.map(({ node }) => node)),
     element(
       "div",
       { class: "ab-controls" },
@@ -79,13 +118,16 @@ function render({ model, el }) {
       choice(model, subscriptions, { trait: "hidden", label: say.hidden, options: say.which }),
       slider(model, subscriptions, { trait: "shift", label: say.shift, values: SHIFTS, show: written }),
     ),
-    element("div", { class: "ab-panels" }, ...panels.map(([, { node }]) => node)),
   );
 
   const names = ["fill", "shift", "hidden", "how"];
   subscriptions.follow(names, () => {
     const inputs = Object.fromEntries(names.map((name) => [name, model.get(name)]));
-    for (const [name, { show }] of panels) show(attempt(name, inputs));
+    formats.forEach((name, n) => {
+      const found = attempt(name, inputs);
+      lanes[n].show(found);
+      panels[n].show(found);
+    });
   });
   return subscriptions.end;
 }

@@ -1,7 +1,21 @@
-import { body, button, choice, count, element, fill, follower, listed, slider, update, words } from "../shared/core.js";
-import { grid, painter } from "../shared/cells.js";
+import { beams } from "../shared/beams.js";
+import {
+  body,
+  button,
+  choice,
+  count,
+  element,
+  fill,
+  follower,
+  listed,
+  slider,
+  update,
+  whole,
+  words,
+} from "../shared/core.js";
+import { fingerPainting, grid, painter } from "../shared/cells.js";
 
-const N = 5;
+const [N, MOST_LAYERS] = [5, 3];
 const [SOURCE, TARGET, NEXT] = [
   ["the", "black", "cat", "sleeps"],
   ["start", "le", "chat", "noir", "dort"],
@@ -35,21 +49,29 @@ function maskNow(model) {
   return mask;
 }
 
-// Who can have an effect on whom: in each layer a vector keeps what it has, and gets what those have at whom it looks.
-function reachOf(mask, layers) {
-  const joined = (known, rows, from) =>
-    ALL.map((i) => known[i].map((has, j) => has || (rows(i) && ALL.some((k) => from(k) && mask[i][k] && known[k][j]))));
-  let known = ALL.map((i) => ALL.map((j) => i === j));
-  for (let n = 0; n < layers; n++) known = joined(known, isSource, isSource);
-  for (let n = 0; n < layers; n++) {
-    known = joined(
-      known,
-      (i) => !isSource(i),
-      (k) => !isSource(k),
-    );
-    known = joined(known, (i) => !isSource(i), isSource);
-  }
-  return known;
+// Whence a vector's light comes, followed back from the last layer to the tokens, at level 0: from the vector itself, by
+// the shortcut, and from those at whom it looks. A ray goes from [level, token] to [level, token].
+function lightOf(mask, layers, row) {
+  const lit = Array.from({ length: layers + 1 }, () => ALL.map(() => false));
+  const rays = [];
+  const follow = (level, i, to, sees) => {
+    for (const j of ALL.filter(sees)) {
+      lit[to][j] = true;
+      rays.push([level, i, to, j]);
+    }
+  };
+  const descend = (own) => {
+    for (let level = layers; level > 0; level--) {
+      for (const i of ALL.filter((k) => own(k) && lit[level][k])) {
+        follow(level, i, level - 1, (j) => own(j) && (i === j || mask[i][j]));
+        if (!isSource(i)) follow(level, i, layers, (j) => isSource(j) && mask[i][j]);
+      }
+    }
+  };
+  lit[layers][row] = true;
+  descend((i) => !isSource(i));
+  descend(isSource);
+  return { lit, rays };
 }
 
 function findings(names, mask, reach) {
@@ -68,7 +90,7 @@ function findings(names, mask, reach) {
 
 // Who may look at whom, a row and a column for each token.
 function mapOf(model, say) {
-  const { node, cells, heads } = grid({
+  const { node, cells, heads, columns } = grid({
     label: say.map,
     rows: ALL.map(String),
     columns: ALL.map(String),
@@ -77,14 +99,13 @@ function mapOf(model, say) {
     press: painter(model, "flipped", (i, j) => (isCell(i, j) ? maskNow(model)[i][j] : undefined)),
   });
   node.classList.add("ab-paints");
-  const columns = [...node.querySelectorAll("th[scope=col]")];
   const part = (i, j) => say.parts[isSource(i) ? "encoder" : isSource(j) ? "cross" : "decoder"];
 
   function draw({ names, mask, right, reach, row }) {
     names.forEach((name, i) => {
       heads[i].textContent = name;
       columns[i].firstChild.textContent = name;
-      heads[i].parentNode.classList.toggle("ab-here", i === row);
+      heads[i].parentNode.classList.toggle("ab-chosen", i === row);
       for (const head of [heads[i], columns[i]]) head.classList.toggle("ab-pad", name === "pad");
       columns[i].classList.toggle("ab-reaches", reach[row][i]);
       cells[i].forEach((cell, j) => {
@@ -95,7 +116,35 @@ function mapOf(model, say) {
       });
     });
   }
-  return { node, draw };
+  return { node, draw, columns };
+}
+
+// Above the columns the layers, and the light that the chosen vector gets through them.
+function layersOf(say, columns) {
+  const light = beams();
+  const lines = Array.from({ length: MOST_LAYERS }, (_, n) => {
+    const vectors = ALL.map((i) => element("i", { style: `grid-column: ${isSource(i) ? i + 2 : i + 3}` }));
+    const name = element("span", {}, fill(say.layer, { n: whole(n + 1) }));
+    return { vectors, node: element("div", { class: "ab-layer", "aria-hidden": "true" }, name, ...vectors) };
+  });
+  const levels = [columns, ...lines.map(({ vectors }) => vectors)];
+  const beam = ([level, i, to, j]) => ({ from: levels[level][i], to: levels[to][j], weight: 0.15 });
+  const everyRay = ALL.flatMap((i) => ALL.map((j) => [1, i, 1, j]));
+
+  function draw({ lit, rays }, row) {
+    lines.forEach(({ vectors, node }, n) => {
+      const level = n + 1;
+      node.hidden = level >= lit.length;
+      node.style.setProperty("--after", lit.length - 1 - level);
+      vectors.forEach((vector, i) => {
+        vector.classList.toggle("ab-lit", Boolean(lit[level]?.[i]));
+        vector.classList.toggle("ab-top", level === lit.length - 1 && i === row);
+      });
+    });
+    light.draw(rays.map(beam));
+  }
+  light.draw([...everyRay, ...everyRay].map(beam)); // as many paths as it may take
+  return { nodes: [light.node, ...lines.map(({ node }) => node).toReversed()], draw };
 }
 
 // What is wrong with the masks, and with whose.
@@ -118,12 +167,24 @@ function render({ model, el }) {
   const say = words(model);
   const subscriptions = follower(model);
   const [map, found] = [mapOf(model, say), foundOf(say)];
+  const layers = layersOf(say, map.columns);
   const knows = element("p", { class: "ab-knows", role: "status" });
   const range = (least, most) => Array.from({ length: most + 1 - least }, (_, i) => i + least);
   const control = (trait, values) => slider(model, subscriptions, { trait, label: say[trait], values });
+  const picture = element("div", { class: "ab-picture" }, ...layers.nodes, map.node);
   body(
     el,
     "maskmap",
+    picture,
+    element(
+      "div",
+      { class: "ab-said" },
+      knows,
+      found.node,
+      fingerPainting(say, picture),
+      button(say.undo, () => update(model, { flipped: [], mistake: "none" })),
+      element("p", { class: "ab-hint" }, say.note),
+    ),
     element(
       "div",
       { class: "ab-controls" },
@@ -133,36 +194,25 @@ function render({ model, el }) {
         options: say.mistakes,
         with: { flipped: [] },
       }),
-    ),
-    element(
-      "div",
-      { class: "ab-controls" },
       control("source", range(2, N)),
       control("target", range(1, N)),
-      control("layers", range(1, 3)),
+      control("layers", range(1, MOST_LAYERS)),
     ),
-    map.node,
-    element(
-      "div",
-      { class: "ab-controls" },
-      element("p", { class: "ab-hint" }, say.note),
-      button(say.undo, () => update(model, { flipped: [], mistake: "none" })),
-    ),
-    knows,
-    found.node,
   );
 
   subscriptions.follow(["source", "target", "layers", "mistake", "flipped", "row"], () => {
-    const [source, target, layers, row] = ["source", "target", "layers", "row"].map((name) => model.get(name));
+    const [source, target, depth, row] = ["source", "target", "layers", "row"].map((name) => model.get(name));
     const names = tokensOf(source, target);
     const mask = maskNow(model);
-    const reach = reachOf(mask, layers);
+    const lights = ALL.map((i) => lightOf(mask, depth, i));
+    const reach = lights.map(({ lit }) => lit[0]);
+    layers.draw(lights[row], row);
     map.draw({ names, mask, right: maskOf({ source, mistake: "none" }), reach, row });
     const gaps = { token: names[row], names: listed(names.filter((_, j) => reach[row][j])) };
     knows.textContent =
       isSource(row) || names[row] === "pad"
-        ? count(say.knows, layers, gaps)
-        : count(say.writes, layers, { ...gaps, next: NEXT[row - N === target - 1 ? N - 1 : row - N] });
+        ? count(say.knows, depth, gaps)
+        : count(say.writes, depth, { ...gaps, next: NEXT[row - N === target - 1 ? N - 1 : row - N] });
     found.draw(names, findings(names, mask, reach));
   });
   return subscriptions.end;

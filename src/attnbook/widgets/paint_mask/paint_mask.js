@@ -15,7 +15,7 @@ import {
   TEMPERATURES,
   words,
 } from "../shared/core.js";
-import { grid, painter } from "../shared/cells.js";
+import { fingerPainting, grid, painter } from "../shared/cells.js";
 
 // What PyTorch 2.13 and d2l 1.0.3 answer for a query with nothing to attend to, among M keys. (Tests ask them.)
 const EMPTY = {
@@ -66,12 +66,18 @@ function render({ model, el }) {
     name,
     button(say.preset[name], () => update(model, { blocked: cellsOf(name) })),
   ]);
+  const picture = element("div", { class: "ab-picture" });
   const steps = element("div", { class: "ab-steps" });
   const note = element("p", { class: "ab-hint", role: "status" });
   const answers = element("table", { class: "ab-answers" });
   body(
     el,
     "paintmask",
+    picture,
+    fingerPainting(say, picture),
+    steps,
+    note,
+    answers,
     element(
       "div",
       { class: "ab-controls" },
@@ -84,13 +90,10 @@ function render({ model, el }) {
       choice(model, subscriptions, { trait: "hide", label: say.hide, options: say.ways }),
       slider(model, subscriptions, { trait: "temperature", label: say.temperature, values: TEMPERATURES }),
     ),
-    steps,
-    element("p", { class: "ab-hint" }, say.paint),
-    note,
-    answers,
   );
 
-  let scores, exps, weights;
+  const paint = painter(model, "blocked");
+  let scores, shares, exps, weights;
   const head = (text, scope, name) => element("th", { scope, class: name }, text);
   const tokenHead = (token, scope, name) => element("th", { scope, class: name, translate: "no" }, token);
 
@@ -121,24 +124,31 @@ function render({ model, el }) {
     return { node, cells, sums };
   }
 
+  // Of each row a bar of light: the wider a part, the larger the share. To press one hides its score.
+  function bars(tokens) {
+    const parts = tokens.map((_, i) =>
+      tokens.map((token, j) => {
+        const part = element("span", { class: "ab-weight", translate: "no" }, token);
+        part.addEventListener("click", () => paint(i, j, true));
+        return part;
+      }),
+    );
+    const lines = parts.flatMap((line, i) => [
+      element("b", { class: "attn-query", translate: "no" }, tokens[i]),
+      element("div", { class: "ab-share" }, ...line),
+    ]);
+    return { parts, node: element("div", { class: "ab-shares", "aria-hidden": "true" }, ...lines) };
+  }
+
   function build(tokens) {
-    scores = grid({
-      label: say.scores,
-      rows: tokens,
-      columns: tokens,
-      at: [0, 0],
-      move: () => {},
-      press: painter(model, "blocked"),
-    });
+    scores = grid({ label: say.scores, rows: tokens, columns: tokens, at: [0, 0], move: () => {}, press: paint });
     scores.node.classList.add("ab-paints");
     for (const cell of scores.cells.flat()) cell.classList.add("ab-signed");
+    shares = bars(tokens);
     exps = table(tokens, say.exps, "");
     weights = table(tokens, say.weights, "ab-weight");
-    steps.replaceChildren(
-      element("div", {}, element("p", { class: "ab-caption", "aria-hidden": "true" }, say.scores), scores.node),
-      exps.node,
-      weights.node,
-    );
+    picture.replaceChildren(element("p", { class: "ab-caption" }, say.paint), scores.node, shares.node);
+    steps.replaceChildren(exps.node, weights.node);
     answers.replaceChildren(
       element(
         "thead",
@@ -175,7 +185,7 @@ function render({ model, el }) {
         score.setAttribute("aria-selected", found.isHidden(i, j));
         exp.textContent = short(found.exps[i][j]);
         weight.textContent = number(found.weights[i][j]);
-        weight.style.setProperty("--w", found.weights[i][j]);
+        for (const node of [weight, shares.parts[i][j]]) node.style.setProperty("--w", found.weights[i][j]);
         score.classList.toggle("ab-struck", found.isHidden(i, j) && Number.isFinite(found.scores[i][j]));
         for (const cell of [score, exp, weight]) cell.classList.toggle("ab-blocked", found.isHidden(i, j));
       }

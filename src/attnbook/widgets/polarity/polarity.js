@@ -1,6 +1,6 @@
 import { body, button, count, element, fill, follower, update, verbatim, whole, words } from "../shared/core.js";
 import { normals } from "../shared/random.js";
-import { grid, painter } from "../shared/cells.js";
+import { fingerPainting, grid, painter } from "../shared/cells.js";
 
 const [L, M] = [3, 4];
 const [ROWS, COLUMNS] = [[...Array(L).keys()], [...Array(M).keys()]];
@@ -94,15 +94,16 @@ function render({ model, el }) {
   );
   again.className = "ab-link";
   again.addEventListener("click", () => next.focus()); // it hides itself
+  const board = element("div", { class: "ab-board" }, element("p", { class: "ab-hint" }, say.how), table.node);
+  board.append(fingerPainting(say, board));
   body(
     el,
     "polarity",
     title,
     element("pre", { tabindex: 0, role: "group", "aria-label": say.listing }, listing),
-    element("p", { class: "ab-hint" }, say.how),
-    table.node,
-    element("div", { class: "ab-controls" }, next, score, again),
+    board,
     element("p", { class: "ab-said", role: "status" }, verdict, " ", meaning),
+    element("div", { class: "ab-controls" }, next, score, again),
   );
 
   subscriptions.follow(["seed", "seen", "given", "revealed"], () => {
@@ -112,9 +113,10 @@ function render({ model, el }) {
     for (const [i, j] of SPOTS) {
       const [cell, spot] = [table.cells[i][j], `${i},${j}`];
       const isWrong = revealed && missed.has(spot);
-      const shows = revealed ? asked.sees(i, j) : seen.has(spot);
-      cell.textContent = [isWrong && "✗", shows && say.sees].filter(Boolean).join(" ");
-      cell.classList.toggle("ab-sees", shows);
+      const isLit = revealed && asked.sees(i, j);
+      cell.textContent = [isWrong && "✗", (revealed ? isLit : seen.has(spot)) && say.sees].filter(Boolean).join(" ");
+      cell.classList.toggle("ab-on", seen.has(spot));
+      cell.classList.toggle("ab-lit", isLit);
       cell.classList.toggle("ab-wrong", isWrong);
       cell.setAttribute("aria-selected", seen.has(spot));
     }

@@ -17,9 +17,11 @@ const [QUERIES, KEYS, WIDEST] = [32, 64, 1024];
 const WIDTHS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 const SIZES = [0.25, 0.5, 1, 1.5, 2, 3, 4];
 const [REACH, BINS] = [8, 33]; // the outermost bins hold what lies beyond
+const STEEPEST = 0.5; // the softmax gradient where two keys share alike
 
 const mean = (numbers) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
 const sum = (numbers, f) => numbers.reduce((total, x) => total + f(x), 0);
+const entropy = (p) => -sum(p, (x) => (x > 0 ? x * Math.log(x) : 0));
 const median = (numbers) => [...numbers].sort((a, b) => a - b)[Math.floor((numbers.length - 1) / 2)]; // the lower one, as in torch
 
 function dots(draws, width, size) {
@@ -47,7 +49,7 @@ function summary(scores) {
     weights: weights[0],
     spread: Math.sqrt(mean(all.map((x) => (x - middle) ** 2))),
     largest: mean(weights.map((p) => Math.max(...p))),
-    entropy: mean(weights.map((p) => -sum(p, (x) => (x > 0 ? x * Math.log(x) : 0)))),
+    entropy: mean(weights.map(entropy)),
     gradient: median(jacobian),
   };
 }
@@ -58,53 +60,58 @@ function histogram(scores) {
   return counts;
 }
 
-// Bars in a row, drawn once and then only resized; the height of the picture stands for `top`.
-function bars(label, n) {
-  const step = 100 / n;
-  const nodes = Array.from({ length: n }, (_, i) => element("rect", { x: i * step, width: step * 0.86 }));
-  const node = element(
-    "svg",
-    { viewBox: "0 0 100 40", preserveAspectRatio: "none", role: "img", "aria-label": label },
-    ...nodes,
-  );
-  return {
-    node: element("figure", {}, node, element("figcaption", {}, label)),
-    show(numbers, top) {
-      nodes.forEach((bar, i) => {
-        const height = (numbers[i] / top) * 40;
-        bar.setAttribute("height", height);
-        bar.setAttribute("y", 40 - height);
-      });
-    },
-  };
+// The largest in the middle, the others by size to its right and left: light that spreads, or doesn't.
+function aroundTheLargest(weights) {
+  const [left, right] = [[], []];
+  weights.toSorted((a, b) => a - b).forEach((w, n) => (n % 2 ? right : left).push(w));
+  return [...left, ...right.toReversed()];
 }
 
-const NUMBERS = ["spread", "largest", "entropy", "gradient"];
+function picture(label, viewBox, ...parts) {
+  const options = { viewBox, preserveAspectRatio: "none", role: "img", "aria-label": label };
+  return element("svg", options, ...parts);
+}
 
+// Bars in a row, drawn once; of its height each shows the share --w.
+function bars(n) {
+  const nodes = Array.from({ length: n }, (_, i) => element("rect", { x: i + 0.1, width: 0.8, height: 40 }));
+  return { nodes, show: (shares) => nodes.forEach((bar, i) => bar.style.setProperty("--w", shares[i])) };
+}
+
+// How the light of one query falls on the keys, what the scores are, and how much a score can still move the weights.
 function panel(title, say) {
-  const histogramBars = bars(say.histogram, BINS);
-  const weightBars = bars(say.weights, KEYS);
-  const most = number(Math.log(KEYS));
-  const values = NUMBERS.map((name) => [name, element("dd", { class: "ab-number", "data-number": name })]);
+  const [light, histogramBars] = [bars(KEYS), bars(BINS)];
+  const cone = element("div", { class: "ab-cone" });
+  const lit = picture(say.weights, `0 0 ${KEYS} 40`, ...light.nodes);
+  const needle = element("path", { class: "ab-needle", d: "M48 50L50 8L52 50Z" });
+  const dial = element("path", { class: "ab-dial", d: "M8 50A42 42 0 0 1 92 50" });
+  const values = {};
+  const figure = (svg, caption, names) => {
+    const lines = names.flatMap((name) => {
+      values[name] = element("dd", { class: "ab-number", "data-number": name });
+      return [element("dt", {}, fill(say.numbers[name], { most: number(Math.log(KEYS)) })), values[name]];
+    });
+    return element("div", { class: "ab-figure" }, svg, element("p", {}, caption), element("dl", {}, ...lines));
+  };
+  const gauge = element("svg", { class: "ab-gauge", viewBox: "0 0 100 52", "aria-hidden": "true" }, dial, needle);
   const node = element(
     "div",
     { role: "group", class: "ab-panel", "aria-label": title },
     element("p", { class: "ab-title" }, title),
-    histogramBars.node,
-    weightBars.node,
-    element(
-      "dl",
-      {},
-      ...values.flatMap(([name, value]) => [element("dt", {}, fill(say.numbers[name], { most })), value]),
-    ),
+    figure(element("div", { class: "ab-light" }, cone, lit), say.weights, ["largest", "entropy"]),
+    figure(picture(say.histogram, `0 0 ${BINS} 40`, ...histogramBars.nodes), say.histogram, ["spread"]),
+    figure(gauge, say.dial, ["gradient"]),
   );
   return {
     node,
     show(result) {
       const counts = histogram(result.scores);
-      histogramBars.show(counts, Math.max(...counts));
-      weightBars.show(result.weights, 1);
-      for (const [name, value] of values) value.textContent = number(result[name], name === "spread" ? 2 : 3);
+      const most = Math.max(...counts);
+      light.show(aroundTheLargest(result.weights));
+      histogramBars.show(counts.map((n) => n / most));
+      cone.style.setProperty("--wide", Math.exp(entropy(result.weights)) / KEYS);
+      needle.style.setProperty("--g", result.gradient / STEEPEST);
+      for (const name in values) values[name].textContent = number(result[name], name === "spread" ? 2 : 3);
     },
   };
 }
@@ -116,6 +123,7 @@ function render({ model, el }) {
   body(
     el,
     "scalelab",
+    element("div", { class: "ab-panels" }, ...panels.map(([, { node }]) => node)),
     element(
       "div",
       { class: "ab-controls" },
@@ -123,7 +131,6 @@ function render({ model, el }) {
       slider(model, subscriptions, { trait: "size", label: say.size, values: SIZES }),
       button(say.again, () => update(model, { seed: model.get("seed") + 1 })),
     ),
-    element("div", { class: "ab-panels" }, ...panels.map(([, { node }]) => node)),
   );
 
   let draws;

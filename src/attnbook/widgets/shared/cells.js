@@ -1,6 +1,7 @@
-// A table of cells that is one tab stop: arrows move, Enter and space press, a finger or mouse may sweep over it.
+// A table of cells that is one tab stop: arrows move, Enter and space press, a mouse may sweep over it. A finger taps, and
+// its swipes scroll the page; over a grid of the class ab-paints they sweep while fingerPainting is on.
 
-import { element, update } from "./core.js";
+import { button, element, update } from "./core.js";
 
 /** @import { Content, Model } from "./core.js" */
 
@@ -14,34 +15,22 @@ import { element, update } from "./core.js";
  * @param {(i: number, j: number) => void} options.move  called when another cell is reached
  * @param {(i: number, j: number, first: boolean) => void} options.press  `first` of a stroke, or one that goes on
  * @param {boolean} [options.named]  rows and columns have names in words, and not data such as tokens
- * @returns {{ node: Element, cells: Element[][], heads: Element[] }}
+ * @returns {{ node: Element, cells: Element[][], heads: Element[], columns: Element[] }}
  */
-export function grid({ label, rows, columns, at, move, press, named = false }) {
+export function grid({ label, rows, columns: names, at, move, press, named = false }) {
   const data = named ? {} : { translate: "no" };
-  const cells = rows.map(() => columns.map(() => element("td", { role: "gridcell", tabindex: -1 })));
+  const cells = rows.map(() => names.map(() => element("td", { role: "gridcell", tabindex: -1 })));
   const heads = rows.map((row) => element("th", { scope: "row", ...data }, row));
+  const columns = names.map((name) => element("th", { scope: "col", ...data }, element("span", {}, name)));
   const node = element(
     "table",
     { role: "grid", "aria-label": label, "aria-multiselectable": "true" },
-    element(
-      "thead",
-      {},
-      element(
-        "tr",
-        {},
-        element("td", {}),
-        ...columns.map((name) => element("th", { scope: "col", ...data }, element("span", {}, name))),
-      ),
-    ),
+    element("thead", {}, element("tr", {}, element("td"), ...columns)),
     element("tbody", {}, ...cells.map((line, i) => element("tr", {}, heads[i], ...line))),
   );
   let [row, column] = at;
   cells[row][column].tabIndex = 0;
 
-  const place = (cell) => {
-    const i = cells.findIndex((line) => line.includes(cell));
-    return i < 0 ? null : [i, cells[i].indexOf(cell)];
-  };
   const go = (i, j) => {
     cells[row][column].tabIndex = -1;
     [row, column] = [i, j];
@@ -63,26 +52,51 @@ export function grid({ label, rows, columns, at, move, press, named = false }) {
   });
 
   let last = null;
-  const sweep = (event) => {
-    const target = node.getRootNode().elementFromPoint(event.clientX, event.clientY)?.closest("td, th");
-    const header = heads.indexOf(target);
-    const spot = header < 0 ? place(target) : [header, column];
-    if (!spot || String(spot) === last) return;
+  const reach = (target) => {
+    if (!node.contains(target)) return;
+    const [i, j] = [target.parentNode.rowIndex - 1, target.cellIndex - 1];
+    const spot = [i, j < 0 ? column : j];
+    if (i < 0 || String(spot) === last) return;
     const first = last === null;
     last = String(spot);
     go(...spot);
-    if (header < 0) press(...spot, first);
+    if (j >= 0) press(...spot, first);
   };
+  const under = (event) => node.getRootNode().elementFromPoint(event.clientX, event.clientY)?.closest("td, th");
+  let swept = false;
   node.addEventListener("pointerdown", (event) => {
     if (!event.isPrimary || event.button !== 0) return;
     last = null;
+    swept = event.pointerType === "mouse" || node.matches(".ab-painting .ab-paints");
+    if (!swept) return;
     node.setPointerCapture(event.pointerId);
-    sweep(event);
+    reach(under(event));
   });
   node.addEventListener("pointermove", (event) => {
-    if (node.hasPointerCapture(event.pointerId)) sweep(event);
+    if (node.hasPointerCapture(event.pointerId)) reach(under(event));
   });
-  return { node, cells, heads };
+  node.addEventListener("click", ({ target }) => {
+    if (!swept) reach(target.closest("td, th"));
+    [last, swept] = [null, false];
+  });
+  return { node, cells, heads, columns };
+}
+
+/**
+ * A switch that is there where fingers are: while it is on, they paint the grids in `around`.
+ * @param {Object<string, any>} say  the widget's words
+ * @param {Element} around
+ * @returns {Element}
+ */
+export function fingerPainting({ finger }, around) {
+  const hint = element("span", { class: "ab-hint", role: "status" });
+  const node = button(finger.paint, () => {
+    const on = around.classList.toggle("ab-painting");
+    node.setAttribute("aria-pressed", on);
+    hint.textContent = on ? finger.on : "";
+  });
+  node.setAttribute("aria-pressed", "false");
+  return element("div", { class: "ab-finger" }, node, hint);
 }
 
 /**
