@@ -1,7 +1,7 @@
 // For widgets in which a network reads a text letter by letter and writes another: what they share.
 
 import { beams } from "./beams.js";
-import { button, element, fill, heading, number, slider, update, verbatim, whole } from "./core.js";
+import { button, element, fill, heading, number, slider, update, verbatim } from "./core.js";
 
 /** @import { Model, Subscriptions } from "./core.js" */
 
@@ -11,7 +11,7 @@ import { button, element, fill, heading, number, slider, update, verbatim, whole
  * @typedef {{ letters: string[], where: "cross" | "decoder" | "encoder", weights: number[][] }} Looks
  */
 
-export const TRIES = [
+const TRIES = [
   "23rd of october 1962",
   "Wednesday, 7 May 1980",
   "11/12/13",
@@ -72,12 +72,9 @@ export const namer = (say) => (head, letter) => {
 export function textField(model, subscriptions, say, { knows, changes }) {
   const field = element("input", { type: "text", autocomplete: "off", autocapitalize: "none", spellcheck: "false" });
   const hint = element("p", { class: "ab-hint", role: "status" });
-  const remark = (fault, gaps) => {
-    hint.textContent = fault && fill(say.letters[fault], gaps);
-  };
   const show = () => {
     field.value = model.get("text");
-    remark("");
+    hint.textContent = "";
   };
   const take = (text) => {
     update(model, { text, ...changes });
@@ -86,8 +83,8 @@ export function textField(model, subscriptions, say, { knows, changes }) {
   field.addEventListener("change", () => {
     const text = field.value.replace(/\s/g, " ").trim();
     const unknown = [...new Set(text)].filter((letter) => !knows(letter));
-    if (unknown.length) remark("unknown", { letters: unknown.join(" ") });
-    else if (text.length > LONGEST) remark("long", { most: whole(LONGEST) });
+    if (unknown.length) hint.textContent = fill(say.letters.unknown, { letters: unknown.join(" ") });
+    else if (text.length > LONGEST) hint.textContent = fill(say.letters.long, { most: LONGEST });
     else if (text) take(text);
     else show();
   });
@@ -121,7 +118,7 @@ export function reading(model, subscriptions, say, all, traits) {
     label: say.letters.step,
     values: () => [...Array(all() + 1).keys()],
     with: traits,
-    show: () => fill(say.steps.of, { n: whole(at()), all: whole(all()) }),
+    show: () => fill(say.steps.of, { n: at(), all: all() }),
   });
   const [picture, map] = [lines(turn(say.steps.back, -1), place, turn(say.steps.forward, 1)), letterMap(say)];
   const draw = ({ letters, where, weights }) => {
@@ -160,11 +157,8 @@ function lines(back, place, forward) {
     const asked = where === "decoder" ? targets : sources;
     const [asks, weights] = where === "encoder" ? [sources, known] : [targets.slice(n), known.slice(-1)];
     for (const part of [...sources, ...targets]) {
-      const j = asked.indexOf(part);
-      part.style.setProperty(
-        "--w",
-        weights.reduce((sum, row) => sum + (row[j] ?? 0) / weights.length, 0),
-      );
+      const shares = weights.map((row) => row[asked.indexOf(part)] ?? 0);
+      part.style.setProperty("--w", shares.reduce((a, b) => a + b, 0) / weights.length || 0);
     }
     light.draw(weights.flatMap((row, i) => row.map((weight, j) => ({ from: asks[i], to: asked[j], weight }))));
   };
@@ -189,11 +183,10 @@ function letterMap(say) {
   const draw = (asking, asked, weights, here) => {
     heads.forEach((head, j) => {
       head.hidden = j >= asked.length;
-      if (!head.hidden) named(head, asked[j]);
+      named(head, asked[j]);
     });
     rows.forEach(({ head, cells, node: row }, i) => {
       row.hidden = i >= asking.length;
-      if (row.hidden) return;
       named(head, asking[i]);
       row.classList.toggle("ab-chosen", i === here);
       cells.forEach((cell, j) => {
