@@ -19,9 +19,13 @@ READ = """(node) => {
     const texts = (selector) => seen(selector).map((part) => part.textContent);
     const codes = (texts) => texts.flatMap((text) => [...text].map((letter) => String(letter.codePointAt(0))));
     const drawn = (selector, name) => seen(selector).map((part) => part.style.getPropertyValue(name));
+    // Of an outline the points that it passes, and not those that only bend it.
+    const end = (part) => part.match(/[-\\d.]+/g).slice(-2);
+    const banks = (path) => path.getAttribute("d").match(/[MLC][^MLCZ]+/g).flatMap(end);
     return {
         flow: codes(texts(".ab-flow button")),
         pressed: seen(".ab-flow button").map((key) => String(Number(key.ariaPressed === "true"))),
+        places: seen(".ab-flow button").map((key) => key.style.gridArea.match(/\\d+/g).slice(0, 2)),
         block: codes([node.querySelector("input[type=range]").getAttribute("aria-valuetext")]),
         says: codes(texts(".ab-says, .ab-says + .ab-hint")),
         numbers: texts(".ab-tensor td:is(.ab-signed, .ab-weight)"),
@@ -30,10 +34,29 @@ READ = """(node) => {
         lengths: texts(".ab-tensor .ab-length"),
         names: codes(texts(".ab-tensor th")),
         stream: texts(".ab-stream .ab-number"),
-        bars: drawn(".ab-stream i", "--w"),
-        here: seen(".ab-stream tbody tr").map((row) => String(Number(row.matches(".ab-here")))),
+        course: seen(".ab-course path").map(banks),
+        here: node.querySelector(".ab-course rect").getAttribute("x"),
+        flows: seen(".ab-flow g:nth-child(2) path").map(banks),
+        past: seen(".ab-past path").map(banks),
+        dry: String(Number(node.querySelector(".ab-flow").dataset.shortcut === "without")),
     };
 }"""
+
+
+def river(stretches, middle, vertical):
+    """The points of both banks of each word's strand, there and back, one stretch after the other."""
+    words = []
+    for i in range(5):
+        points = []
+        for stretch in stretches:
+            spread = [min(1 - alike(x), 1) for _, x in stretch]
+            middles = [middle + (i - 2) * 15 * share for share in spread]
+            halves = [1.6 * x[i].norm().item() for _, x in stretch]
+            there = [(t, m - half) for (t, _), m, half in zip(stretch, middles, halves, strict=True)]
+            back = [(t, m + half) for (t, _), m, half in zip(stretch, middles, halves, strict=True)]
+            points += [*there, *reversed(back)]
+        words.append([(c, t) if vertical else (t, c) for t, c in points])
+    return torch.tensor(words)
 
 
 def expected(widget) -> dict[str, Tensor]:
@@ -84,9 +107,15 @@ def expected(widget) -> dict[str, Tensor]:
     shape = say["shape"].format(shape=str(tuple(shown.shape)))
     if widget.part == "hidden":
         shape = count(say["zeros"], int((shown == 0).sum()), shape=str(tuple(shown.shape)))
+    flowing = [part for part in order if part == "in" or "add" in part or ("norm" in part and widget.norm == "post")]
+    stations = [(100 * order.index(part) + 50, found[part][0]) for part in flowing]
+    passed = [((a, b), part) for a, b, part in zip(stations, stations[1:], flowing[1:], strict=False)]
+    on = [((0, stations[0][1]), stations[0]), *(pair for pair, part in passed if "norm" in part)]
+    on.append((stations[-1], (900, stations[-1][1])))
     return {
         "flow": codes(*(say["parts"][part] for part in order)),
         "pressed": torch.tensor([part == widget.part for part in order]),
+        "places": torch.tensor([(row, 1 + (part not in flowing)) for row, part in enumerate(order, start=1)]),
         "block": codes(f"{widget.block} of 6"),
         "says": codes(says, shape),
         "numbers": shown,
@@ -94,9 +123,12 @@ def expected(widget) -> dict[str, Tensor]:
         "colours": shown if is_weights else nothing,
         "lengths": nothing if is_weights else shown.norm(dim=-1),
         "names": codes(*heads),
-        "stream": torch.stack([sizes, torch.stack(cosines)], -1),
-        "bars": sizes / sizes.max(),
-        "here": torch.arange(7) == widget.block,
+        "stream": torch.stack([sizes, torch.stack(cosines)]),
+        "course": river([[(100 * n + 50, x) for n, x in enumerate(xs)]], 50, vertical=False),
+        "here": torch.tensor(100 * widget.block - 50),
+        "flows": river(on, 60, vertical=True),
+        "past": river([pair for pair, part in passed if "add" in part], 60, vertical=True),
+        "dry": torch.tensor(widget.shortcut == "without"),
     }
 
 

@@ -17,16 +17,24 @@ from tests.widgets.steps import choose, press
 READ = """(node) => {
     const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
     const codes = (parts) => parts.flatMap((part) => [...part.textContent].map((c) => String(c.codePointAt(0))));
+    const light = (selector) => seen(selector).map((part) => part.style.getPropertyValue("--w"));
+    const spans = (n) => seen(`.ab-answer p:nth-of-type(${n}) span`).filter((part) => part.translate);
     return {
+        tiles: seen(".ab-tiles span").flatMap((tile) => [tile.textContent, tile.dataset.mark || " "])
+            .map((sign) => String(sign.codePointAt(0))),
+        tileLight: light(".ab-tiles span"),
+        beams: light(".ab-beams path"),
+        colours: seen(".ab-beams path").map((path) => path.getAttribute("class").match(/\\d/)[0]),
         text: codes(seen(".ab-map thead th")),
         weights: seen(".ab-map .ab-weight").map((cell) => cell.textContent),
-        colours: seen(".ab-map .ab-weight").map((cell) => cell.style.getPropertyValue("--w")),
+        mapLight: light(".ab-map .ab-weight"),
         off: seen(".ab-map tbody tr").map((row) => String(Number(row.matches(".ab-off")))),
         on: seen(".ab-switches button").map((key) => String(Number(key.getAttribute("aria-pressed") === "true"))),
-        letters: codes(seen(".ab-answers td:nth-of-type(odd)")),
-        chances: seen(".ab-answers td:nth-of-type(2)").map((cell) => cell.textContent),
-        wrong: seen(".ab-answers tbody tr").map((row) => String(Number(row.matches(".ab-wrong")))),
-        figures: seen("dd span").map((figure) => figure.textContent),
+        letters: codes(seen(".ab-answer [translate=no]")),
+        lamps: light(".ab-lamp"),
+        chances: spans(2).map((part) => part.textContent),
+        wrong: seen(".ab-answer").map((answer) => String(Number(answer.matches(".ab-wrong")))),
+        figures: [...spans(3), ...seen(".ab-loss span")].map((part) => part.textContent),
     };
 }"""
 
@@ -43,20 +51,32 @@ def expected(widget) -> dict[str, Tensor]:
     k, v = part(model.attention.key(model.marks(marks))), part(model.attention.value(model.letters(letters)))
     on = torch.tensor([h not in widget.off for h in range(H)])
     blended = F.scaled_dot_product_attention(q, k, v) * on[:, None, None]
-    scores = model.answers(model.attention.output(rearrange(blended, "B H 1 K -> B (H K)"))).unflatten(-1, (2, 8))
+    answer = lambda x: model.answers(model.attention.output(rearrange(x, "B H 1 K -> B (H K)"))).unflatten(-1, (2, 8))  # noqa: E731
+    scores = answer(blended)
     weights = (q @ k.mT / k.shape[-1] ** 0.5).softmax(-1)[0, :, 0]
     chances, said = scores.softmax(-1)[0].max(-1)
+    alone = answer(torch.eye(H).double()[:, :, None, None] * blended[:1]) - answer(torch.zeros_like(blended[:1]))
+    said_by = alone.gather(-1, said.expand(H, 2)[..., None])[..., 0] - alone.mean(-1)
+    lifts = said_by.clamp(min=0)  # of each head, for each answer
+    arrives = chances * lifts / lifts.sum(0).clamp(min=1e-12)
     right = (scores.argmax(-1) == answers)[1:].double().mean(0)
     loss = F.cross_entropy(scores[1:].flatten(0, 1), answers[1:].flatten())
     names = "".join("abcdefgh"[x] + ["", "★", "●"][m] for x, m in zip(letters[0], marks[0], strict=True))
     codes = lambda text: torch.tensor([ord(letter) for letter in text])  # noqa: E731
+    signs = [("abcdefgh"[x], ["", "★", "●"][m] or " ") for x, m in zip(letters[0], marks[0], strict=True)]
+    lit = weights * on[:, None]
     return {
+        "tiles": codes("".join(map("".join, signs))),
+        "tileLight": lit.amax(0),
+        "beams": torch.cat([lit, arrives], -1),
+        "colours": torch.arange(H).repeat_interleave(10),
         "text": codes(names),
         "weights": weights,
-        "colours": weights,
+        "mapLight": weights,
         "off": ~on,
         "on": on,
         "letters": codes("".join("abcdefgh"[x] for pair in zip(said, answers[0], strict=True) for x in pair)),
+        "lamps": chances,
         "chances": chances,
         "wrong": said != answers[0],
         "figures": torch.stack([100 * right[0], 100 * right[1], loss]),

@@ -6,16 +6,29 @@ from torch import Tensor
 from attnbook import MultiHeadAttention
 from attnbook.learning.complexity import SelfAttention
 from attnbook.widgets import HeadBudget
+from tests.browser.hands import bring, middle
 from tests.widgets.laws import Laws
 from tests.widgets.reading import parsed
-from tests.widgets.steps import slide
+from tests.widgets.steps import drag, slide
 
-READ = """(node) => ({
-    numbers: [...node.querySelectorAll(".ab-number")].map((cell) => cell.textContent),
-    pieces: String([...node.querySelectorAll(".ab-strip i")].filter((piece) => piece.checkVisibility()).length),
-    strip: [...node.querySelectorAll("figcaption span")].map((part) => part.textContent),
-    same: [...node.querySelectorAll("tbody tr")].map((row) => String(Number(row.matches(".ab-same")))),
-})"""
+READ = """(node) => {
+    const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
+    const percent = (part, name) => part.getAttribute(name).slice(0, -1);
+    return {
+        numbers: seen(".ab-number").map((cell) => cell.textContent),
+        pieces: seen(".ab-ribbon rect:not([class])").map((piece) => [percent(piece, "x"), percent(piece, "width")]),
+        cuts: seen(".ab-ribbon rect[class]").map((part) => percent(part, "x")),
+        patterns: String(seen(".ab-patterns i").length),
+        said: seen(".ab-hint span").map((part) => part.textContent),
+        same: seen("tbody tr").map((row) => String(Number(row.matches(".ab-same")))),
+    };
+}"""
+
+
+def to_the_middle(node):
+    """The cut, from where it is to the middle of the ribbon."""
+    cut, ribbon = node.locator(".ab-cut"), node.locator(".ab-ribbon")
+    return bring(cut), middle(ribbon)
 
 
 def expected(widget) -> dict[str, Tensor]:
@@ -31,8 +44,10 @@ def expected(widget) -> dict[str, Tensor]:
     now, single = torch.tensor(figures(widget.heads)), torch.tensor(figures(1))
     return {
         "numbers": torch.stack([now, single], -1),
-        "pieces": torch.tensor(widget.heads),
-        "strip": torch.tensor([widget.heads, D // widget.heads]),
+        "pieces": torch.tensor([(100 * h / widget.heads, 100 / widget.heads) for h in range(widget.heads)]),
+        "cuts": torch.tensor([100 / widget.heads] * 2),
+        "patterns": torch.tensor(widget.heads),
+        "said": torch.tensor([widget.heads, D // widget.heads, L, L]),
         "same": now == single,
     }
 
@@ -48,7 +63,11 @@ class TestHeadBudget(Laws):
     ]
     changes = [{"heads": 64}, {"width": 768}, {"length": 16}]
     states = {"more words than a head has numbers": HeadBudget(width=64, heads=64, length=4096)}
-    drags = {"heads": (HeadBudget(), slide("Heads", "heads", last=64))}
+    drags = {
+        "heads": (HeadBudget(), slide("Heads", "heads", last=64)),
+        "cut": (HeadBudget(), drag("the first cut", to_the_middle, {"heads": 2})),
+    }
+    by_finger = ("cut",)
     errors = [(lambda: HeadBudget(width=100), r"'width' trait .* any of \[64, ")]
 
 

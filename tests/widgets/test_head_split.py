@@ -6,49 +6,72 @@ from torch import Tensor
 
 from attnbook.widgets import HeadSplit
 from tests.widgets.laws import Laws
-from tests.widgets.reading import parsed
-from tests.widgets.steps import choose, press, slide
+from tests.widgets.reading import codes, parsed
+from tests.widgets.steps import choose
 
-KINDS = ["number", "word", "head", "row"]  # of what a column or row of the table may be
 READ = """(node) => {
     const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
     const number = (name) => String("abcdef".indexOf(name[0]) * 6 + Number(name[1]));
-    const inText = (text) => text.match(/\\d+|^[a-f]$/)[0].replace(/[a-f]/, (letter) => "abcdef".indexOf(letter));
+    const codes = (parts) => parts.flatMap((part) => [...part.textContent].map((c) => String(c.codePointAt(0))));
+    const put = (axes) => (part) => [...axes].map((axis) => part.style.getPropertyValue(`--${axis}`));
     return {
-        step: node.querySelector("input[type=range]").value,
-        said: node.querySelector(".ab-value").textContent.match(/\\d+/g),
-        places: [...node.querySelectorAll(".ab-cell")].map((c) => c.getAttribute("transform").match(/[\\d.]+/g)),
-        heads: seen("th").map((th) => [String(KINDS.indexOf(th.dataset.kind)), inText(th.textContent)]),
+        step: seen("input[name^=step-]").map((line) => String(Number(line.checked))),
+        names: seen(".ab-cell").map((cell) => number(cell.textContent)),
+        places: seen(".ab-cell").map(put("xy")),
+        frames: seen(".ab-frame").map(put("xywh")),
+        heads: codes(seen("th")),
         words: seen("tbody td").flatMap((cell) => cell.textContent.split(" ").map(number)),
-        shape: node.querySelector(".ab-shape").textContent.split("=")[1].match(/\\d+/g),
+        shapes: seen(".ab-code small").map((shape) => shape.textContent.match(/\\d+/g)),
+        note: codes(seen(".ab-now p")),
+        mixing: String(seen(".ab-mixing").length),
     };
-}""".replace("KINDS", str(KINDS))
+}"""
+
+
+def axes_at(step, way):
+    if step in (0, 5):
+        return "B L D"
+    return "B L H K" if way == "transpose" and step in (1, 4) else "B H L K"
+
+
+def tensor_at(step, way, H):
+    x = torch.arange(36).view(2, 3, 6)
+    if way == "view":
+        return x if step in (0, 5) else x.view(2, H, 3, 6 // H)
+    return x if step in (0, 5) else rearrange(x, f"B L (H K) -> {axes_at(step, way)}", H=H)
 
 
 def expected(widget) -> dict[str, Tensor]:
-    H, step = widget.heads, widget.step
-    x = torch.arange(36).view(2, 3, 6)
-    split = rearrange(x, "B L (H K) -> B L H K", H=H)
-    now = {0: x, 5: x, 1: split, 4: split}.get(step, rearrange(split, "B L H K -> B H L K"))
-    if widget.way == "view" and 0 < step < 5:
-        now = x.view(2, H, 3, 6 // H)
-    blocks = now if now.ndim == 4 else now[:, None]
-    Y, Z = blocks.shape[2:]
-    b, block, row, column = torch.meshgrid(*map(torch.arange, blocks.shape), indexing="ij")
-    left, top = block * (30 * Z + 12) + 30 * column, b * (30 * Y + 24) + 30 * row
-    order = blocks.flatten().argsort()
-    words_in_rows, by_word = now.ndim == 3, widget.way == "transpose" and step in (1, 4)
-    columns = "number" if words_in_rows else "word" if by_word else "head"
-    rows = "word" if words_in_rows else "head" if by_word else "row"
-    heads = [(columns, i) for i in range(6 if words_in_rows else 3 if by_word else H)]
-    heads += [(rows, i) for i in range(H if by_word else 3)]
+    H, step, way = widget.heads, widget.step, widget.way
+    axes, now, K = axes_at(step, way), tensor_at(step, way, H), 6 // H
+    rows = now if now.ndim == 3 else rearrange(now, f"{axes} -> B L H K")  # as they are drawn: heads beside one another
+    cut, apart = axes == "B L H K", axes == "B H L K"
+    across, down = (0.2 if cut else 1.5 / (H - 1) if apart else 0), 0.2 * cut
+    left, top = (1.5 - (H - 1) * across) / 2, (0.4 - 2 * down) / 2
+    row, column = torch.meshgrid(torch.arange(3), torch.arange(6), indexing="ij")
+    one = torch.stack([left + column + column // K * across, top + row * (1 + down)], -1).view(18, 2)
+    places = torch.cat([one, one])[rows.flatten().argsort()]
+    if cut:
+        frames = [(left, top + l * 1.2, 7.5 - 2 * left, 1) for l in range(3)]
+    else:
+        frames = [(left + h * (K + across), top, K, 3) for h in range(H)] if apart else [(left, top, 6, 3)]
+    say = widget.edition_words()
+    names = [say["head"].format(n=h + 1) for h in range(H)] if cut or apart else "012345"
+    names = [*names, *([say["row"].format(n=i + 1) for i in range(3)] if apart else "abc")]
+    notes = {
+        "transpose": ["queries", "cut", "front", "mixed", "back", "joined"],
+        "view": ["queries", "fits", "asked", "unnoticed", "still", "undone"],
+    }
     return {
-        "step": torch.tensor(step),
-        "said": torch.tensor([step, 5]),
-        "places": torch.stack([left.flatten()[order], top.flatten()[order]], -1),
-        "heads": torch.tensor([(KINDS.index(kind), i + (kind in ("head", "row"))) for kind, i in heads]),
-        "words": rearrange(blocks[0], "X Y Z -> Y X Z"),
-        "shape": torch.tensor(now.shape),
+        "step": torch.arange(6) == step,
+        "names": torch.arange(36),
+        "places": places,
+        "frames": torch.tensor(frames * 2),
+        "heads": codes(*names),
+        "words": rows[0],
+        "shapes": torch.cat([torch.tensor(tensor_at(i, way, H).shape) for i in range(6)]),
+        "note": codes(say["notes"][notes[way][step]]),
+        "mixing": torch.tensor(step == 3),
     }
 
 
@@ -57,12 +80,10 @@ class TestHeadSplit(Laws):
     read = READ
     expected = staticmethod(expected)
     steps = [
-        *press("Forward", {"step": 1}),
-        *press("Forward", {"step": 2}),
+        *choose("step", 1, 2),
         *choose("heads", 3, 6, 2),
         *choose("way", "view", "transpose"),
-        *press("Back", {"step": 1}),
-        *slide("Step", "step", last=5, first=0),
+        *choose("step", 3, 5, 0),
     ]
     changes = [{"step": 2}, {"heads": 3}, {"way": "view"}, {"step": 5}, {"heads": 6}]
     states = {
@@ -72,7 +93,6 @@ class TestHeadSplit(Laws):
         "three heads by view alone": HeadSplit(heads=3, step=2, way="view"),
         "six heads by view alone": HeadSplit(heads=6, step=4, way="view"),
     }
-    drags = {"step": (HeadSplit(), slide("Step", "step", last=5))}
     errors = [
         (lambda: HeadSplit(heads=4), r"'heads' trait .* any of \[2, 3, 6\]"),
         (lambda: HeadSplit(step=6), r"'step' trait .* not be greater than 5"),

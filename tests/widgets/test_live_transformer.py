@@ -19,24 +19,24 @@ READ = """(node) => {
     const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
     const texts = (selector) => seen(selector).map((part) => part.textContent);
     const codes = (selector) => texts(selector).flatMap((t) => [...t].map((letter) => String(letter.codePointAt(0))));
-    const bars = (selector) => seen(selector).map((bar) => bar.style.getPropertyValue("--w"));
+    const light = (selector) => seen(selector).map((part) => part.style.getPropertyValue("--w"));
     return {
-        written: codes(".ab-written"),
+        lines: [...codes(".ab-read span"), ...codes(".ab-lines output span")],
+        tiles: [...light(".ab-read span"), ...light(".ab-lines output span")],
+        beams: light(".ab-beams path"),
         columns: codes(".ab-map thead th"),
         rows: codes(".ab-map tbody th"),
         weights: texts(".ab-map td.ab-weight").filter(Boolean),
-        colours: bars(".ab-map td.ab-weight"),
+        colours: light(".ab-map td.ab-weight"),
         here: seen(".ab-map tbody tr").map((row) => String(Number(row.matches(".ab-chosen")))),
         chances: texts(".ab-lists .ab-number"),
-        bars: bars(".ab-lists .ab-bar i"),
+        lit: light(".ab-lists .ab-number"),
         letters: codes(".ab-lists tbody th"),
         pressed: seen(".ab-lists button").map((key) => String(Number(key.ariaPressed === "true"))),
-        now: texts(".ab-now span span:not([translate])"),
-        chosen: codes(".ab-now [translate=no]"),
-        instead: codes(".ab-yours [translate=no]"),
+        now: codes(".ab-now"),
+        hint: codes(".ab-lists .ab-hint"),
         value: node.querySelector("input[type=range]").getAttribute("aria-valuetext").match(/\\d+/g),
         most: node.querySelector("input[type=range]").max,
-        where: String(["cross", "decoder", "encoder"].indexOf(node.querySelector("caption").dataset.where)),
     };
 }"""
 
@@ -76,23 +76,33 @@ def expected(widget) -> dict[str, Tensor]:
         columns = read if widget.where == "cross" else ["▸", *shown[:-1]]
         rows, there = shown, torch.arange(len(written)) < step
     cells = weights[there] if widget.where != "decoder" else [row[: i + 1] for i, row in enumerate(weights[there])]
+    asking = weights if widget.where == "encoder" else weights[max(at, 0) : step]
+    looks = asking.mean(0) if len(asking) else torch.zeros(weights.shape[1])
+    dark = torch.zeros(len(read)), torch.zeros(1 + len(written))
+    of_written = torch.cat([looks, torch.zeros(1)])  # nothing looks at the last letter
+    seen_of_asking = asking[:, :step] if widget.where == "decoder" else asking
+    say, p = widget.edition_words(), chances[at, ids[step]]
+    now, hint = say["nothing"], ""
+    if step:
+        now = say["wrote"].format(n=step, letter=written[at], chance=f"{p:.2f}", loss=f"{abs(-p.log()):.2f}")
+        hint = say["hint"] if own[at] == ids[step] else say["yours"].format(letter=signs(own[at:step])[0])
     return {
-        "written": codes(written[:step]),
+        "lines": codes([*read, "▸", *written[:step]]),
+        "tiles": torch.cat([dark[0], of_written] if widget.where == "decoder" else [looks, dark[1]]),
+        "beams": seen_of_asking,
         "columns": codes(columns),
         "rows": codes(rows),
         "weights": torch.cat([*cells]) if len(cells) else nothing,
         "colours": weights * there[:, None],
         "here": (torch.arange(len(rows)) == at) & (widget.where != "encoder"),
         "chances": top.values if step else nothing,
-        "bars": top.values if step else nothing,
+        "lit": top.values if step else nothing,
         "letters": codes(signs((STOP + top.indices).tolist())) if step else nothing,
         "pressed": STOP + top.indices == ids[step] if step else nothing,
-        "now": torch.tensor([step, p, -p.log()]) if step else nothing,
-        "chosen": codes(written[at:step] if step else ""),
-        "instead": codes(signs(own[at:step])) if step and own[at] != ids[step] else nothing,
+        "now": codes(now),
+        "hint": codes(hint),
         "value": torch.tensor([step, len(own)]),
         "most": torch.tensor(len(own)),
-        "where": torch.tensor(["cross", "decoder", "encoder"].index(widget.where)),
     }
 
 

@@ -28,6 +28,8 @@ const PARTS = {
   pre: ["in", "norm1", "weights", "attention", "add1", "norm2", "hidden", "forward", "add2"],
 };
 
+const RIVER = { post: ["in", "add1", "norm1", "add2", "norm2"], pre: ["in", "add1", "add2"] }; // the others are branches
+
 function weightsOf(block) {
   const sizes = [
     [D, D],
@@ -140,30 +142,123 @@ function show(cell, x, largest, isWeight) {
   cell.textContent = number(x, isWeight ? 2 : 1);
 }
 
-// The vectors between the blocks: how long they are, and how alike.
-function streamOf(say) {
-  const rows = Array.from({ length: BLOCKS + 1 }, (_, n) => {
-    const [size, cosine] = [0, 0].map(() => element("td", { class: "ab-number" }));
-    const [head, bar] = [element("th", { scope: "row" }, String(n)), element("i")];
-    const node = element("tr", {}, head, size, element("td", { class: "ab-bar", "aria-hidden": "true" }, bar), cosine);
-    return { size, bar, cosine, node };
+// ---- the river: a strand for each word, as broad as its vector is long, as near the others as the words are alike ----
+
+// Through places `t` along the way, at each of which a strand has a middle and half a breadth.
+function outline(points, vertical) {
+  const at = (t, c) => (vertical ? [c, t] : [t, c]).map((x) => x.toFixed(2)).join(" ");
+  const bank = (places, side) =>
+    places
+      .map(({ t, middle, half }, i) => {
+        const before = places[i - 1] ?? places[i];
+        const [from, to, turn] = [before.middle + side * before.half, middle + side * half, (t + before.t) / 2];
+        return i ? `C${at(turn, from)} ${at(turn, to)} ${at(t, to)}` : at(t, to);
+      })
+      .join("");
+  return `M${bank(points, -1)}L${bank([...points].reverse(), 1)}Z`;
+}
+
+const strands = () => WORDS.map(() => element("path"));
+
+// Draws stretches of the river; each is a list of places along the way and what flows there.
+function flows(paths, stretches, middle, vertical) {
+  const width = (xs) => Math.min(1 - alike(xs), 1);
+  const places = stretches.map((stretch) => stretch.map(({ t, xs }) => ({ t, xs, width: width(xs) })));
+  paths.forEach((path, i) => {
+    const along = ({ t, xs, width }) => ({ t, middle: middle + (i - 2) * 15 * width, half: 1.6 * length(xs[i]) });
+    path.setAttribute("d", places.map((stretch) => outline(stretch.map(along), vertical)).join(""));
   });
-  const node = element(
+}
+
+// The whole of it, from block to block; a press on a block opens it. Below, how long the vectors are, and how alike.
+function courseOf(model, subscriptions, say) {
+  const [paths, here] = [strands(), element("rect", { class: "ab-here", y: 2, width: 100, height: 96, rx: 8 })];
+  const picture = element("svg", { viewBox: "0 0 700 100", preserveAspectRatio: "none" }, here, ...paths);
+  picture.ariaHidden = true;
+  const place = slider(model, subscriptions, {
+    trait: "block",
+    label: say.block,
+    values: [1, 2, 3, 4, 5, 6],
+    show: (n) => fill(say.steps.of, { n, all: BLOCKS }),
+  });
+  const row = (label) => {
+    const cells = Array.from({ length: BLOCKS + 1 }, () => element("td", { class: "ab-number" }));
+    return { cells, node: element("tr", {}, element("th", { scope: "row" }, label), ...cells) };
+  };
+  const [sizes, cosines] = [row(say.stream.length), row(say.stream.alike)];
+  const table = element(
     "table",
     { class: "ab-stream" },
-    element("caption", {}, say.caption),
-    heading([say.stream.after, say.stream.length, "", say.stream.alike]),
-    element("tbody", {}, ...rows.map(({ node }) => node)),
+    heading([say.stream.after, ...sizes.cells.map((_, n) => String(n))]),
+    element("tbody", {}, sizes.node, cosines.node),
   );
 
   function draw(xs, block) {
-    const sizes = xs.map((x) => average(x.map(length)));
-    rows.forEach(({ size, bar, cosine, node }, n) => {
-      size.textContent = number(sizes[n]);
-      bar.style.setProperty("--w", sizes[n] / Math.max(...sizes));
-      cosine.textContent = number(alike(xs[n]));
-      node.classList.toggle("ab-here", n === block);
+    here.setAttribute("x", 100 * block - 50);
+    flows(paths, [xs.map((x, n) => ({ t: 100 * n + 50, xs: x }))], 50, false);
+    xs.forEach((x, n) => {
+      sizes.cells[n].textContent = number(average(x.map(length)));
+      cosines.cells[n].textContent = number(alike(x));
     });
+  }
+  return { node: element("div", {}, element("div", { class: "ab-course" }, place, picture), table), draw };
+}
+
+// Inside of a block: what flows on, and the two branches that leave it and return. Each part is a button.
+function insideOf(model, say) {
+  const buttons = Object.fromEntries(
+    PARTS.post.map((part) => [part, button(say.parts[part], () => update(model, { part }))]),
+  );
+  const [on, past] = [strands(), strands()];
+  const branches = [0, 1].map(() => element("path"));
+  const groups = [
+    element("g", { class: "ab-past" }, ...past),
+    element("g", {}, ...on),
+    element("g", { class: "ab-branches" }, ...branches),
+  ];
+  const picture = element("svg", { viewBox: "0 0 200 900", preserveAspectRatio: "none" }, ...groups);
+  picture.ariaHidden = true;
+  const node = element("div", { class: "ab-flow", role: "group", "aria-label": say.flow }, picture);
+
+  function draw(norm, shortcut, part, found) {
+    const t = (row) => 100 * row + 50;
+    const order = PARTS[norm];
+    const flowing = order.filter((name) => RIVER[norm].includes(name));
+    const stations = flowing.map((name) => ({ t: t(order.indexOf(name)), xs: found[name] }));
+    const ends = (i) => flowing[i].startsWith("add");
+    const stretches = stations.slice(1).map((station, i) => [stations[i], station]);
+    flows(
+      past,
+      stretches.filter((_, i) => ends(i + 1)),
+      60,
+      true,
+    );
+    flows(
+      on,
+      [
+        [{ ...stations[0], t: 0 }, stations[0]],
+        ...stretches.filter((_, i) => !ends(i + 1)),
+        [stations.at(-1), { ...stations.at(-1), t: 900 }],
+      ],
+      60,
+      true,
+    );
+    node.dataset.shortcut = shortcut;
+    const returns = order.map((name, row) => (name.startsWith("add") ? row : -1)).filter((row) => row > 0);
+    returns.forEach((row, n) => {
+      const from = Math.max(...flowing.map((name) => order.indexOf(name)).filter((other) => other < row));
+      const [start, first, last, end] = [from, from + 1, row - 1, row].map(t);
+      branches[n].setAttribute(
+        "d",
+        `M60 ${start}C60 ${first} 140 ${start} 140 ${first}L140 ${last}C140 ${end} 60 ${last} 60 ${end}`,
+      );
+    });
+    order.forEach((name, row) => {
+      buttons[name].style.gridArea = `${row + 1} / ${flowing.includes(name) ? 1 : 2}`;
+      buttons[name].setAttribute("aria-pressed", name === part);
+    });
+    if (node.dataset.norm !== norm) node.append(...order.map((name) => buttons[name]));
+    node.dataset.norm = norm;
   }
   return { node, draw };
 }
@@ -171,36 +266,22 @@ function streamOf(say) {
 function render({ model, el }) {
   const say = words(model);
   const subscriptions = follower(model);
-  const buttons = Object.fromEntries(
-    PARTS.post.map((part) => [part, button(say.parts[part], () => update(model, { part }))]),
-  );
-  const flow = element("div", { class: "ab-flow", role: "group", "aria-label": say.flow });
   const [says, shape] = [element("p", { class: "ab-says", role: "status" }), element("p", { class: "ab-hint" })];
-  const [tensor, stream] = [tensorOf(say), streamOf(say)];
+  const [course, inside, tensor] = [courseOf(model, subscriptions, say), insideOf(model, say), tensorOf(say)];
   body(
     el,
     "blockstepper",
+    course.node,
+    inside.node,
+    element("div", { class: "ab-shown" }, says, shape, tensor.node),
     element(
       "div",
       { class: "ab-controls" },
       choice(model, subscriptions, { trait: "norm", label: say.norm, options: say.norms }),
       choice(model, subscriptions, { trait: "shortcut", label: say.shortcut, options: say.shortcuts }),
     ),
-    slider(model, subscriptions, {
-      trait: "block",
-      label: say.block,
-      values: [1, 2, 3, 4, 5, 6],
-      show: (n) => fill(say.steps.of, { n, all: BLOCKS }),
-    }),
-    element("p", { class: "ab-hint" }, say.flow),
-    flow,
-    says,
-    shape,
-    element("div", { class: "ab-scroll" }, tensor.node),
-    stream.node,
   );
 
-  subscriptions.follow(["norm"], () => flow.append(...PARTS[model.get("norm")].map((part) => buttons[part])));
   subscriptions.follow(["norm", "shortcut", "block", "part"], () => {
     const [norm, shortcut, block, part] = ["norm", "shortcut", "block", "part"].map((name) => model.get(name));
     const runs = [];
@@ -209,8 +290,8 @@ function render({ model, el }) {
       runs.push(through(weights, xs.at(-1), norm === "pre", shortcut === "with"));
       xs.push(runs.at(-1).out);
     }
-    for (const [name, key] of Object.entries(buttons)) key.setAttribute("aria-pressed", name === part);
-    const { [part]: shown } = runs[block - 1].found;
+    const { found } = runs[block - 1];
+    const shown = found[part];
     const isWeights = part === "weights";
     const sizes = isWeights ? [HEADS, WORDS.length, WORDS.length] : [WORDS.length, shown[0].length];
     const gaps = { shape: `(${[1, ...sizes].join(", ")})` };
@@ -219,7 +300,8 @@ function render({ model, el }) {
     shape.textContent =
       part === "hidden" ? count(say.zeros, shown.flat().filter((x) => x === 0).length, gaps) : fill(say.shape, gaps);
     tensor.draw(isWeights ? shown.flat() : shown, isWeights);
-    stream.draw(xs, block);
+    course.draw(xs, block);
+    inside.draw(norm, shortcut, part, found);
   });
   return subscriptions.end;
 }

@@ -8,16 +8,18 @@ import {
   fill,
   fillNodes,
   follower,
-  heading,
   number,
   plus,
   update,
   softmax,
   times,
+  verbatim,
   whole,
   words,
 } from "../shared/core.js";
+import { beams } from "../shared/beams.js";
 import { normals } from "../shared/random.js";
+import { split } from "../shared/layers.js";
 import { networks } from "../shared/stored.js";
 
 const [LETTERS, MARKS, LENGTH, TESTS] = ["abcdefgh", ["", "★", "●"], 8, 200];
@@ -36,33 +38,42 @@ function texts(seed, count) {
 }
 
 // The network, as in data/marks.py: one query; keys are marks, values letters. Nothing is left of a head that is off.
+// `parts` is what each head adds to the scores of both answers.
 function finder(found, heads) {
-  const per = (x) =>
-    Array.from({ length: heads }, (_, h) => x.slice((h * x.length) / heads, ((h + 1) * x.length) / heads));
+  const per = (x) => split(x, heads);
   const query = per(times(found["attention.query.weight"], found.query[0][0]));
   const keys = found["marks.weight"].map((mark) => per(times(found["attention.key.weight"], mark)));
   const values = found["letters.weight"].map((letter) => per(times(found["attention.value.weight"], letter)));
+  const output = found["attention.output.weight"].map(per);
   return ({ letters, marks }, off) => {
     const weights = query.map((q, h) => softmax(marks.map((mark) => dot(q, keys[mark][h]) / Math.sqrt(q.length))));
-    const joined = weights.flatMap((row, h) =>
-      query[h].map((_, i) =>
-        off.includes(h)
-          ? 0
-          : dot(
-              row,
-              letters.map((letter) => values[letter][h][i]),
-            ),
-      ),
-    );
-    const scores = plus(
-      times(found["answers.weight"], times(found["attention.output.weight"], joined)),
-      found["answers.bias"],
-    );
-    return { weights, chances: [0, 1].map((n) => softmax(scores.slice(n * LETTERS.length, (n + 1) * LETTERS.length))) };
+    const parts = weights.map((row, h) => {
+      const share = off.includes(h) ? 0 : 1;
+      const blended = row.map((weight, j) => values[letters[j]][h].map((x) => share * weight * x)).reduce(plus);
+      return times(
+        found["answers.weight"],
+        output.map((line) => dot(line[h], blended)),
+      );
+    });
+    const scores = parts.reduce(plus, found["answers.bias"]);
+    const of = (n, x) => x.slice(n * LETTERS.length, (n + 1) * LETTERS.length);
+    return {
+      weights,
+      parts: parts.map((part) => [of(0, part), of(1, part)]),
+      chances: [0, 1].map((n) => softmax(of(n, scores))),
+    };
   };
 }
 
 const best = (chances) => chances.indexOf(Math.max(...chances));
+
+// How much of the light of an answer comes from each head: its share in what lifts the letter said above the mean.
+function lightOf(parts, chances, n) {
+  const said = best(chances[n]);
+  const lifts = parts.map((part) => Math.max(part[n][said] - part[n].reduce((a, b) => a + b) / LETTERS.length, 0));
+  const all = lifts.reduce((a, b) => a + b) || 1;
+  return lifts.map((lift) => (chances[n][said] * lift) / all);
+}
 
 // In percent right of each of the two answers, and the loss.
 function test(network, off, tests) {
@@ -75,11 +86,7 @@ function test(network, off, tests) {
       loss -= Math.log(chances[n][answer]);
     });
   }
-  return {
-    star: (100 * right[0]) / tests.length,
-    dot: (100 * right[1]) / tests.length,
-    loss: loss / (2 * tests.length),
-  };
+  return { right: right.map((n) => (100 * n) / tests.length), loss: loss / (2 * tests.length) };
 }
 
 // ---- what is shown of it ----
@@ -116,46 +123,31 @@ function weightMap(say, most) {
   return { node, draw };
 }
 
-function answerTable(say) {
-  const rows = Object.values(say.asks).map((ask) => {
-    const [said, right] = [0, 1].map(() => element("td", { class: "ab-number", translate: "no" }));
-    const chance = element("td", { class: "ab-number" });
-    return { said, chance, right, node: element("tr", {}, element("th", { scope: "row" }, ask), said, chance, right) };
+function answersOf(say) {
+  const answers = Object.values(say.asks).map((ask) => {
+    const [lamp, right] = [verbatim("", { class: "ab-lamp ab-weight" }), verbatim("")];
+    const [chance, share] = [element("span"), element("span")];
+    const node = element(
+      "div",
+      { class: "ab-answer" },
+      element("p", { class: "ab-hint" }, ask),
+      lamp,
+      element("p", {}, ...fillNodes(say.said, { chance, right })),
+      element("p", { class: "ab-hint" }, ...fillNodes(say.right, { x: share, n: whole(TESTS) })),
+    );
+    return { node, lamp, chance, right, share };
   });
-  const draw = ({ answers }, chances) =>
-    rows.forEach(({ said, chance, right, node }, n) => {
-      const letter = best(chances[n]);
-      said.textContent = LETTERS[letter];
-      chance.textContent = number(chances[n][letter]);
-      right.textContent = LETTERS[answers[n]];
-      node.classList.toggle("ab-wrong", letter !== answers[n]);
+  const draw = (text, chances, shares) =>
+    answers.forEach(({ node, lamp, chance, right, share }, n) => {
+      const said = best(chances[n]);
+      lamp.textContent = LETTERS[said];
+      lamp.style.setProperty("--w", chances[n][said]);
+      chance.textContent = number(chances[n][said]);
+      right.textContent = LETTERS[text.answers[n]];
+      share.textContent = number(shares[n], 1);
+      node.classList.toggle("ab-wrong", said !== text.answers[n]);
     });
-  const { question, answer, chance, right } = say.answers;
-  const node = element(
-    "table",
-    { class: "ab-answers" },
-    heading([question, answer, chance, right]),
-    element("tbody", {}, ...rows.map((row) => row.node)),
-  );
-  return { node, draw };
-}
-
-function testResults(say) {
-  const figures = Object.entries(say.figures).map(([name, label]) => {
-    const value = element("span");
-    const shown = name === "loss" ? [value] : fillNodes(say.percent, { x: value });
-    return { name, value, nodes: [element("dt", {}, label), element("dd", { class: "ab-number" }, ...shown)] };
-  });
-  const draw = (found) => {
-    for (const { name, value } of figures) value.textContent = number(found[name], name === "loss" ? 3 : 1);
-  };
-  const node = element(
-    "div",
-    {},
-    element("p", { class: "ab-hint" }, fill(say.tests, { n: whole(TESTS) })),
-    element("dl", {}, ...figures.flatMap(({ nodes }) => nodes)),
-  );
-  return { node, draw };
+  return { nodes: answers.map(({ node }) => node), lamps: answers.map(({ lamp }) => lamp), draw };
 }
 
 async function render({ model, el }) {
@@ -173,10 +165,20 @@ async function render({ model, el }) {
       update(model, { off: off.includes(h) ? off.filter((x) => x !== h) : [...off, h] });
     }),
   );
-  const [map, answers, results] = [weightMap(say, most), answerTable(say), testResults(say)];
+  const tiles = Array.from({ length: LENGTH }, () => verbatim("", { class: "ab-weight" }));
+  const [light, map, answers, loss] = [beams(), weightMap(say, most), answersOf(say), element("span")];
   body(
     el,
     "ablation",
+    element(
+      "div",
+      { class: "ab-scene" },
+      light.node,
+      element("div", { class: "ab-tiles", "aria-hidden": "true" }, ...tiles),
+      element("div", { class: "ab-switches", role: "group", "aria-label": say.on }, ...switches),
+      element("div", { class: "ab-answers" }, ...answers.nodes),
+    ),
+    map.node,
     element(
       "div",
       { class: "ab-controls" },
@@ -186,30 +188,38 @@ async function render({ model, el }) {
         options: Object.fromEntries(Object.keys(models).map((n) => [n, whole(n)])),
         with: { off: [] },
       }),
-      element(
-        "div",
-        { class: "ab-control", role: "group", "aria-label": say.on },
-        element("span", { class: "ab-hint", "aria-hidden": "true" }, say.on),
-        element("div", { class: "ab-switches" }, ...switches),
-      ),
       button(say.another, () => update(model, { seed: model.get("seed") + 1 })),
+      element("p", { class: "ab-hint ab-loss" }, ...fillNodes(say.loss, { n: whole(TESTS), x: loss })),
     ),
-    map.node,
-    element("div", { class: "ab-results" }, answers.node, results.node),
   );
 
   subscriptions.follow(["heads", "off", "seed"], () => {
     const [heads, off, seed] = ["heads", "off", "seed"].map((trait) => model.get(trait));
     const network = networksOf[heads];
     const [shown] = texts(seed, 1);
-    const { weights, chances } = network(shown, off);
+    const { weights, parts, chances } = network(shown, off);
+    const found = test(network, off, tests);
     switches.forEach((one, h) => {
       one.hidden = h >= heads;
       one.setAttribute("aria-pressed", !off.includes(h));
     });
+    const lit = weights.map((row, h) => row.map((weight) => (off.includes(h) ? 0 : weight)));
+    tiles.forEach((tile, j) => {
+      tile.textContent = LETTERS[shown.letters[j]];
+      tile.dataset.mark = MARKS[shown.marks[j]];
+      tile.style.setProperty("--w", Math.max(...lit.map((row) => row[j])));
+    });
     map.draw(shown, weights, off);
-    answers.draw(shown, chances);
-    results.draw(test(network, off, tests));
+    answers.draw(shown, chances, found.right);
+    loss.textContent = number(found.loss, 3);
+    const lights = [0, 1].map((n) => lightOf(parts, chances, n));
+    const beam = (h) => (to, weight) => ({ from: switches[h], to, weight, kind: `ab-head-${h}` });
+    light.draw(
+      lit.flatMap((row, h) => [
+        ...row.map((weight, j) => beam(h)(tiles[j], weight)),
+        ...answers.lamps.map((lamp, n) => beam(h)(lamp, lights[n][h])),
+      ]),
+    );
   });
   return subscriptions.end;
 }

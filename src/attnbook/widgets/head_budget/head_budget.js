@@ -1,4 +1,17 @@
-import { body, element, fillNodes, follower, heading, large, slider, whole, words } from "../shared/core.js";
+import {
+  body,
+  element,
+  fillNodes,
+  follower,
+  heading,
+  large,
+  nearestStop,
+  slider,
+  update,
+  whole,
+  words,
+} from "../shared/core.js";
+import { draggable } from "../shared/dragging.js";
 
 const STOPS = {
   heads: [1, 2, 4, 8, 16, 32, 64],
@@ -16,12 +29,38 @@ const figures = (D, H, L) => ({
   rank: Math.min(D / H, L),
 });
 
+// The width as a ribbon, cut into heads; the first cut can be pulled. Below it a pattern for each head.
+function ribbonOf(model) {
+  const pieces = Array.from({ length: MOST }, () => element("rect", { height: "100%", rx: 4 }));
+  const [grip, cut] = ["ab-grip", "ab-cut"].map((name) => element("rect", { class: name }));
+  const patterns = pieces.map(() => element("i"));
+  const box = element("div", { class: "ab-patterns", "aria-hidden": "true" }, ...patterns);
+  draggable(cut, (x) => {
+    const nearest = nearestStop(STOPS.heads.map(Math.log2), -Math.log2(Math.max(x, 0.001)));
+    update(model, { heads: STOPS.heads[nearest] });
+  });
+  const draw = (H) => {
+    pieces.forEach((piece, h) => {
+      piece.toggleAttribute("hidden", h >= H);
+      patterns[h].hidden = h >= H;
+      piece.setAttribute("x", `${(100 * h) / H}%`);
+      piece.setAttribute("width", `${100 / H}%`);
+    });
+    box.style.setProperty("--n", H);
+    for (const part of [grip, cut]) part.setAttribute("x", `${100 / H}%`);
+  };
+  return {
+    ribbon: element("svg", { class: "ab-ribbon", "aria-hidden": "true" }, ...pieces, grip, cut),
+    patterns: box,
+    draw,
+  };
+}
+
 function render({ model, el }) {
   const say = words(model);
   const subscriptions = follower(model);
-  const pieces = Array.from({ length: MOST }, () => element("i"));
-  const [parts, each] = [element("span"), element("span")];
-  const caption = element("figcaption", {}, ...fillNodes(say.strip, { parts, each }));
+  const { ribbon, patterns, draw } = ribbonOf(model);
+  const [parts, each, long, high] = Array.from({ length: 4 }, () => element("span"));
   const rows = Object.entries(say.figures).map(([name, label]) => {
     const cells = [0, 1].map(() => element("td", { class: "ab-number" }));
     return { name, cells, node: element("tr", {}, element("th", { scope: "row" }, label), ...cells) };
@@ -29,6 +68,11 @@ function render({ model, el }) {
   body(
     el,
     "budget",
+    element("p", { class: "ab-hint" }, ...fillNodes(say.strip, { parts, each })),
+    ribbon,
+    element("p", { class: "ab-hint" }, ...fillNodes(say.patterns, { long, high })),
+    patterns,
+    element("table", {}, heading(["", say.now, say.single]), element("tbody", {}, ...rows.map(({ node }) => node))),
     element(
       "div",
       { class: "ab-controls" },
@@ -36,17 +80,14 @@ function render({ model, el }) {
         slider(model, subscriptions, { trait, label, values: STOPS[trait] }),
       ),
     ),
-    element("figure", {}, caption, element("div", { class: "ab-strip", "aria-hidden": "true" }, ...pieces)),
-    element("table", {}, heading(["", say.now, say.single]), element("tbody", {}, ...rows.map(({ node }) => node))),
   );
 
   subscriptions.follow(["width", "heads", "length"], () => {
     const [D, H, L] = ["width", "heads", "length"].map((trait) => model.get(trait));
-    pieces.forEach((piece, h) => {
-      piece.hidden = h >= H;
-    });
+    draw(H);
     parts.textContent = whole(H);
     each.textContent = whole(D / H);
+    long.textContent = high.textContent = whole(L);
     const [now, single] = [figures(D, H, L), figures(D, 1, L)];
     for (const { name, cells, node } of rows) {
       [now, single].forEach((found, n) => {

@@ -1,5 +1,4 @@
 import { body, choice, element, fill, follower, whole, words } from "../shared/core.js";
-import { stepSlider } from "../shared/steps.js";
 
 // The line of code, the axes, and what is said of it. (Where there is no code, a comment says so.)
 const STEPS = {
@@ -20,84 +19,74 @@ const STEPS = {
     [".view(B, L, D)", "B, L, D", "undone"],
   ],
 };
-const [B, L, D, LAST] = [2, 3, 6, 5];
+const [B, L, D] = [2, 3, 6];
 const NAMES = "abcdef";
-const [UNIT, GAP] = [30, 12];
-const WIDE = 3 * 3 * UNIT + 2 * GAP; // the widest: three words of two heads of three numbers
+const WIDTH = 7.5; // of a text, in cells, when its heads stand apart
+const HEIGHT = 3.4; // when its words do
 
-// Where the cells stand: the shape, and the number of the cell (counted through B, L, D) at each place of it.
-function layout(heads, step, way) {
-  const K = D / heads;
-  if (step === 0 || step === LAST) return { shape: [B, 1, L, D], at: (b, _, l, d) => (b * L + l) * D + d };
-  if (way === "view") return { shape: [B, heads, L, K], at: (b, h, l, k) => ((b * heads + h) * L + l) * K + k };
-  if (step === 1 || step === LAST - 1)
-    return { shape: [B, L, heads, K], at: (b, l, h, k) => (b * L + l) * D + h * K + k };
-  return { shape: [B, heads, L, K], at: (b, h, l, k) => (b * L + l) * D + h * K + k };
+const upTo = (n) => [...Array(n).keys()];
+const name = (n) => `${NAMES[Math.floor(n / D)]}${n % D}`;
+
+// Where the numbers stand: in so many blocks of K, whose rows are words or just rows. `at` counts through (B, L, D).
+function layout(H, axes, way) {
+  if (axes === "B, L, D") return { blocks: 1, K: D, wordy: true, at: (b, _, l, d) => (b * L + l) * D + d };
+  const K = D / H;
+  const wordy = axes === "B, L, H, K";
+  if (way === "view") return { blocks: H, K, wordy, at: (b, h, l, k) => ((b * H + h) * L + l) * K + k };
+  return { blocks: H, K, wordy, at: (b, h, l, k) => (b * L + l) * D + h * K + k };
 }
 
-const name = (n) => `${NAMES[Math.floor(n / D)]}${n % D}`;
-const upTo = (n) => [...Array(n).keys()];
+function put(node, places) {
+  for (const [axis, place] of Object.entries(places)) node.style.setProperty(`--${axis}`, place.toFixed(3));
+}
 
-function picture(say) {
-  const cells = upTo(B * L * D).map((n) =>
-    element(
-      "g",
-      { class: `ab-cell ab-word-${Math.floor(n / D) % L}`, translate: "no" },
-      element("rect", { width: UNIT - 2, height: UNIT - 2, rx: 4 }),
-      element("text", { x: UNIT / 2 - 1, y: UNIT / 2 + 4, "text-anchor": "middle" }, name(n)),
-    ),
+// One text: its numbers, and frames around what its outermost axis counts.
+function picture(say, b) {
+  const cells = upTo(L * D).map((n) =>
+    element("span", { class: "ab-cell", "data-word": Math.floor(n / D), translate: "no" }, name(b * L * D + n)),
   );
-  const svg = element("svg", { role: "img", "aria-label": say.picture }, ...cells);
-  const draw = ({ shape: [, X, Y, Z], at }) => {
-    svg.setAttribute("viewBox", `-1 -1 ${WIDE} ${B * Y * UNIT + (B - 1) * 2 * GAP + 2}`);
-    for (let b = 0; b < B; b++)
-      for (let x = 0; x < X; x++)
-        for (let y = 0; y < Y; y++)
-          for (let z = 0; z < Z; z++) {
-            const [left, top] = [x * (Z * UNIT + GAP) + z * UNIT, b * (Y * UNIT + 2 * GAP) + y * UNIT];
-            cells[at(b, x, y, z)].setAttribute("transform", `translate(${left} ${top})`);
-          }
+  const frames = upTo(D).map((h) =>
+    element("span", { class: "ab-frame" }, element("b", {}, fill(say.head, { n: whole(h + 1) }))),
+  );
+  const node = element("div", { class: "ab-text", role: "img", "aria-label": say.picture }, ...frames, ...cells);
+  const draw = ({ blocks, K, wordy, at }) => {
+    const cut = wordy && blocks > 1;
+    const [across, down] = [cut ? 0.2 : blocks > 1 ? (WIDTH - D) / (blocks - 1) : 0, cut ? 0.2 : 0];
+    const [left, top] = [(WIDTH - D - (blocks - 1) * across) / 2, (HEIGHT - L - (L - 1) * down) / 2];
+    const x = (h) => left + h * (K + across);
+    const y = (l) => top + l * (1 + down);
+    for (const h of upTo(blocks))
+      for (const l of upTo(L))
+        for (const k of upTo(K)) put(cells[at(b, h, l, k) - b * L * D], { x: x(h) + k, y: y(l) });
+    frames.forEach((frame, n) => {
+      frame.hidden = n >= (cut ? L : blocks);
+      put(frame, cut ? { x: left, y: y(n), w: WIDTH - 2 * left, h: 1 } : { x: x(n), y: top, w: K, h: L });
+    });
+    node.dataset.frames = cut ? "words" : wordy ? "text" : "heads";
   };
-  return { node: svg, draw };
+  return { node, draw };
 }
 
 // The first text as a table: a column for each block, a row for each row of it.
 function table(say) {
   const heads = upTo(D).map(() => element("th", { scope: "col" }));
-  const rows = upTo(D).map(() => {
+  const rows = upTo(L).map(() => {
     const [head, line] = [element("th", { scope: "row" }), upTo(D).map(() => element("td", { translate: "no" }))];
     return { head, line, node: element("tr", {}, head, ...line) };
   });
-  const names = {
-    number: (n) => whole(n),
-    word: (n) => NAMES[n],
-    head: (n) => fill(say.head, { n: whole(n + 1) }),
-    row: (n) => fill(say.row, { n: whole(n + 1) }),
-  };
-  const entitle = (head, kind, n) => {
-    head.textContent = names[kind](n);
-    head.dataset.kind = kind;
-    head.translate = kind !== "word";
-  };
-  const draw = ({ shape: [, X, Y, Z], at }, wordsFirst) => {
-    const blocks = X === 1 ? Z : X;
+  const draw = ({ blocks, K, wordy, at }) => {
+    const [columns, each] = blocks === 1 ? [D, 1] : [blocks, K];
     heads.forEach((head, x) => {
-      head.hidden = x >= blocks;
-      if (!head.hidden) entitle(head, X === 1 ? "number" : wordsFirst ? "word" : "head", x);
+      head.hidden = x >= columns;
+      head.textContent = blocks === 1 ? whole(x) : fill(say.head, { n: whole(x + 1) });
     });
-    rows.forEach(({ node, head, line }, y) => {
-      node.hidden = y >= Y;
-      if (node.hidden) return;
-      entitle(head, X === 1 ? "word" : wordsFirst ? "head" : "row", y);
+    rows.forEach(({ head, line }, y) => {
+      head.textContent = wordy ? NAMES[y] : fill(say.row, { n: whole(y + 1) });
+      head.translate = !wordy;
       line.forEach((cell, x) => {
-        cell.hidden = x >= blocks;
-        if (cell.hidden) return;
-        cell.textContent =
-          X === 1
-            ? name(at(0, 0, y, x))
-            : upTo(Z)
-                .map((z) => name(at(0, x, y, z)))
-                .join(" ");
+        cell.hidden = x >= columns;
+        const numbers = upTo(each).map((z) => (blocks === 1 ? at(0, 0, y, x) : at(0, x, y, z)));
+        if (!cell.hidden) cell.textContent = numbers.map(name).join(" ");
       });
     });
   };
@@ -114,40 +103,46 @@ function table(say) {
 function render({ model, el }) {
   const say = words(model);
   const subscriptions = follower(model);
-  const views = [picture(say), table(say)];
-  const [code, note] = [element("code"), element("p")];
-  const shape = element("span", { class: "ab-shape", translate: "no" });
+  const views = [...upTo(B).map((b) => picture(say, b)), table(say)];
+  const note = element("p", { role: "status" });
+  const lines = STEPS.view.map(() => [element("code"), element("small", { translate: "no" })]);
+  const steps = choice(model, subscriptions, {
+    trait: "step",
+    label: say.step,
+    options: lines.map((line) => element("span", {}, ...line)),
+  });
+  steps.classList.add("ab-code");
+  const [first, second, summary] = views.map(({ node }) => node);
   body(
     el,
     "split",
+    element("div", { class: "ab-texts" }, first, second),
     element(
       "div",
-      { class: "ab-controls" },
+      { class: "ab-beside" },
       choice(model, subscriptions, { trait: "way", label: say.way, options: say.ways }),
+      steps,
       choice(model, subscriptions, { trait: "heads", label: say.heads, options: { 2: "2", 3: "3", 6: "6" } }),
     ),
-    stepSlider(model, subscriptions, {
-      trait: "step",
-      label: say.step,
-      back: say.steps.back,
-      forward: say.steps.forward,
-      values: () => upTo(LAST + 1),
-      show: (step) => fill(say.steps.of, { n: whole(step), all: whole(LAST) }),
-    }).node,
-    element("div", { class: "ab-now", role: "status" }, element("p", {}, code, " ", shape), note),
-    element("div", { class: "ab-views" }, ...views.map(({ node }) => node)),
+    element("div", { class: "ab-now" }, note, summary),
   );
 
   subscriptions.follow(["heads", "step", "way"], () => {
     const [H, step, way] = ["heads", "step", "way"].map((trait) => model.get(trait));
-    const [line, axes, said] = STEPS[way][step];
     const sizes = { B, L, D, H, K: D / H };
-    const numbers = axes.split(", ").map((axis) => sizes[axis]);
-    code.textContent = line || say.nothing;
-    code.translate = !line;
-    shape.textContent = `(${axes}) = (${numbers.join(", ")})`;
+    STEPS[way].forEach(([code, axes], n) => {
+      const [line, shape] = lines[n];
+      line.textContent = code || say.nothing;
+      line.translate = !code;
+      shape.textContent = `(${axes
+        .split(", ")
+        .map((axis) => sizes[axis])
+        .join(", ")})`;
+    });
+    const [, axes, said] = STEPS[way][step];
     note.textContent = say.notes[said];
-    for (const { draw } of views) draw(layout(H, step, way), axes.startsWith("B, L"));
+    el.querySelector(".ab-texts").classList.toggle("ab-mixing", /mixed|unnoticed/.test(said));
+    for (const { draw } of views) draw(layout(H, axes, way));
   });
   return subscriptions.end;
 }

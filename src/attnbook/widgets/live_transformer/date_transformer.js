@@ -36,12 +36,7 @@ export function dateTransformer(bytes) {
           softmax(keys.map((key) => dot(q, key[h]) / Math.sqrt(q.length))),
         );
         const joined = weights.flatMap((row, h) =>
-          values[0][h].map((_, i) =>
-            dot(
-              row,
-              values.map((value) => value[h][i]),
-            ),
-          ),
+          row.map((weight, j) => values[j][h].map((x) => weight * x)).reduce(plus),
         );
         return { weights, output: linear(`${name}.output`, joined) };
       },

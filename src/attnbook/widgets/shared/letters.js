@@ -1,16 +1,17 @@
 // For widgets in which a network reads a text letter by letter and writes another: what they share.
 
-import { button, element, fill, heading, number, update, verbatim, whole } from "./core.js";
-import { stepSlider } from "./steps.js";
+import { beams } from "./beams.js";
+import { button, element, fill, heading, number, slider, update, verbatim } from "./core.js";
 
 /** @import { Model, Subscriptions } from "./core.js" */
 
 /**
- * What a map of letters shows; `here` is the row that is being written.
- * @typedef {{ rows: string[], columns: string[], weights: number[][], here?: number }} LetterWeights
+ * All that is written of what is read, and the weights of one kind of attention, a row for each letter that asks: of what is
+ * written to what is read (cross) or to what was written before (decoder), or of what is read to itself (encoder).
+ * @typedef {{ letters: string[], where: "cross" | "decoder" | "encoder", weights: number[][] }} Looks
  */
 
-export const TRIES = [
+const TRIES = [
   "23rd of october 1962",
   "Wednesday, 7 May 1980",
   "11/12/13",
@@ -30,15 +31,11 @@ const FIRST = 3;
  * @param {string} known  the letters that the network knows, in the order of their ids
  * @returns {{ knows: (letter: string) => boolean, ids: (text: string) => number[], letter: (id: number) => string }}
  */
-export function alphabet(known) {
-  const letters = [...known];
-  const ids = new Map(letters.map((letter, i) => [letter, i + FIRST]));
-  return {
-    knows: (letter) => ids.has(letter),
-    ids: (text) => [...text].map((letter) => ids.get(letter)).concat(STOP),
-    letter: (id) => (id === START ? "▸" : shown(letters[id - FIRST] ?? "")),
-  };
-}
+export const alphabet = (known) => ({
+  knows: (letter) => known.includes(letter),
+  ids: (text) => [...text].map((letter) => known.indexOf(letter) + FIRST).concat(STOP),
+  letter: (id) => shown(known[id - FIRST] ?? ""),
+});
 
 /**
  * A letter such that a space and the end can be seen.
@@ -47,22 +44,20 @@ export function alphabet(known) {
  */
 export const shown = (letter) => ({ " ": "·", "": "■" })[letter] ?? letter;
 
-const SIGNS = { "·": "space", "■": "end", "▸": "start", "?": "pending" };
+const [BEGIN, PENDING] = ["▸", "?"]; // before the first letter written, and in place of those to come
+const SIGNS = { "·": "space", "■": "end", [BEGIN]: "start", [PENDING]: "pending" };
 
 /**
  * Writes a letter into a heading; the signs that a screen reader would skip get a name.
  * @param {Object<string, any>} say  the widget's words, here and below
  * @returns {(head: HTMLElement, letter: string) => void}
  */
-export function namer(say) {
-  return (head, letter) => {
-    const name = say.letters.signs[SIGNS[letter]];
-    head.textContent = letter;
-    head.translate = Boolean(name);
-    if (name) head.setAttribute("aria-label", name);
-    else head.removeAttribute("aria-label");
-  };
-}
+export const namer = (say) => (head, letter) => {
+  const name = say.letters.signs[SIGNS[letter]];
+  head.textContent = letter;
+  head.ariaLabel = name ?? letter;
+  head.translate = Boolean(name);
+};
 
 /**
  * A field for the text, and buttons with more to try.
@@ -72,18 +67,14 @@ export function namer(say) {
  * @param {object} options
  * @param {(letter: string) => boolean} options.knows
  * @param {Object<string, any>} options.changes  what a new text sets, too
- * @returns {Element[]}
+ * @returns {Element}
  */
 export function textField(model, subscriptions, say, { knows, changes }) {
   const field = element("input", { type: "text", autocomplete: "off", autocapitalize: "none", spellcheck: "false" });
   const hint = element("p", { class: "ab-hint", role: "status" });
-  const remark = (fault, gaps) => {
-    hint.dataset.fault = fault;
-    hint.textContent = fault && fill(say.letters[fault], gaps);
-  };
   const show = () => {
     field.value = model.get("text");
-    remark("");
+    hint.textContent = "";
   };
   const take = (text) => {
     update(model, { text, ...changes });
@@ -92,144 +83,153 @@ export function textField(model, subscriptions, say, { knows, changes }) {
   field.addEventListener("change", () => {
     const text = field.value.replace(/\s/g, " ").trim();
     const unknown = [...new Set(text)].filter((letter) => !knows(letter));
-    if (unknown.length) remark("unknown", { letters: unknown.join(" ") });
-    else if (text.length > LONGEST) remark("long", { most: whole(LONGEST) });
+    if (unknown.length) hint.textContent = fill(say.letters.unknown, { letters: unknown.join(" ") });
+    else if (text.length > LONGEST) hint.textContent = fill(say.letters.long, { most: LONGEST });
     else if (text) take(text);
     else show();
   });
   subscriptions.follow(["text"], show);
-  return [
+  return element(
+    "div",
+    { class: "ab-asked" },
+    element("div", { class: "ab-control" }, element("label", {}, say.letters.field, field), hint),
     element(
       "div",
-      { class: "ab-controls" },
-      element("div", { class: "ab-control ab-text" }, element("label", {}, say.letters.field, field)),
-    ),
-    element(
-      "div",
-      { class: "ab-controls ab-tries" },
-      element("span", { class: "ab-hint" }, say.letters.tries),
+      { class: "ab-controls ab-tries", role: "group", "aria-label": say.letters.tries },
       ...TRIES.map((text) => button(verbatim(text), () => take(text))),
     ),
-    hint,
-  ];
+  );
 }
 
 /**
- * Back, forward and a slider: how many letters are written.
+ * A picture of one who reads and writes, and the weights in it as a map; one goes back and forth through what is written.
  * @param {Model} model
  * @param {Subscriptions} subscriptions
  * @param {Object<string, any>} say
- * @param {() => number} written  of how many
+ * @param {() => number} all  how many letters will be written
  * @param {string[]} traits  on which that depends
- * @returns {{ at: () => number, node: Element }}
+ * @returns {{ at: () => number, picture: Element, map: Element, draw: (looks: Looks) => void }}
  */
-export const writingSteps = (model, subscriptions, say, written, traits) =>
-  stepSlider(model, subscriptions, {
+export function reading(model, subscriptions, say, all, traits) {
+  const at = () => Math.min(model.get("step"), all());
+  const turn = (label, by) => button(label, () => update(model, { step: Math.min(Math.max(at() + by, 0), all()) }));
+  const place = slider(model, subscriptions, {
     trait: "step",
     label: say.letters.step,
-    back: say.steps.back,
-    forward: say.steps.forward,
-    values: () => Array.from({ length: written() + 1 }, (_, i) => i),
+    values: () => [...Array(all() + 1).keys()],
     with: traits,
-    show: (step) => fill(say.steps.of, { n: whole(step), all: whole(written()) }),
+    show: () => fill(say.steps.of, { n: at(), all: all() }),
   });
-
-/**
- * @param {Object<string, any>} say
- * @returns {{ node: Element, output: Element }} a line, and the place in it for what is written
- */
-export function writing(say) {
-  const output = element("output", { class: "ab-written", translate: "no" });
-  return {
-    node: element("p", {}, element("span", { class: "ab-hint" }, `${say.letters.written} `), output),
-    output,
+  const [picture, map] = [lines(turn(say.steps.back, -1), place, turn(say.steps.forward, 1)), letterMap(say)];
+  const draw = ({ letters, where, weights }) => {
+    const n = at();
+    const read = [...model.get("text"), ""].map(shown);
+    const written = letters.map((letter, i) => (i < n ? letter : PENDING));
+    const known = where === "encoder" ? weights : weights.slice(0, n);
+    picture.draw(read, [BEGIN, ...written], where, known, n);
+    const asked = where === "decoder" ? [BEGIN, ...written.slice(0, -1)] : read;
+    if (where === "encoder") map.draw(read, asked, known);
+    else map.draw(written, asked, known, n - 1);
   };
+  return { at, picture: picture.node, map: map.node, draw };
 }
 
-/**
- * Weights as colours, a row for each letter that asks and a column for each that is asked; rows without weights wait.
- * @param {Object<string, any>} say
- * @param {string} caption
- * @param {{ rows: number, columns: number }} most
- * @returns {{ node: Element, title: Element, draw: (map: LetterWeights) => void }}
- */
-export function letterMap(say, caption, most) {
+// Two lines of letters: what is read, below it what is written; beams from the letter that asks to what it looks at.
+function lines(back, place, forward) {
+  const tiles = (n) => Array.from({ length: n }, () => verbatim("", { class: "ab-weight" }));
+  const [sources, targets, light] = [tiles(LONGEST + 1), tiles(LETTERS + 1), beams()];
+  targets[0].ariaHidden = true;
+  place.prepend(element("output", {}, ...targets));
+  const line = element("div", { class: "ab-read", "aria-hidden": "true" }, ...sources);
+  const turn = element("div", { class: "ab-controls ab-written" }, back, place, forward);
+  const node = element("div", { class: "ab-lines" }, line, turn, light.node);
+  const write = (box, parts, letters) => {
+    box.style.setProperty("--n", letters.length);
+    parts.forEach((part, j) => {
+      part.hidden = j >= letters.length;
+      part.textContent = letters[j]?.replace(PENDING, "");
+    });
+  };
+  const draw = (read, written, where, known, n) => {
+    node.dataset.where = where;
+    write(line, sources, read);
+    write(place, targets, written);
+    const asked = where === "decoder" ? targets : sources;
+    const [asks, weights] = where === "encoder" ? [sources, known] : [targets.slice(n), known.slice(-1)];
+    for (const part of [...sources, ...targets]) {
+      const shares = weights.map((row) => row[asked.indexOf(part)] ?? 0);
+      part.style.setProperty("--w", shares.reduce((a, b) => a + b, 0) / weights.length || 0);
+    }
+    light.draw(weights.flatMap((row, i) => row.map((weight, j) => ({ from: asks[i], to: asked[j], weight }))));
+  };
+  return { node, draw };
+}
+
+// Weights as colours, a row for each letter that asks and a column for each that is asked; rows without weights wait.
+function letterMap(say) {
   const named = namer(say);
-  const heads = Array.from({ length: most.columns }, () => element("th", { scope: "col" }));
-  const lines = Array.from({ length: most.rows }, () => {
+  const heads = Array.from({ length: LONGEST + 1 }, () => element("th", { scope: "col" }));
+  const rows = heads.map(() => {
     const [head, cells] = [element("th", { scope: "row" }), heads.map(() => element("td", { class: "ab-weight" }))];
     return { head, cells, node: element("tr", {}, head, ...cells) };
   });
-  const title = element("caption", {}, caption);
   const node = element(
     "table",
     { class: "ab-map" },
-    title,
+    element("caption", {}, say.letters.map),
     element("thead", {}, element("tr", {}, element("td"), ...heads)),
-    element("tbody", {}, ...lines.map((line) => line.node)),
+    element("tbody", {}, ...rows.map((row) => row.node)),
   );
-  const draw = ({ rows, columns, weights, here }) => {
+  const draw = (asking, asked, weights, here) => {
     heads.forEach((head, j) => {
-      head.hidden = j >= columns.length;
-      if (!head.hidden) named(head, columns[j]);
+      head.hidden = j >= asked.length;
+      named(head, asked[j]);
     });
-    lines.forEach(({ head, cells, node: line }, i) => {
-      line.hidden = i >= rows.length;
-      if (line.hidden) return;
-      named(head, rows[i]);
-      line.classList.toggle("ab-chosen", i === here);
+    rows.forEach(({ head, cells, node: row }, i) => {
+      row.hidden = i >= asking.length;
+      named(head, asking[i]);
+      row.classList.toggle("ab-chosen", i === here);
       cells.forEach((cell, j) => {
-        cell.hidden = j >= columns.length;
-        if (cell.hidden) return;
+        cell.hidden = j >= asked.length;
         const weight = weights[i]?.[j];
         cell.style.setProperty("--w", weight ?? 0);
         cell.textContent = weight === undefined ? "" : number(weight);
       });
     });
   };
-  return { node, draw, title };
+  return { node, draw };
 }
 
 /**
- * The largest of some numbers, each with a bar and a name.
+ * The largest of some shares, each with its light and a name.
  * @param {string[]} titles
  * @param {number} n
  * @param {(head: HTMLElement, index: number) => void} name  writes the name
  * @param {(index: number) => void} [press]  with it the name is a button
- * @returns {{ node: Element, rows: object[], draw: (numbers: number[]) => void }}
+ * @returns {{ node: Element, draw: (numbers?: number[], chosen?: number) => void }}
  */
 export function ranking(titles, n, name, press) {
   const rows = Array.from({ length: n }, () => {
-    const [head, value, bar] = [element("th", { scope: "row" }), element("td", { class: "ab-number" }), element("i")];
-    const row = {
-      value,
-      bar,
-      index: 0,
-      node: element("tr", {}, head, value, element("td", { class: "ab-bar", "aria-hidden": "true" }, bar)),
-    };
+    const [head, value] = [element("th", { scope: "row" }), element("td", { class: "ab-number ab-weight" })];
+    const row = { value, node: element("tr", {}, head, value) };
     row.name = press ? head.appendChild(button("", () => press(row.index))) : head;
     return row;
   });
-  const draw = (numbers) => {
-    const top = numbers
-      .map((x, i) => [x, i])
-      .sort(([x], [y]) => y - x)
-      .slice(0, n);
+  const node = element("table", {}, heading(titles), element("tbody", {}, ...rows.map((row) => row.node)));
+  const draw = (numbers = [], chosen = -1) => {
+    const order = [...numbers.keys()].sort((i, j) => numbers[j] - numbers[i]);
+    node.hidden = !order.length;
     rows.forEach((row, place) => {
-      row.node.hidden = place >= top.length;
+      const index = (row.index = order[place]);
+      row.node.hidden = place >= order.length;
       if (row.node.hidden) return;
-      const [x, index] = top[place];
-      row.index = index;
       name(row.name, index);
-      row.value.textContent = number(x);
-      row.bar.style.setProperty("--w", x);
+      if (press) row.name.ariaPressed = index === chosen;
+      row.value.textContent = number(numbers[index]);
+      row.value.style.setProperty("--w", numbers[index]);
     });
   };
-  return {
-    rows,
-    draw,
-    node: element("table", {}, heading([...titles, ""]), element("tbody", {}, ...rows.map(({ node }) => node))),
-  };
+  return { node, draw };
 }
 
 /**
@@ -237,5 +237,4 @@ export function ranking(titles, n, name, press) {
  * @param {number[]} chances
  * @returns {number}
  */
-export const likeliest = (chances) =>
-  STOP + chances.slice(STOP).reduce((top, x, i, all) => (x > all[top] ? i : top), 0);
+export const likeliest = (chances) => chances.indexOf(Math.max(...chances.slice(STOP)), STOP);
