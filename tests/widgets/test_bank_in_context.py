@@ -1,6 +1,7 @@
 """BankInContext: what it shows and what PyTorch says of it, how it is worked, what is known of it besides."""
 
 import copy
+import gzip
 import random
 
 import torch
@@ -11,59 +12,100 @@ from torch.testing import assert_close
 from attnbook.data import english_vectors
 from attnbook.tasks.senses import MEANINGS, three_matrices
 from attnbook.widgets import BankInContext
+from attnbook.widgets.bank_in_context import TRIES
 from tests.browser.hands import Finger, Mouse, bring, middle, stops
-from tests.browser.pages import bare
+from tests.browser.pages import PHONE, SITE, bare
 from tests.widgets.laws import Laws, agree, live
 from tests.widgets.oracles import doubles
 from tests.widgets.reading import codes, numbers, parsed
-from tests.widgets.steps import choose, fill, press
+from tests.widgets.steps import choose, press
 
 READ = """(node) => {
     const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
     const codes = (parts) => parts.flatMap((part) => [...part.textContent].map((c) => String(c.codePointAt(0))));
+    const texts = (selector) => seen(selector).map((part) => part.textContent);
+    const needle = [...node.querySelectorAll(".ab-needle:not([data-none])")];
+    const beams = [...node.querySelectorAll(".ab-beams path:not([data-dark])")];
     return {
         line: codes(seen(".ab-line button")),
         asks: seen(".ab-line button").map((key) => String(Number(key.getAttribute("aria-pressed") === "true"))),
-        full: String(seen("[data-full]").length),
-        extra: codes(seen(".ab-tray").slice(8)),
-        numbers: seen(".ab-look .ab-number").map((cell) => cell.textContent),
-        bars: seen(".ab-look .ab-bar").map((bar) => bar.style.getPropertyValue("--w")),
-        rows: codes(seen(".ab-look tbody th")),
-        asking: seen(".ab-look tbody tr").map((row) => String(Number(row.matches(".ab-asks")))),
-        words: codes(seen(".ab-near tbody th")),
-        cosines: seen(".ab-near .ab-number").map((cell) => cell.textContent),
+        below: texts(".ab-word .ab-number").filter((text) => text),
+        light: seen(".ab-line .ab-weight").map((key) => key.style.getPropertyValue("--w")),
+        beams: beams.map((beam) => beam.style.getPropertyValue("--w")),
+        needle: needle.map((part) => part.querySelector(".ab-number").textContent),
+        stands: needle.map((part) => part.style.getPropertyValue("--at")),
+        named: needle.map((part) => part.ariaLabel.match(/[\\d.]+/)[0]),
+        between: codes(needle.flatMap((part) => [part.firstChild, part.lastChild])),
+        words: codes(seen(".ab-near [translate]")),
+        cosines: texts(".ab-near .ab-number"),
+        near: seen(".ab-near").map((part) => part.style.getPropertyValue("--w")),
     };
 }"""
 STORIES = "the bat flew in the dark cave the bank gave her another loan"
 RIVER = ["the", "bank", "of", "the", "river"]
+MEANT = {
+    "bank": ["shore", "finance"],
+    "bat": ["animal", "stick"],
+    "spring": ["season", "wire"],
+    "plant": ["flower", "factory"],
+    "match": ["game", "flame"],
+}
+HERO = {"tokens": "the boat tied up at the bank of the river", "place": 6, "matrices": "learned", "asked": True}
+
+
+def key(word, name, changes):
+    """A key for a word of the line, which has the focus afterwards, too."""
+
+    def act(hand, node):
+        node.locator(".ab-line button", has_text=word).first.focus()
+        hand.page.keyboard.press(name)
+
+    return [(f"{name} pressed on {word!r}", act, changes)]
+
+
+def write(text, changes):
+    def act(hand, node):
+        hand.write(node.get_by_role("textbox", name="Your own sentence"), text)
+
+    return [(f"{text!r} written", act, changes)]
 
 
 def expected(widget) -> dict[str, Tensor]:
     tokens, asks = widget.tokens, min(widget.place, len(widget.tokens) - 1)
-    found = {
-        "line": codes(*tokens),
-        "asks": torch.arange(len(tokens)) == asks,
-        "full": torch.tensor(len(tokens) == 14),
-        "extra": codes(widget.extra),
-    }
+    found = {"line": codes(*tokens), "asks": torch.arange(len(tokens)) == asks}
+    lit = ["below", "light", "beams", "needle", "stands", "named", "between", "words", "cosines", "near"]
+    found |= dict.fromkeys(lit, torch.tensor([]))
     if not widget.asked:
-        return found | dict.fromkeys(["numbers", "bars", "rows", "asking", "words", "cosines"], torch.tensor([]))
-    x = doubles()[[english_vectors().index[word] for word in tokens]]
+        return found
+    x = vectors_of(*tokens)
     q, k, v, scale = x, x, x, 1.0
     if widget.matrices == "learned":
         layer = copy.deepcopy(three_matrices()).double()
         q, k, v, scale = layer.query(x), layer.key(x), layer.value(x), 16**-0.5
     became = F.scaled_dot_product_attention(q[None], k[None], v[None], scale=scale)[0, asks]
     scores = k @ q[asks] * scale
+    weights = scores.softmax(-1)
+    found |= {"below": torch.stack([weights, scores], -1) if widget.tables else weights}
+    found |= {"light": (2 * weights).clamp(max=1), "beams": weights[~found["asks"]]}
+    if tokens[asks] in MEANT:
+        at = foot_between(became, *vectors_of(*MEANT[tokens[asks]])).clamp(0, 1)
+        found |= {"between": codes(*MEANT[tokens[asks]])} | dict.fromkeys(("needle", "stands", "named"), at)
+    if not widget.tables:
+        return found
     near = [F.cosine_similarity(to, doubles(), dim=-1).topk(5) for to in (x[asks], became)]
-    return found | {
-        "numbers": torch.stack([scores, scores.softmax(-1)], -1),
-        "bars": scores.softmax(-1),
-        "rows": codes(*tokens),
-        "asking": found["asks"],
-        "words": codes(*(english_vectors().words[row] for best in near for row in best.indices)),
-        "cosines": torch.cat([best.values for best in near]),
-    }
+    cosines = torch.cat([best.values for best in near])
+    words = codes(*(english_vectors().words[row] for best in near for row in best.indices))
+    return found | {"words": words, "cosines": cosines, "near": cosines}
+
+
+def vectors_of(*words) -> Tensor:
+    return doubles()[[english_vectors().index[word] for word in words]]
+
+
+def foot_between(y, a, b) -> Tensor:
+    """How far along the way from a to b the foot of y lies, all three of length 1: found, not written down."""
+    y, a, b = F.normalize(torch.stack([y, a, b]), dim=-1)
+    return torch.linalg.lstsq((b - a)[:, None], (y - a)[:, None]).solution.squeeze()
 
 
 class TestBankInContext(Laws):
@@ -74,22 +116,20 @@ class TestBankInContext(Laws):
         *press("Let “bank” look around", {"asked": True}),
         *choose("matrices", "learned"),
         *press("money", {"tokens": [*RIVER, "money"]}),
-        *press("Move it right", {"tokens": ["the", "of", "bank", "the", "river", "money"], "place": 2}),
+        *key("bank", "ArrowRight", {"tokens": ["the", "of", "bank", "the", "river", "money"], "place": 2}),
         *press("of", {"place": 1}),
-        *press("Take it out", {"tokens": ["the", "bank", "the", "river", "money"]}),
-        *press("Move it left", {"tokens": ["bank", "the", "the", "river", "money"], "place": 0}),
+        *key("of", "Delete", {"tokens": ["the", "bank", "the", "river", "money"]}),
+        *key("bank", "ArrowLeft", {"tokens": ["bank", "the", "the", "river", "money"], "place": 0}),
         *choose("matrices", "none"),
-        *fill(
-            "Any other word", "ocean", {"extra": "ocean", "tokens": ["bank", "the", "the", "river", "money", "ocean"]}
-        ),
-        *press(STORIES, {"tokens": STORIES.split(), "place": 1}),
+        *write(" OCEAN bank", {"tokens": ["ocean", "bank"], "place": 1}),
+        *write("One spring, I sing.", {"tokens": ["one", "spring", "sing"]}),
+        *press("Change the sentence", {"tokens": HERO["tokens"].split(), "place": 6}),
     ]
     changes = [
         {"asked": True},
         {"matrices": "learned"},
         {"place": 4},
         {"tokens": ["bank", "loan"]},
-        {"extra": "ocean"},
         {"tokens": ["the"] * 10},
         {"place": 30},
     ]
@@ -97,7 +137,9 @@ class TestBankInContext(Laws):
         "a full line, one word twice": BankInContext(
             "the bank gave him cash and one bat flew to the bank of river", place=7, matrices="learned", asked=True
         ),
-        "a word alone": BankInContext("bank", extra="bank", asked=True),
+        "a word alone": BankInContext("bank", asked=True),
+        "the picture alone": BankInContext(**HERO, tables=False),
+        "the picture alone, of words that must be fetched": BankInContext("fresh flowers", asked=True, tables=False),
     }
     errors = [
         (lambda: BankInContext("the bnak"), r"no vector for .*'bnak.*; try .*'bank'"),
@@ -114,44 +156,80 @@ def test_words_are_dragged_about(visit):
 
 
 def dragged_about(node, hand):
-    def drag(chip, end):
-        start = bring(chip)
+    def drag(word, end):
+        start = bring(word)
         hand.drag([start, *stops(start, end())])
 
-    chips, below = node.locator(".ab-line button"), node.get_by_text("Put in")
-    drag(chips.nth(4), lambda: middle(chips.nth(0)))
+    words, below = node.locator(".ab-line button"), node.get_by_role("textbox")
+    drag(words.nth(4), lambda: middle(words.nth(0)))
     agree(node, BankInContext("river the bank of the", place=2, asked=True), "river dragged to the front")
-    drag(chips.nth(2), lambda: (middle(chips.nth(4))[0] + 60, middle(chips.nth(4))[1] + 10))
+    drag(words.nth(2), lambda: (middle(words.nth(4))[0] + 60, middle(words.nth(4))[1] + 10))
     agree(node, BankInContext("river the of the bank", place=4, asked=True), "bank dragged to the end")
-    drag(chips.nth(2), lambda: middle(below))
+    drag(words.nth(2), lambda: middle(below))
     twin = BankInContext("river the the bank", place=3, asked=True)
     agree(node, twin, "of dragged out")
-    low = lambda: (middle(chips.nth(3))[0], middle(chips.nth(3))[1] + 30)  # noqa: E731 (below the words)
-    drag(node.get_by_role("button", name="money", exact=True), low)
-    twin = BankInContext("river the the money bank", place=4, asked=True)
-    agree(node, twin, "money dragged in")
-    drag(node.get_by_role("button", name="loan", exact=True), lambda: middle(node.locator("table").first))
-    agree(node, twin, "loan dragged elsewhere")
-    chips.nth(1).press("Enter")
+    words.nth(1).press("Enter")
     twin.place = 1
     agree(node, twin, "a key pressed after a drag")
+
+
+def test_the_picture_alone(visit):
+    """Another sentence, or one's own; nothing large is fetched before a word needs it."""
+    page = visit("bare.html", served={"bare.html": bare(BankInContext(**HERO, tables=False))})
+    node, twin = live(page), BankInContext(**HERO, tables=False)
+    agree(node, twin)
+    for words, place in [*list(TRIES.items())[1:], *list(TRIES.items())[:1]]:
+        node.get_by_role("button", name="Change the sentence").click()
+        twin.tokens, twin.place = words.split(), place
+        agree(node, twin, words)
+    assert not [url for url in visit.requests if "vectors." in url]
+    field = node.get_by_role("textbox")
+    field.fill("I enjoy a bank, Xylqp!")
+    field.press("Enter")
+    twin.tokens, twin.place = ["enjoy", "bank"], 1
+    agree(node, twin, "a sentence of one's own")
+    assert "I, a, Xylqp" in node.get_by_role("status").inner_text()
+    assert len([url for url in visit.requests if "vectors." in url]) == 1
+    assert sum(len(gzip.compress((SITE / "_static/widgets" / t.page_name).read_bytes())) for t in SMALL) < 40_000
+
+
+def test_a_swipe_on_the_picture_alone_scrolls_the_page(visit):
+    space = '<p style="height: 2000px">A long page.</p>'
+    html = (
+        bare(BankInContext(**HERO, tables=False))
+        .replace("<body>", f"<body>{space}")
+        .replace("</body>", f"{space}</body>")
+    )
+    page = visit("bare.html", viewport=PHONE, touch=True, served={"bare.html": html})
+    x, y = bring(live(page).locator(".ab-line button").first)
+    there = page.evaluate("scrollY")
+    Finger(page).drag([(x, y), *((x, y - 15 * step) for step in range(1, 11))])
+    page.wait_for_timeout(200)
+    assert page.evaluate("scrollY") > there + 50
+    agree(live(page), BankInContext(**HERO, tables=False), "after a swipe")
+
+
+SMALL = [BankInContext.words, BankInContext.learned]
 
 
 def test_a_line_is_never_empty_and_never_too_long(visit):
     page = visit("bare.html", served={"bare.html": bare(BankInContext("bank", asked=True))})
     node = live(page)
-    for name in ("Take it out", "Move it left", "Move it right"):
-        node.get_by_role("button", name=name).click()
-        agree(node, BankInContext("bank", asked=True), f"{name!r} with one word")
+    for name in ("Delete", "ArrowLeft", "ArrowRight"):
+        node.locator(".ab-line button").first.press(name)
+        agree(node, BankInContext("bank", asked=True), f"{name} with one word")
     for n in range(1, 15):
-        node.get_by_role("button", name="sat").last.click()
+        node.get_by_role("button", name="sat", exact=True).last.click()
         agree(node, BankInContext(["bank"] + ["sat"] * min(n, 13), place=0, asked=True), f"a word put in {n} times")
+    assert node.get_by_role("status").inner_text() == "The line is full. Take a word out first."
 
 
 def test_table_of_a_word_that_looks_around():
     page = parsed(BankInContext(matrices="learned"))
     assert [head.text for head in page.select("th[scope=row]")] == ["the", "bank", "of", "the", "river"]
     assert page.caption.text.startswith("What “bank” looks at. Nearest to what it becomes: shore 0.8")
+    assert page.caption.text.endswith(" Between shore (0) and finance (1) it lies at 0.25.")
+    assert "Between" not in parsed(BankInContext(place=0)).caption.text
     assert_close(numbers(BankInContext("bank money", place=5)).sum(), torch.tensor(1.0), rtol=0, atol=0.011)
 
 

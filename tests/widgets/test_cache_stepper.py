@@ -18,18 +18,25 @@ READ = """(node) => {
     const all = (selector) => [...node.querySelectorAll(selector)];
     const is = (parts, name) => parts.map((part) => String(Number(part.matches(name))));
     const codes = (texts) => texts.flatMap((text) => [...text].map((letter) => String(letter.codePointAt(0))));
-    const cells = all(".ab-map tbody td");
+    const cells = all(".ab-map tbody:last-child td");
+    const shelves = all(".ab-shelves td");
     const [now, sum, wrong, weighs] = all("[role=status]");
     return {
         cells: cells.map((cell) => String(["now", "kept", "never"].findIndex((is) => cell.matches(`.ab-${is}`)))),
         labels: codes(cells.map((cell) => cell.ariaLabel)),
         framed: is(cells, ".ab-off"),
-        later: is(all(".ab-map tbody tr"), ".ab-later"),
+        later: is(all(".ab-map tbody:last-child tr"), ".ab-later"),
+        shelves: shelves.map((spot) => String(["now", "kept", "later"].findIndex((is) => spot.matches(`.ab-${is}`)))),
+        places: codes(shelves.map((spot) => spot.ariaLabel)),
+        meter: node.querySelector(".ab-meter").style.getPropertyValue("--w"),
         said: codes([now, sum, wrong].map((part) => part.textContent)),
         weighs: weighs.querySelector("span").textContent,
         sliders: codes(all("input[type=range]").map((slider) => slider.getAttribute("aria-valuetext"))),
     };
 }"""
+
+
+LLAMA = 2 * 8_030_261_248  # what its parameters weigh, in bytes
 
 
 def expected(widget) -> dict[str, Tensor]:
@@ -68,6 +75,7 @@ def expected(widget) -> dict[str, Tensor]:
     total = count(say["sum"]["with" if kept else "without"], so_far, instead=instead)
     wrong = count(say["wrong"], int(framed.sum())) if framed.any() else say["right"]
     tokens = [count(say["tokens"], n) for n in (widget.prompt, widget.chunk)]
+    places = [2 if j >= end else 1 if j < end - L else 0 for j in range(8)]
     return {
         "cells": cells,
         "labels": codes(*(list(say["cell"].values())[kind] for kind in cells.flatten())),
@@ -75,7 +83,10 @@ def expected(widget) -> dict[str, Tensor]:
         "later": torch.arange(8) >= end,
         "said": codes(now, total, wrong),
         "weighs": torch.tensor(2 * keys.nbytes),
-        "sliders": codes(*tokens, f"{step} of {len(stops)}", f"{widget.tokens:,}"),
+        "shelves": torch.tensor(places * 2),
+        "places": codes(*(list(say["place"].values())[kind] for kind in places * 2)),
+        "meter": torch.tensor(keys.nbytes / LLAMA, dtype=torch.float64).clamp(max=1),
+        "sliders": codes(f"{step} of {len(stops)}", f"{widget.tokens:,}", *tokens),
     }
 
 
@@ -89,11 +100,11 @@ class TestCacheStepper(Laws):
         *slide("Step", "step", last=5),
         *choose("cache", "without"),
         *press("Back", {"step": 4}),
-        *slide("Read at a time", "chunk", first=1, last=8),
+        *slide("At a time", "chunk", first=1, last=8),
         *slide("Prompt", "prompt", first=1, last=8),
         *choose("cache", "with"),
         *choose("heads", "MHA", "MQA"),
-        *slide("Tokens in the cache", "tokens", first=64, last=131072),
+        *slide("In the cache", "tokens", first=64, last=131072),
     ]
     changes = [
         {"step": 3},

@@ -9,9 +9,10 @@ from torch.testing import assert_close
 
 from attnbook import sinusoidal
 from attnbook.widgets import ClockHands
+from tests.browser.hands import bring
 from tests.widgets.laws import Laws
 from tests.widgets.reading import codes, numbers, parsed
-from tests.widgets.steps import slide
+from tests.widgets.steps import drag, slide
 
 READ = """(node) => {
     const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
@@ -22,7 +23,7 @@ READ = """(node) => {
         hands: seen(".ab-faces line").map((line) => at(line, "x2", "y2")),
         clocks: codes(node.querySelector(".ab-faces").getAttribute("aria-label")),
         curve: node.querySelector(".ab-curve").getAttribute("d").slice(1).split("L").map((pair) => pair.split(" ")),
-        marks: seen(".ab-plot circle").map((mark) => at(mark, "cx", "cy")),
+        marks: seen(".ab-plot circle:not(.ab-grip)").map((mark) => at(mark, "cx", "cy")),
         named: codes(node.querySelector("dt").textContent),
         figures: [alike.textContent, apart.textContent, period.dataset.n],
         period: codes(period.textContent),
@@ -34,7 +35,7 @@ def expected(widget) -> dict[str, Tensor]:
     P = sinusoidal(60, widget.width, base=widget.base, dtype=torch.float64)
     both = P[[widget.other, widget.position]].unflatten(-1, (-1, 2))  # sine goes right, cosine up
     alike = F.cosine_similarity(P[widget.position], P)
-    curve = torch.stack([torch.arange(60) * 590 / 59, 60 * (1 - alike)], -1)
+    curve = torch.stack([torch.arange(60) * 590 / 59, 65 * (1 - alike)], -1)
     period = torch.tensor(2 * math.pi * widget.base ** (1 - 2 / widget.width), dtype=torch.float64)
     say = widget.edition_words()
     return {
@@ -46,6 +47,16 @@ def expected(widget) -> dict[str, Tensor]:
         "figures": torch.stack([alike[widget.other], torch.tensor(abs(widget.position - widget.other)), period]),
         "period": codes(say["positions"]["other"].format(n=f"{period:,.0f}" if period >= 1000 else f"{period:.1f}")),
     }
+
+
+def grip(n, way):
+    """One of the dots on the curve, pulled so far to the right."""
+
+    def ends(node):
+        x, y = bring(node.locator(".ab-grip").nth(n))
+        return (x, y), (x + way, y)
+
+    return ends
 
 
 class TestClockHands(Laws):
@@ -63,7 +74,14 @@ class TestClockHands(Laws):
         "two slow hands": ClockHands(position=59, other=0, width=4, base=100_000),
         "sixteen fast hands": ClockHands(position=30, other=31, width=32, base=2),
     }
-    drags = {"position": (ClockHands(width=32), slide("Position i:", "position", last=59))}
+    drags = {
+        "position": (ClockHands(width=32), slide("Position i:", "position", last=59)),
+        "dot": (
+            ClockHands(position=30, other=5),
+            [*drag("i", grip(0, 900), {"position": 59}), *drag("i′", grip(1, -900), {"other": 0})],
+        ),
+    }
+    by_finger = ("dot",)
     errors = [(lambda: ClockHands(width=5), r"'width' trait .* any of \[4, 8, 16, 32\]")]
 
 

@@ -19,7 +19,8 @@ READ = """(node) => {
     const ends = (name) => (node.querySelector(name).getAttribute("d").match(/[-\\d.e]+ [-\\d.e]+/g) ?? []);
     const shade = node.querySelector(".ab-shade");
     const shaded = (x, y) => shade.isPointInFill(Object.assign(shade.ownerSVGElement.createSVGPoint(), { x, y }));
-    const dots = [...node.querySelectorAll(".ab-dot, .ab-tip")];
+    const dots = [...node.querySelectorAll(".ab-dot, .ab-tip:not(.ab-grip)")];
+    const grips = [...node.querySelectorAll(".ab-grip")].filter((grip) => grip.checkVisibility());
     const label = [...node.querySelectorAll("svg svg text")].filter((text) => text.checkVisibility());
     return {
         costs: texts("td.ab-number"),
@@ -28,10 +29,11 @@ READ = """(node) => {
         half: ends(".ab-half").map((pair) => pair.split(" ")),
         shaded: [5, 7, 9, 11, 13, 15, 17, 19].map((n) => String(Number(shaded((n - 4.01) * 24, 120)))),
         dots: dots.map((dot) => ["cx", "cy"].map((name) => dot.getAttribute(name))),
+        grips: grips.map((grip) => ["cx", "cy"].map((name) => grip.getAttribute(name))),
         lines: label.map((text) => text.textContent.match(/n = ([\\d.]+) d/)?.[1]).filter(Boolean),
         never: String(Number(node.querySelector(".ab-hint:last-child").checkVisibility())),
         kernel: texts("tbody th span"),
-        chosen: [...node.querySelectorAll("tbody tr")].map((row) => String(Number(row.matches(".ab-chosen")))),
+        chosen: [...node.querySelectorAll("tbody tr")].map((row) => String(Number(row.matches(".ab-compared")))),
     };
 }"""
 
@@ -59,6 +61,10 @@ def expected(widget) -> dict[str, Tensor]:
         "half": torch.tensor(line(2), dtype=torch.float64),
         "shaded": torch.tensor(shaded),
         "dots": torch.tensor([dot, dot], dtype=torch.float64),
+        "grips": torch.tensor(
+            [[(7 + math.log2(slope) - 4) * 24, 7 * 24.0]] if slope > 0 and isinstance(other, Convolution) else [],
+            dtype=torch.float64,
+        ),
         "lines": torch.tensor(lines),
         "never": torch.tensor(slope <= 0),
         "kernel": torch.tensor(k),
@@ -111,13 +117,31 @@ def test_the_dot_is_dragged_over_the_plane(visit):
     for place, hand in enumerate((Mouse, Finger)):
         node = live(page, place)
         node.evaluate(COUNT_ELEMENTS)
-        start = bring(node.locator(".ab-tip"))
+        start = bring(node.locator(".ab-tip").last)
         x, y = middle(node.locator(".ab-model").nth(4))  # 17 and 12 lines from the lower left
         hand(page).drag([start, *stops(start, (x, y))])
         agree(node, CostPlane(n=2**17, d=2**12), "dragged to a model")
         hand(page).drag([(x, y), *stops((x, y), (x + 900, y - 900))])
         agree(node, CostPlane(n=2**20, d=2**14), "dragged beyond the edge")
         assert page.evaluate("created") == 0
+
+
+def test_the_border_is_pulled(visit):
+    """To the kernel that moves it nearest to mouse or finger."""
+    twin = CostPlane(against="convolution")
+    page = visit("bare.html", touch=True, served={"bare.html": bare(twin, twin)})
+    for place, hand in enumerate((Mouse, Finger)):
+        node = live(page, place)
+        for way, kernel in ((500, 33), (-500, 3)):
+            x, y = bring(node.locator(".ab-grip"))
+            hand(page).drag([(x, y), *stops((x, y), (x + way, y))])
+            agree(node, CostPlane(against="convolution", kernel=kernel), f"pulled by {way}")
+
+
+def test_a_model_is_a_light_to_press(visit):
+    page = visit("bare.html", served={"bare.html": bare(CostPlane())})
+    live(page).locator(".ab-light").nth(3).click()
+    agree(live(page), CostPlane(n=2048, d=12288, heads=96), "GPT-3 pressed")
 
 
 def test_table_of_costs():

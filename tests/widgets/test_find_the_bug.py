@@ -19,9 +19,11 @@ READ = """(node) => {
     const codes = (texts) => texts.flatMap((text) => [...text].map((letter) => String(letter.codePointAt(0))));
     const was = all(".ab-panel .ab-hint:last-child");
     return {
-        words: codes(texts("td span:first-child")),
+        words: codes(texts(".ab-piece [translate]")),
         outputs: texts("td .ab-number"),
-        moved: all("td:has(.ab-number)").map((cell) => String(Number(cell.matches(".ab-moved")))),
+        moved: all(".ab-piece").map((piece) => String(Number(piece.matches(".ab-moved")))),
+        colours: all(".ab-piece").map((piece) =>
+            [...piece.querySelectorAll("i")].map((part) => part.style.getPropertyValue("--s"))),
         pressed: all("button[aria-pressed]").map((key) => String(Number(key.ariaPressed === "true"))),
         was: was.map((note) => String(["", "right", "batch", "none"].indexOf(note.dataset.kind))),
         said: codes([...texts("table + .ab-hint"), ...was.map((note) => note.textContent), ...texts(".ab-verdict")]),
@@ -66,6 +68,9 @@ def expected(widget) -> dict[str, Tensor]:
         "words": torch.tensor([ord(letter) for word in line * 3 for letter in word]),
         "outputs": torch.stack([found[word][0] for found in now for word in line]),
         "moved": moved,
+        "colours": torch.stack(
+            [torch.cat([b[word], a[word]]) / 2 for a, b in zip(now, before, strict=True) for word in line]
+        ).clamp(-1, 1),
         "pressed": torch.tensor([widget.words_swapped, widget.texts_swapped]),
         "was": torch.tensor([["", *KINDS].index(kind) for kind in was]),
         "said": codes(*counts, *(say["was"].get(kind, "") for kind in was), verdict if widget.revealed else ""),

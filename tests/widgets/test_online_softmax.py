@@ -23,6 +23,9 @@ READ = """(node) => {
     return {
         tape: texts(".ab-tape tbody td").filter((text) => text !== ""),
         colours: seen(".ab-tape .ab-weight").map((cell) => cell.style.getPropertyValue("--w")),
+        heights: seen(".ab-score i").map((bar) => bar.style.getPropertyValue("--h")),
+        parts: [...node.querySelectorAll(".ab-part i")].map((bar) => bar.style.getPropertyValue("--h")),
+        line: [...node.querySelectorAll("[data-line]")].map((tape) => tape.style.getPropertyValue("--m")),
         read: is(".ab-tape thead th:not(:first-child)", ".ab-read"),
         now: is(".ab-tape thead th:not(:first-child)", ".ab-now"),
         log: texts(".ab-log tbody td").filter((text) => text !== ""),
@@ -63,7 +66,12 @@ def expected(widget) -> dict[str, Tensor]:
     so_far, at_once = parts / parts.sum(), scores.softmax(0)
     right = step and abs(log[-1] - whole) < 1e-9
     verdict, say = "early" if step < 8 // block else "same" if right else "different", widget.edition_words()
+    low, high = scores.min() - 1, scores.max()
+    drawn = step and widget.way != "no maximum"
     return {
+        "heights": (scores - low) / (high - low),
+        "parts": F.pad(parts.clamp(max=1), (0, 8 - len(parts))),
+        "line": (tops[step - 1 : step] - low) / (high - low) if drawn else torch.tensor([]),
         "tape": torch.cat([scores, values, *((100 * x + 0.5).floor() for x in (so_far, at_once))]),  # halves go up
         "colours": torch.cat([so_far[so_far.isfinite()], at_once]),
         "read": here < step,

@@ -20,6 +20,7 @@ READ = """(node) => {
     return {
         numbers: texts("td.ab-number"),
         named: codes([...texts("caption"), ...texts("thead th"), node.querySelector(".ab-circles").ariaLabel]),
+        here: seen(".ab-small > div").map((spot) => String(Number(spot.matches(".ab-here")))),
         hands: seen("line").map((line) => ["x2", "y2"].map((end) => line.getAttribute(end))),
         scores: texts("dd"),
     };
@@ -29,18 +30,21 @@ READ = """(node) => {
 def expected(widget) -> dict[str, Tensor]:
     """The matrix is found, not written down: the one that takes every position to the one so many later."""
     i, apart, say = widget.position, widget.apart, widget.edition_words()
+    everywhere = [i, *range(10, 51, 5)]
     here, there = (say["at"].format(i=place) for place in (i, i + apart))
     if widget.mode == "moved":
         P = sinusoidal(80, 4, base=100.0, dtype=torch.float64)
         matrix = torch.linalg.lstsq(P[10:70], P[10 + apart : 70 + apart]).solution.T
-        shown = torch.stack([P[i], P[i + apart]])
+        hands = torch.stack([torch.stack([P[place], P[place + apart]]) for place in everywhere])
         columns = [*matrix.T, P[i], matrix @ P[i], P[i + apart]]
         heads, scores = ["sin 1", "cos 1", "sin 2", "cos 2", here, say["product"], there], []
     else:
         q, k = torch.tensor([QUERY, KEY], dtype=torch.float64)
-        angles = torch.tensor([[i], [i + apart]]) * torch.tensor([1, 0.1], dtype=torch.float64)
+        places = torch.tensor(everywhere)[:, None, None] + torch.tensor([[0], [apart]])
+        angles = places * torch.tensor([1, 0.1], dtype=torch.float64)
         pairs = torch.view_as_complex(torch.stack([q, k]).unflatten(-1, (2, 2))) * torch.exp(1j * angles)
-        shown = torch.view_as_real(pairs).flatten(-2)
+        hands = torch.view_as_real(pairs).flatten(-2)
+        shown = hands[0]
         columns, heads = [q, shown[0], k, shown[1]], [say["query"], here, say["key"], there]
         added = (q + sinusoidal(1, 4, start=i, base=100.0, dtype=torch.float64)[0]) @ (
             k + sinusoidal(1, 4, start=i + apart, base=100.0, dtype=torch.float64)[0]
@@ -50,7 +54,8 @@ def expected(widget) -> dict[str, Tensor]:
     return {
         "numbers": torch.stack(columns, -1),
         "named": codes(caption, *heads, say["picture"][widget.mode]),
-        "hands": (shown.unflatten(-1, (2, 2)) * torch.tensor([34, -34])).transpose(0, 1),
+        "hands": (hands.unflatten(-1, (2, 2)) * torch.tensor([20.0, -20.0])).permute(2, 0, 1, 3),
+        "here": torch.tensor([place == i for _ in range(2) for place in range(10, 51, 5)]),
         "scores": torch.tensor(scores, dtype=torch.float64),
     }
 

@@ -4,18 +4,20 @@ from functools import cache
 
 import torch
 import torch.nn.functional as F
+from playwright.sync_api import expect
 from torch import Tensor, nn
 
 from attnbook.learning.complexity import Kind, Recurrence
 from attnbook.widgets import SignalRace
-from tests.widgets.laws import Laws
+from tests.browser.pages import bare
+from tests.widgets.laws import Laws, agree, live
 from tests.widgets.reading import parsed
 from tests.widgets.steps import press, slide
 
 READ = """(node) => {
     const seen = (root, selector) => [...root.querySelectorAll(selector)].filter((part) => part.checkVisibility());
-    const [now, total] = node.querySelectorAll("tbody");
-    const numbers = (body) => [...body.querySelectorAll(".ab-number")].map((cell) => cell.textContent);
+    const total = node.querySelector("tbody");
+    const numbers = (root) => [...root.querySelectorAll(".ab-number")].map((cell) => cell.textContent);
     const strips = seen(node, ".ab-strip");
     const notes = [...node.querySelectorAll("[data-note]")];
     const kinds = ["arrived", "start", "inside", "layer"];
@@ -27,7 +29,8 @@ READ = """(node) => {
         notes: notes.map((note) => String(kinds.indexOf(note.dataset.note))),
         layers: notes.filter(({ dataset }) => dataset.note === "layer").map((note) =>
             [note.dataset.layer, note.dataset.layers, ...note.textContent.match(/\\d+/g)]),
-        now: numbers(now),
+        now: numbers(node.querySelector(".ab-lanes")),
+        arrived: strips.map((strip) => String(Number(strip.matches(".ab-arrived")))),
         total: numbers(total),
         bars: [...total.querySelectorAll(".ab-bar")].map((bar) => bar.style.getPropertyValue("--w")),
         first: [...total.querySelectorAll("tr")].map((row) => String(Number(row.matches(".ab-first")))),
@@ -79,6 +82,7 @@ def expected(widget) -> dict[str, Tensor]:
         "notes": torch.tensor([NOTES.index(note) for note in notes]),
         "layers": torch.tensor(layers),
         "now": torch.tensor(now),
+        "arrived": torch.tensor([know.all() for know in knows]),
         "total": torch.tensor(total),
         "bars": times / times.max(),
         "first": times == times.min(),
@@ -105,6 +109,27 @@ class TestSignalRace(Laws):
     }
     drags = {"tokens": (SignalRace(step=3), slide("Tokens", "n", last=32))}
     errors = [(lambda: SignalRace(n=1), r"'n' trait .* not be less than 2")]
+
+
+def test_a_race_runs_until_the_slowest_is_there(visit):
+    """From the start again when it is over; with reduced motion, one goes step by step."""
+    page = visit("bare.html", served={"bare.html": bare(SignalRace(n=4))})
+    node = live(page)
+    start = node.get_by_role("button", name="Start")
+    for _ in range(2):
+        start.click()
+        node.get_by_role("button", name="Stop").wait_for()
+        start.wait_for()
+        agree(node, SignalRace(n=4, step=4), "a race")
+    node.get_by_role("slider", name="Tokens").press("End")
+    start.click()
+    expect(node.get_by_role("slider", name="Steps")).not_to_have_attribute("aria-valuetext", "4")
+    node.get_by_role("button", name="Stop").click()
+    step = int(node.get_by_role("slider", name="Steps").get_attribute("aria-valuetext"))
+    page.wait_for_timeout(600)
+    agree(node, SignalRace(n=32, step=step), "a race that was held")
+    still = visit("bare.html", motion="reduce", served={"bare.html": bare(SignalRace())})
+    expect(live(still).get_by_role("button", name="Start")).to_be_hidden()
 
 
 def test_table_of_the_race():

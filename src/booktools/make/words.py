@@ -8,6 +8,7 @@ Each is a line of JSON, then a signed byte for each number of each vector. NOTIC
 """
 
 import json
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -26,8 +27,9 @@ def make() -> dict[str, bytes]:
     return {"words.bin": table_bytes(words[:WORDS], few, UNIT), "vectors.bin": table_bytes(words, steps, scale)}
 
 
-def table_bytes(words: np.ndarray, steps: np.ndarray, unit: float) -> bytes:
-    header = json.dumps({"width": steps.shape[1], "unit": unit, "words": " ".join(words)})
+def table_bytes(words: Iterable[str], steps: np.ndarray, unit: float, **more) -> bytes:
+    """What else is given goes into the first line."""
+    header = json.dumps({"width": steps.shape[1], "unit": unit, "words": " ".join(words)} | more)
     return header.encode() + b"\n" + steps.tobytes()
 
 

@@ -1,15 +1,27 @@
 """A word among its neighbours: what it looks at, and what it becomes; with or without learned matrices."""
 
+import torch
+import torch.nn.functional as F
 import traitlets
 from torch import Tensor
 
 from attnbook.data import english_vectors
 from attnbook.language import number
-from attnbook.tasks.senses import three_matrices
+from attnbook.tasks.senses import MEANINGS, three_matrices
+from attnbook.tasks.sentences import SENSES
 from attnbook.widgets.shared.base import Asset, BookWidget, Verbatim, html_table
 from attnbook.widgets.shared.words import Word
 
 MOST, SHOWN = 14, 5
+TRIES = {  # and the place of the word that asks
+    "the boat tied up at the bank of the river": 6,
+    "the bank gave her another loan": 1,
+    "the player hit the ball with the bat": 7,
+    "the bat flew in the dark cave the bank gave her another loan": 1,
+    "the bank of the river": 1,
+}
+TRAY = ["river", "water", "boat", "money", "loan", "customer", "sat", "the"]
+BETWEEN = {word: [MEANINGS[sense] for sense in senses] for word, senses in SENSES.items()}
 
 
 class BankInContext(BookWidget):
@@ -19,14 +31,16 @@ class BankInContext(BookWidget):
     'bank'
     >>> BankInContext(matrices="learned").nearest()[0][0]
     'shore'
+
+    Without `tables` it is a picture and one row of controls.
     """
 
     tokens = traitlets.List(Word("the"), ["the", "bank", "of", "the", "river"], minlen=1, maxlen=MOST).tag(sync=True)
     place = traitlets.Int(1, min=0).tag(sync=True)
-    extra = Word("").tag(sync=True)
     matrices = traitlets.Enum(["none", "learned"], "none").tag(sync=True)
     asked = traitlets.Bool(False).tag(sync=True)
-    words = Asset("word_map.bin")
+    tables = traitlets.Bool(True).tag(sync=True)
+    words = Asset("bank.bin")
     vectors = Asset("vectors.bin")
     learned = Asset("three_matrices.bin")
 
@@ -52,10 +66,28 @@ class BankInContext(BookWidget):
         """The words nearest to what it becomes, with their cosines."""
         return english_vectors().neighbours(self.look()[0], SHOWN)
 
+    def needle(self) -> float | None:
+        """Where what it becomes, y, lies between two meanings a and b of the word that asks, if it has two.
+
+        1/2 + (cos(y, b) - cos(y, a)) / (2 - 2 cos(a, b)), no less than 0 and no more than 1: 0 where y points like a,
+        1 where it points like b, and 1/2 where it is as near to one as to the other.
+
+        >>> round(BankInContext(matrices="learned").needle(), 2)  # 0 is shore, 1 is finance
+        0.25
+        """
+        word = self.tokens[self.asks]
+        if word not in BETWEEN:
+            return None
+        y, a, b = F.normalize(torch.stack([self.look()[0], *english_vectors()[BETWEEN[word]]]), dim=-1)
+        return (0.5 + (y @ b - y @ a) / (2 - 2 * a @ b)).clamp(0, 1).item()
+
     def table(self) -> str:
         say = self.edition_words()
         near = (say["table"]["near"].format(word=word, cosine=number(cosine)) for word, cosine in self.nearest())
         caption = say["table"]["caption"].format(word=self.tokens[self.asks], nearest=say["list"].join(near))
+        if (needle := self.needle()) is not None:
+            a, b = BETWEEN[self.tokens[self.asks]]
+            caption += " " + say["table"]["needle"].format(a=a, b=b, at=number(needle))
         _, weights = self.look()
         rows = ((Verbatim(t), [number(weight)]) for t, weight in zip(self.tokens, weights.tolist(), strict=True))
         return html_table(caption, [say["weight"]], rows)

@@ -8,7 +8,8 @@ import {
   fill,
   follower,
   headed,
-  heading,
+  length,
+  listed,
   number,
   softmax,
   times,
@@ -16,121 +17,130 @@ import {
   verbatim,
   words,
 } from "../shared/core.js";
-import { lexicon, nearestWords, wordVectors } from "../shared/lexicon.js";
+import { beams } from "../shared/beams.js";
+import { nearestWords, wordVectors } from "../shared/lexicon.js";
 import { networks, whenNeeded } from "../shared/stored.js";
-import { wordField } from "../shared/word_field.js";
 
-const TRIES = [
-  // and the place of the word that asks
-  ["the bank of the river", 1],
-  ["the bank gave her another loan", 1],
-  ["the player hit the ball with the bat", 7],
-  ["the bat flew in the dark cave the bank gave her another loan", 1],
-];
-const TRAY = ["river", "water", "boat", "money", "loan", "customer", "sat", "the"];
-const [MOST, SHOWN, FAR] = [14, 5, 30]; // words in a line, words in a ranking, how far from the line is out of it
-
-// A word that can be carried elsewhere; `drop` is told where. A press that carries it nowhere is a press.
-function carry(chip, { press, drop }) {
-  let from = null;
-  let carried = false;
-  const end = () => {
-    chip.style.translate = "";
-    chip.classList.remove("ab-carried");
-  };
-  chip.addEventListener("pointerdown", (event) => {
-    carried = false;
-    if (!event.isPrimary || event.button !== 0) return;
-    from = [event.clientX, event.clientY];
-    chip.setPointerCapture(event.pointerId);
-  });
-  chip.addEventListener("pointermove", (event) => {
-    if (!chip.hasPointerCapture(event.pointerId)) return;
-    const [x, y] = [event.clientX - from[0], event.clientY - from[1]];
-    carried ||= Math.hypot(x, y) > 8;
-    chip.classList.toggle("ab-carried", carried);
-    if (carried) chip.style.translate = `${x}px ${y}px`;
-  });
-  chip.addEventListener("pointerup", (event) => {
-    if (!chip.hasPointerCapture(event.pointerId)) return;
-    end();
-    if (carried) drop(event.clientX, event.clientY);
-  });
-  chip.addEventListener("pointercancel", end);
-  chip.addEventListener("click", (event) => {
-    if (!carried || event.detail === 0) press();
-  }); // 0: by a key
-}
-
-const chip = (word, kind = "") =>
-  element("button", { type: "button", class: `ab-button ab-chip ${kind}`, translate: "no" }, word);
+const [MOST, SHOWN, FAR] = [14, 5, 30]; // words in a line, words in a ranking, how far above or below the line is out of it
 
 // The sentence, and what can be done to it: wherever the word that asks goes, it asks on.
-function sentence(model) {
+function sentence(model, full) {
   const now = () => [model.get("tokens"), Math.min(model.get("place"), model.get("tokens").length - 1)];
   const edit = (change) => {
     const [tokens, place] = now();
-    const line = tokens.map((word, i) => ({ word, asks: i === place }));
+    const line = [...tokens.keys()]; // where each word stood; a new one has not stood anywhere
     change(line);
-    if (!line.length || line.length > MOST) return;
-    const asks = line.findIndex((each) => each.asks);
-    const last = line.length - 1;
-    update(model, { tokens: line.map(({ word }) => word), place: asks < 0 ? Math.min(place, last) : asks });
+    if (line.length > MOST) full();
+    else if (line.length) {
+      const to = line.indexOf(place);
+      update(model, { tokens: line.map((from) => tokens[from] ?? from), place: to < 0 ? place : to });
+    }
   };
   return {
     now,
-    insert: (word, to = MOST) => edit((line) => line.splice(to, 0, { word })),
+    insert: (word) => edit((line) => line.push(word)),
     remove: (from) => edit((line) => line.splice(from, 1)),
     move: (from, to) => edit((line) => line.splice(Math.max(to, 0), 0, ...line.splice(from, 1))),
   };
 }
 
-// The words of the sentence in a line: one that is pressed asks; each can be dragged elsewhere, or out.
-function wordLine(label, { now, move, remove }, ask) {
-  const chips = Array.from({ length: MOST }, () => chip(""));
-  const node = element("div", { class: "ab-line", role: "group", "aria-label": label }, ...chips);
-  // How many words of the line stand before a point, or null if it is far from the line.
-  const before = (x, y, but) => {
-    const box = node.getBoundingClientRect();
-    if (y < box.top - FAR || y > box.bottom + FAR || x < box.left - FAR || x > box.right + FAR) return null;
-    const places = chips.filter((each) => each !== but && !each.hidden).map((each) => each.getBoundingClientRect());
-    const [top, bottom] = [Math.min(...places.map((at) => at.top)), Math.max(...places.map((at) => at.bottom))];
-    const inside = Math.min(Math.max(y, top), bottom);
-    const comes = (at) => at.bottom < inside || (at.top <= inside && (at.left + at.right) / 2 < x);
-    return places.filter(comes).length;
+// A word of the line, lit by its weight; the weight and the score stand below it. It can be carried elsewhere: `drop` is
+// told where. A press that carries it nowhere is a press.
+function litWord(press, drop) {
+  const key = element("button", { type: "button", translate: "no" });
+  const numbers = [0, 0].map(() => element("span", { class: "ab-number" }));
+  const node = element("span", { class: "ab-word" }, key, ...numbers);
+  let [from, carried] = [null, false];
+  node.addEventListener("pointerdown", (event) => {
+    carried = false;
+    if (!event.isPrimary || event.button !== 0) return;
+    from = event;
+    node.setPointerCapture(event.pointerId);
+  });
+  node.addEventListener("pointermove", (event) => {
+    if (!node.hasPointerCapture(event.pointerId)) return;
+    const [x, y] = [event.clientX - from.clientX, event.clientY - from.clientY];
+    carried ||= Math.hypot(x, y) > 8;
+    if (carried) node.style.translate = `${x}px ${y}px`;
+  });
+  const end = (event) => {
+    node.style.translate = "";
+    if (carried && event.type === "pointerup") drop(event.clientX, event.clientY);
   };
-  chips.forEach((each, i) =>
-    carry(each, {
-      press: () => ask(i),
-      drop: (x, y) => {
-        const to = before(x, y, each);
-        if (to === null) remove(i);
-        else move(i, to);
-      },
-    }),
-  );
-  const draw = () => {
-    const [tokens, place] = now();
-    chips.forEach((each, i) => {
-      each.hidden = i >= tokens.length;
-      each.textContent = tokens[i] ?? "";
-      each.setAttribute("aria-pressed", i === place);
-    });
-  };
-  return { node, before, draw, focus: () => chips[now()[1]].focus() };
+  for (const ends of ["pointerup", "pointercancel"]) node.addEventListener(ends, end);
+  node.addEventListener("click", (event) => {
+    if (!carried || event.detail === 0) press(); // 0: by a key
+  });
+  return { key, numbers, node };
 }
 
-// A word to put in: pressed, it goes to the end of the line; dragged, anywhere into it.
-function offer(word, { insert }, line) {
-  const node = chip(word, "ab-tray");
-  carry(node, {
-    press: () => insert(node.textContent),
-    drop: (x, y) => {
-      const to = line.before(x, y);
-      if (to !== null) insert(node.textContent, to);
-    },
+// The words of the sentence in a line: one that is pressed asks; each can be moved elsewhere, or out.
+function wordLine(label, { now, move, remove }, ask) {
+  const put = (from, to) => (to === null ? remove(from) : move(from, to));
+  const line = Array.from({ length: MOST }, (_, i) =>
+    litWord(
+      () => ask(i),
+      (x, y) => put(i, before(x, y, i)),
+    ),
+  );
+  const light = beams();
+  const nodes = line.map((each) => each.node);
+  const node = element("div", { class: "ab-line", role: "group", "aria-label": label }, light.node, ...nodes);
+  // How many other words of the line stand before a point, or null if it is far from the line.
+  const before = (x, y, but) => {
+    const box = node.getBoundingClientRect();
+    if (y < box.top - FAR || y > box.bottom + FAR) return null;
+    const places = nodes.filter((each, i) => i !== but && !each.hidden).map((each) => each.getBoundingClientRect());
+    const inside = Math.max(y, places[0]?.top);
+    return places.filter((at) => at.bottom < inside || (at.top <= inside && (at.left + at.right) / 2 < x)).length;
+  };
+  line.forEach(({ key }, i) => {
+    const goes = { ArrowLeft: i - 1, ArrowRight: i + 1, Delete: null };
+    key.addEventListener("keydown", (event) => {
+      if (!(event.key in goes)) return;
+      put(i, goes[event.key]);
+      line[goes[event.key] ?? i]?.key.focus();
+    });
   });
-  return node;
+  const draw = ({ weights = [], scores = [] }) => {
+    const [tokens, place] = now();
+    node.style.setProperty("--letters", tokens.join(" ").length);
+    line.forEach(({ node: word, key, numbers }, i) => {
+      word.hidden = i >= tokens.length;
+      key.textContent = tokens[i] ?? "";
+      key.setAttribute("aria-pressed", i === place);
+      key.classList.toggle("ab-weight", i in weights);
+      key.style.setProperty("--w", Math.min(1, 2 * weights[i])); // half of the attention is full light
+      [weights, scores].forEach((of, n) => {
+        numbers[n].textContent = i in of ? number(of[i]) : "";
+      });
+    });
+    const looks = weights.map((weight, i) => ({ from: line[place].key, to: line[i].key, weight }));
+    light.draw(looks.filter(({ from, to }) => to !== from));
+  };
+  return { node, draw, focus: () => line[now()[1]].key.focus() };
+}
+
+const cosine = (a, b) => dot(a, b) / (length(a) * length(b));
+
+// Between two meanings of the word that asks, where what it becomes lies.
+function needleOf(say, between) {
+  const [first, second] = [0, 0].map(() => verbatim(""));
+  const value = element("span", { class: "ab-number" });
+  const node = element("div", { class: "ab-needle", role: "img" }, first, element("i", {}, value), second);
+  const draw = (word, vectors, became) => {
+    const ends = became && between[word];
+    node.toggleAttribute("data-none", !ends);
+    if (!ends) return;
+    const [a, b] = ends.map((end) => vectors.vector(vectors.row(end)));
+    const foot = 0.5 + (cosine(became, b) - cosine(became, a)) / (2 - 2 * cosine(a, b));
+    const at = Math.min(Math.max(foot, 0), 1);
+    [first.textContent, second.textContent] = ends;
+    value.textContent = number(at);
+    node.style.setProperty("--at", at);
+    node.setAttribute("aria-label", fill(say.needle, { word, first: ends[0], second: ends[1], at: number(at) }));
+  };
+  return { node, draw };
 }
 
 // The scores and weights of the words x for the one that asks, and what it becomes: by the vectors themselves, or by what
@@ -145,145 +155,103 @@ function look(x, place, reader) {
   return { scores, weights, became: Float64Array.from(values[0], (_, n) => dot(weights, column(n))) };
 }
 
-function weightTable(say) {
-  const rows = Array.from({ length: MOST }, () => {
-    const word = element("th", { scope: "row", translate: "no" });
-    const [score, weight, bar] = ["ab-number", "ab-number", "ab-bar"].map((kind) => element("td", { class: kind }));
-    bar.append(element("i"));
-    return { word, score, weight, bar, node: element("tr", {}, word, score, weight, bar) };
-  });
-  const caption = element("caption");
-  const node = element(
-    "table",
-    { class: "ab-look" },
-    caption,
-    heading([say.word, say.score, say.weight, ""]),
-    element("tbody", {}, ...rows.map((row) => row.node)),
-  );
-  const draw = (tokens, place, { scores, weights }) => {
-    caption.textContent = fill(say.weights, { word: tokens[place] });
-    rows.forEach(({ word, score, weight, bar, node: row }, i) => {
-      row.hidden = i >= tokens.length;
-      if (row.hidden) return;
-      word.textContent = tokens[i];
-      score.textContent = number(scores[i]);
-      weight.textContent = number(weights[i]);
-      bar.style.setProperty("--w", weights[i]);
-      row.classList.toggle("ab-asks", i === place);
-    });
-  };
-  return { node, draw };
-}
-
-// The words nearest to a vector, with their cosines.
-function ranking(say) {
-  const lines = Array.from({ length: SHOWN }, () => [
-    element("th", { scope: "row", translate: "no" }),
-    element("td", { class: "ab-number" }),
-  ]);
-  const caption = element("caption");
-  const node = element(
-    "table",
-    { class: "ab-near" },
-    caption,
-    heading([say.word, say.cosine]),
-    element("tbody", {}, ...lines.map((cells) => element("tr", {}, ...cells))),
-  );
+// The words nearest to a vector, with their cosines: the nearer, the brighter.
+function ranking() {
+  const title = element("span", { class: "ab-hint" });
+  const near = Array.from({ length: SHOWN }, () => [verbatim(""), element("span", { class: "ab-number" })]);
+  const spots = near.map((pair) => element("span", { class: "ab-near" }, ...pair));
   const draw = (text, vectors, to) => {
-    caption.textContent = text;
-    nearestWords(vectors, to, SHOWN).forEach(([row, cosine], i) => {
-      lines[i][0].textContent = vectors.list[row];
-      lines[i][1].textContent = number(cosine);
+    title.textContent = text;
+    nearestWords(vectors, to, SHOWN).forEach(([row, closeness], i) => {
+      near[i][0].textContent = vectors.list[row];
+      near[i][1].textContent = number(closeness);
+      spots[i].style.setProperty("--w", closeness);
     });
   };
-  return { node, draw };
+  return { node: element("p", {}, title, ...spots), draw };
 }
 
-// What the word that asks looks at, and the words nearest to it alone and to what it becomes.
-function answer(say) {
-  const [weighing, alone, became] = [weightTable(say), ranking(say), ranking(say)];
-  const rankings = element("div", { class: "ab-rankings" }, alone.node, became.node);
-  const draw = (tokens, place, vectors, reader) => {
-    const x = tokens.map((word) => vectors.vector(vectors.row(word)));
-    const found = look(x, place, reader);
-    weighing.draw(tokens, place, found);
-    alone.draw(fill(say.alone, { word: tokens[place] }), vectors, x[place]);
-    became.draw(say.became, vectors, found.became);
-  };
-  return { node: element("div", { class: "ab-results" }, weighing.node, rankings), draw };
+// A field for a sentence of one's own, of words that have a vector.
+function ownWords(model, say, hint, between, knowing) {
+  const quiet = { autocomplete: "off", autocapitalize: "none", spellcheck: "false" };
+  const input = element("input", { type: "text", "aria-label": say.own, placeholder: say.own, ...quiet });
+  input.addEventListener("change", async () => {
+    const said = input.value.split(/[\s.,;:!?"“”]+/).filter(Boolean);
+    const { list, row } = await knowing(said);
+    const tokens = said.flatMap((word) => list[row(word)] ?? []).slice(0, MOST);
+    const asks = tokens.findIndex((word) => between[word]);
+    if (tokens.length) update(model, { tokens, place: Math.max(asks, 0) });
+    const strange = said.filter((word) => row(word) === undefined);
+    if (strange.length) hint.textContent = fill(say.strange, { words: listed(strange) });
+  });
+  return element("div", { class: "ab-control" }, input);
 }
 
 async function render({ model, el }) {
   const say = words(model);
   const subscriptions = follower(model);
-  const known = lexicon(headed(await asset(model, "words")).words);
-  const text = sentence(model);
-  const line = wordLine(say.sentence, text, (place) => update(model, { place }));
-  const offers = [...TRAY, ""].map((word) => offer(word, text, line));
-  const extra = offers.at(-1); // the word of the field
-  const field = wordField(model, subscriptions, {
-    trait: "extra",
-    label: say.field,
-    known,
-    more: (row) => {
-      const [tokens] = text.now();
-      return tokens.length < MOST ? { tokens: [...tokens, known.list[row]] } : {};
-    },
+  const [sentences, matrices] = await Promise.all(["words", "learned"].map((name) => asset(model, name)));
+  const [{ tries, tray, between }, few] = [headed(sentences), wordVectors(sentences)];
+  const { reader } = networks(matrices).models;
+  const tables = model.get("tables");
+  const hint = element("p", { class: "ab-hint", role: "status" });
+  const fetched = whenNeeded(model, "vectors", wordVectors);
+  let all = null;
+  const fetchAll = async () => (all = await fetched(root, hint, say.lexicon.fetching));
+  const enough = (tokens) => (tokens.every((word) => few.row(word) !== undefined) ? few : all);
+
+  const text = sentence(model, () => {
+    hint.textContent = say.full;
   });
-  const tries = TRIES.map(([tokens, place]) =>
-    button(verbatim(tokens), () => update(model, { tokens: tokens.split(" "), place })),
-  );
-  const act = (label, change) => button(label, () => change(text.now()[1]));
+  const line = wordLine(say.sentence, text, (place) => update(model, { place }));
+  const needle = needleOf(say, between);
   const ask = button("", () => {
     update(model, { asked: true });
     line.focus(); // this button is gone now
   });
-  const full = element("p", { class: "ab-hint", role: "status" });
-  const status = element("p", { class: "ab-hint", role: "status" });
-  const results = answer(say);
+  const another = button(say.change, () => {
+    const lines = Object.keys(tries);
+    const next = lines[(lines.indexOf(text.now()[0].join(" ")) + 1) % lines.length];
+    update(model, { tokens: next.split(" "), place: tries[next] });
+  });
+  const own = ownWords(model, say, hint, between, (tokens) => enough(tokens) ?? fetchAll());
+  const [alone, became] = [ranking(), ranking()];
+  const results = element("div", { class: "ab-results" }, alone.node, became.node);
   const row = (...parts) => element("div", { class: "ab-controls ab-tries" }, ...parts);
-  const hint = (words) => element("span", { class: "ab-hint" }, words);
+  const bench = () => [
+    results,
+    row(...tray.map((word) => button(verbatim(word), () => text.insert(word)))),
+    element("p", { class: "ab-hint" }, say.how),
+    choice(model, subscriptions, { trait: "matrices", label: say.matrices, options: say.made }),
+  ];
   const root = body(
     el,
-    "bank",
-    row(hint(say.tries), ...tries),
+    tables ? "bank" : "bank ab-hero",
     line.node,
-    element("p", { class: "ab-hint" }, say.how),
-    row(
-      act(say.left, (place) => text.move(place, place - 1)),
-      act(say.right, (place) => text.move(place, place + 1)),
-      act(say.out, text.remove),
-    ),
-    row(hint(say.tray), ...offers, field),
-    full,
-    element(
-      "div",
-      { class: "ab-controls" },
-      choice(model, subscriptions, { trait: "matrices", label: say.matrices, options: say.made }),
-      ask,
-    ),
-    status,
-    results.node,
+    element("div", { class: "ab-means" }, needle.node, ask),
+    ...(tables ? bench() : []),
+    row(another, own),
+    hint,
   );
 
-  const fetched = whenNeeded(model, "vectors", wordVectors);
-  const trained = whenNeeded(model, "learned", (bytes) => networks(bytes).models.reader);
-  results.node.hidden = true;
-  subscriptions.follow(["tokens", "place", "extra", "matrices", "asked"], async () => {
-    line.draw();
-    extra.textContent = model.get("extra");
-    extra.hidden = !model.get("extra");
-    const isFull = text.now()[0].length === MOST;
-    full.toggleAttribute("data-full", isFull);
-    full.textContent = isFull ? say.full : "";
-    ask.textContent = fill(say.ask, { word: text.now()[0][text.now()[1]] });
-    ask.hidden = model.get("asked");
-    const reader = model.get("asked") && (await trained(root, status, say.lexicon.fetching));
-    const vectors = model.get("asked") && (await fetched(root, status, say.lexicon.fetching));
-    results.node.hidden = !model.get("asked"); // which may have changed meanwhile
-    if (results.node.hidden) return;
-    results.draw(...text.now(), vectors, model.get("matrices") === "learned" ? reader : null);
-  });
+  const draw = () => {
+    const [tokens, place] = text.now();
+    const [asked, vectors] = [model.get("asked"), enough(tokens)];
+    hint.textContent = "";
+    ask.textContent = fill(say.ask, { word: tokens[place] });
+    ask.hidden = asked;
+    const x = vectors && tokens.map((word) => vectors.vector(vectors.row(word)));
+    const found = asked && x ? look(x, place, model.get("matrices") === "learned" && reader) : {};
+    line.draw(found);
+    needle.draw(tokens[place], vectors, found.became);
+    results.hidden = !asked || !all;
+    if (!results.hidden) {
+      alone.draw(fill(say.alone, { word: tokens[place] }), all, x[place]);
+      became.draw(say.became, all, found.became);
+    }
+    if (asked && !(tables ? all : vectors)) fetchAll().then(draw);
+  };
+  subscriptions.follow(["tokens", "place", "matrices", "asked"], draw);
   return subscriptions.end;
 }
 

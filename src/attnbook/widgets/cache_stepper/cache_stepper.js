@@ -18,6 +18,7 @@ const N = WORDS.length;
 const ALL = Array.from({ length: N }, (_, i) => i);
 const KV_HEADS = { MHA: 32, GQA: 8, MQA: 1 };
 const [LAYERS, WIDTH, BYTES] = [32, 128, 2];
+const MODEL = 8_030_261_248 * BYTES; // what the parameters weigh; the meter ends at twice as much
 const LENGTHS = Array.from({ length: 12 }, (_, i) => 2 ** (i + 6));
 
 // How many tokens are known after each step: the prompt in chunks, then one by one.
@@ -28,7 +29,7 @@ function endsOf(prompt, chunk) {
   return ends;
 }
 
-// Who asks whom, a row and a column for each word.
+// Two shelves with a place for each word; below them who asks whom, a row and a column for each word.
 function mapOf(say) {
   const data = { translate: "no" };
   const heads = WORDS.map((word) => element("th", { scope: "col", ...data }, element("span", {}, word)));
@@ -36,14 +37,19 @@ function mapOf(say) {
     const [head, cells] = [element("th", { scope: "row", ...data }, word), ALL.map(() => element("td"))];
     return { cells, node: element("tr", {}, head, ...cells) };
   });
+  const shelves = Object.entries(say.shelves).map(([kind, name]) => {
+    const [head, places] = [element("th", { scope: "row" }, name), ALL.map(() => element("td"))];
+    return { places, node: element("tr", { class: `ab-${kind}` }, head, ...places) };
+  });
   const node = element(
     "table",
     { class: "ab-map" },
     element("caption", {}, say.map),
     element("thead", {}, element("tr", {}, element("td"), ...heads)),
+    element("tbody", { class: "ab-shelves" }, ...shelves.map(({ node }) => node)),
     element("tbody", {}, ...lines.map(({ node }) => node)),
   );
-  return { node, lines };
+  return { node, lines, shelves };
 }
 
 function render({ model, el }) {
@@ -66,36 +72,39 @@ function render({ model, el }) {
       values: ALL.map((i) => i + 1),
       show: (n) => count(say.tokens, n),
     });
-  const { node: map, lines } = mapOf(say);
+  const { node: map, lines, shelves } = mapOf(say);
   const [now, sum, wrong] = [0, 0, 0].map(() => element("p", { role: "status" }));
-  const bytes = element("span");
+  const bytes = element("span", { class: "ab-value" });
+  const own = element("span");
+  const meter = element("div", { class: "ab-bar ab-meter", "aria-hidden": "true" }, element("i"), own);
+  own.textContent = fill(say.model, { bytes: large(MODEL, say.bytes) });
+  const controls = (...parts) => element("div", { class: "ab-controls" }, ...parts);
   body(
     el,
     "cachestepper",
+    map,
     element(
       "div",
-      { class: "ab-controls" },
+      { class: "ab-beside" },
+      steps,
+      now,
+      sum,
+      wrong,
       choice(model, subscriptions, { trait: "cache", label: say.cache, options: say.caches }),
       choice(model, subscriptions, { trait: "align", label: say.align, options: say.aligns }),
     ),
-    element("div", { class: "ab-controls" }, tokens("prompt"), tokens("chunk")),
-    steps,
-    map,
-    now,
-    sum,
-    wrong,
     element(
       "div",
-      { class: "ab-controls" },
-      choice(model, subscriptions, { trait: "heads", label: say.heads, options: say.kinds }),
-      slider(model, subscriptions, {
-        trait: "tokens",
-        label: say.length,
-        values: LENGTHS,
-        show: whole,
-      }),
+      { class: "ab-weighs" },
+      element("p", { role: "status" }, ...fillNodes(say.weighs, { bytes })),
+      meter,
+      controls(
+        choice(model, subscriptions, { trait: "heads", label: say.heads, options: say.kinds }),
+        slider(model, subscriptions, { trait: "tokens", label: say.length, values: LENGTHS, show: whole }),
+        tokens("prompt"),
+        tokens("chunk"),
+      ),
     ),
-    element("p", { role: "status" }, ...fillNodes(say.weighs, { bytes })),
   );
 
   subscriptions.follow(["cache", "align", "prompt", "chunk", "step"], () => {
@@ -105,6 +114,13 @@ function render({ model, el }) {
     const since = (i) => (kept ? (stops.findLast((stop) => stop <= i) ?? 0) : 0); // the step that computed a row began here
     const sees = (i, j) => j <= (last ? i : i - since(i));
     let [scores, off] = [0, 0];
+    for (const { places } of shelves) {
+      places.forEach((spot, j) => {
+        const is = j >= end ? "later" : j < start ? "kept" : "now";
+        spot.className = `ab-${is}`;
+        spot.setAttribute("aria-label", say.place[is]);
+      });
+    }
     lines.forEach(({ cells, node }, i) => {
       node.classList.toggle("ab-later", i >= end);
       cells.forEach((cell, j) => {
@@ -128,6 +144,7 @@ function render({ model, el }) {
   subscriptions.follow(["heads", "tokens"], () => {
     const numbers = 2 * model.get("tokens") * LAYERS * KV_HEADS[model.get("heads")] * WIDTH;
     bytes.textContent = large(numbers * BYTES, say.bytes);
+    meter.style.setProperty("--w", Math.min(1, (numbers * BYTES) / MODEL / 2));
   });
   return subscriptions.end;
 }

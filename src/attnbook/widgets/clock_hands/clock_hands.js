@@ -1,4 +1,6 @@
-import { body, count, element, fill, follower, number, slider, whole, words } from "../shared/core.js";
+import { clock } from "../shared/clock.js";
+import { body, count, element, fill, follower, number, slider, update, whole, words } from "../shared/core.js";
+import { draggable } from "../shared/dragging.js";
 
 const LAST = 59;
 const STOPS = {
@@ -8,27 +10,34 @@ const STOPS = {
 };
 STOPS.other = STOPS.position;
 const MOST = Math.max(...STOPS.width) / 2;
-const [WIDE, TALL] = [590, 120];
+const [WIDE, TALL, MARGIN] = [590, 130, 30];
 
 function render({ model, el }) {
   const say = words(model);
   const subscriptions = follower(model);
   const clocks = Array.from({ length: MOST }, (_, j) => {
-    const hands = ["ab-other", "ab-query"].map((kind) => element("line", { class: kind }));
-    const svg = element(
-      "svg",
-      { viewBox: "-24 -24 48 48", "aria-hidden": "true" },
-      element("circle", { class: "ab-face", r: 22 }),
-      ...hands,
-    );
-    return { hands, node: element("div", {}, svg, element("span", {}, fill(say.hand, { n: j + 1 }))) };
+    const { node: dial, show } = clock(["ab-other", "ab-query"]);
+    return { show, node: element("div", {}, dial, element("span", {}, fill(say.hand, { n: j + 1 }))) };
   });
   const face = element("div", { class: "ab-faces", role: "img" }, ...clocks.map(({ node }) => node));
   const curve = element("path", { class: "ab-curve" });
-  const marks = ["ab-query", "ab-other"].map((kind) => element("circle", { class: kind, r: 5 }));
+  const marks = ["ab-query", "ab-other"].map((kind) => element("circle", { class: kind, r: 8 }));
+  const grips = ["position", "other"].map((trait) => {
+    const grip = element("circle", { class: "ab-grip", r: 26 });
+    draggable(grip, (share) => {
+      const place = Math.round(((share * (WIDE + 2 * MARGIN) - MARGIN) * LAST) / WIDE);
+      update(model, { [trait]: Math.min(Math.max(place, 0), LAST) });
+    });
+    return grip;
+  });
   const plot = element(
     "svg",
-    { class: "ab-plot", viewBox: `-30 -10 ${WIDE + 40} ${TALL + 36}`, role: "img", "aria-label": say.curve },
+    {
+      class: "ab-plot",
+      viewBox: `${-MARGIN} -14 ${WIDE + 2 * MARGIN} ${TALL + 40}`,
+      role: "img",
+      "aria-label": say.curve,
+    },
     ...[1, 0, -1].map((y) =>
       element("line", { class: "ab-rule", x1: 0, x2: WIDE, y1: (TALL * (1 - y)) / 2, y2: (TALL * (1 - y)) / 2 }),
     ),
@@ -40,11 +49,15 @@ function render({ model, el }) {
     ),
     curve,
     ...marks,
+    ...grips,
   );
   const [name, alike, apart, period] = [element("dt"), ...[0, 0, 0].map(() => element("dd", { class: "ab-number" }))];
   body(
     el,
     "clocks",
+    face,
+    element("figure", {}, plot, element("figcaption", {}, say.axis)),
+    element("dl", {}, name, alike, element("dt", {}, say.apart), apart, element("dt", {}, say.period), period),
     element(
       "div",
       { class: "ab-controls" },
@@ -52,30 +65,26 @@ function render({ model, el }) {
         slider(model, subscriptions, { trait, label, values: STOPS[trait], show: whole }),
       ),
     ),
-    face,
-    element("figure", {}, plot, element("figcaption", {}, say.axis)),
-    element("dl", {}, name, alike, element("dt", {}, say.apart), apart, element("dt", {}, say.period), period),
   );
 
   subscriptions.follow(["position", "other", "width", "base"], () => {
     const [i, other, width, base] = ["position", "other", "width", "base"].map((trait) => model.get(trait));
     const speeds = Array.from({ length: width / 2 }, (_, j) => base ** ((-2 * j) / width));
     const cosine = (far) => speeds.reduce((sum, speed) => sum + Math.cos(far * speed), 0) / speeds.length;
-    clocks.forEach(({ hands, node }, j) => {
+    clocks.forEach(({ show, node }, j) => {
       node.hidden = j >= speeds.length;
-      if (node.hidden) return;
-      [other, i].forEach((place, n) => {
-        hands[n].setAttribute("x2", 20 * Math.sin(place * speeds[j]));
-        hands[n].setAttribute("y2", -20 * Math.cos(place * speeds[j]));
-      });
+      const hand = (place) => [Math.sin(place * speeds[j]), Math.cos(place * speeds[j])];
+      if (!node.hidden) show(hand(other), hand(i));
     });
     face.setAttribute("aria-label", count(say.clocks, speeds.length, { i, other }));
     const at = (place) => [place * (WIDE / LAST), (TALL * (1 - cosine(place - i))) / 2];
     curve.setAttribute("d", `M${Array.from({ length: LAST + 1 }, (_, place) => at(place).join(" ")).join("L")}`);
     [i, other].forEach((place, n) => {
       const [x, y] = at(place);
-      marks[n].setAttribute("cx", x);
-      marks[n].setAttribute("cy", y);
+      for (const part of [marks[n], grips[n]]) {
+        part.setAttribute("cx", x);
+        part.setAttribute("cy", y);
+      }
     });
     name.textContent = fill(say.alike, { i, other });
     alike.textContent = number(cosine(other - i));

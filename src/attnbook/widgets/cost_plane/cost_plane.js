@@ -7,6 +7,7 @@ import {
   follower,
   heading,
   large,
+  nearestStop,
   number,
   plain,
   update,
@@ -24,6 +25,7 @@ const MODELS = {
   "GPT-3": [2048, 12288, 96],
   "Llama 3.1 8B": [131072, 4096, 32],
 };
+const NAMES = { base: ["middle", 0, 18], "BERT base": ["end", -8, -4], "Llama 3.1 8B": ["end", -9, 4] }; // where they stand
 const powers = (from, to) => Array.from({ length: to - from + 1 }, (_, i) => 2 ** (from + i));
 const STOPS = {
   n: powers(4, 20),
@@ -43,7 +45,13 @@ const TRAITS = ["n", "d", "heads", "kernel", "against", "projections"];
 // Where n and d lie in the picture.
 const at = (n, d) => [(Math.log2(n) - LEFT) * UNIT, (HIGH - Math.log2(d)) * UNIT];
 
-// Of each kind of layer the operations and the numbers kept; and n / d where attention needs as many operations as the other.
+const given = (model) => Object.fromEntries(TRAITS.map((trait) => [trait, model.get(trait)]));
+
+// The n / d at which attention needs as many operations as the other; 0 or less where it always needs more.
+const slopeOf = ({ kernel, against, projections }) =>
+  ((against === "recurrence" ? 4 : 2 * kernel) - (projections === "in" ? 8 : 0)) / 4;
+
+// Of each kind of layer the operations and the numbers kept.
 function compute({ n, d, heads, kernel, against, projections }) {
   const counted = projections === "in";
   const pairs = 4 * n ** 2 * d;
@@ -52,8 +60,7 @@ function compute({ n, d, heads, kernel, against, projections }) {
     recurrence: [4 * n * d ** 2, (2 * n + 1) * d],
     convolution: [2 * kernel * n * d ** 2, (n + kernel - 1) * d],
   };
-  const slope = ((against === "recurrence" ? 4 : 2 * kernel) - (counted ? 8 : 0)) / 4;
-  return { pairs, costs, slope, counted };
+  return { pairs, costs, slope: slopeOf({ kernel, against, projections }), counted };
 }
 
 // The plane with its lines and models, and the dot that the reader drags.
@@ -65,6 +72,15 @@ function plane(model, say) {
   ];
   const [shade, border, half] = ["shade", "border", "half"].map((name) => element("path", { class: `ab-${name}` }));
   const [dot, reach] = [element("circle", { class: "ab-dot", r: 7 }), element("circle", { class: "ab-tip", r: 20 })];
+  const grip = element("circle", { class: "ab-tip ab-grip", r: 14 });
+  const lights = Object.entries(MODELS).map(([name, [n, d, heads]]) => {
+    const [cx, cy] = at(n, d);
+    const [side, dx, dy] = NAMES[name] ?? ["start", 9, 4];
+    const label = text(cx + dx, cy + dy, say.models[name] ?? name, side);
+    const light = element("g", { class: "ab-light" }, element("circle", { class: "ab-model", r: 4, cx, cy }), label);
+    light.addEventListener("click", () => update(model, { n, d, heads }));
+    return light;
+  });
   const [halfLabel, label] = [text(...at(2 ** 14.6, 2 ** 13.2), "n = 2 d", "start"), text(0, 0, "", "start")];
   const inside = element(
     "svg",
@@ -76,9 +92,7 @@ function plane(model, say) {
     border,
     halfLabel,
     label,
-    ...Object.values(MODELS).map(([n, d]) =>
-      element("circle", { class: "ab-model", r: 3.5, cx: at(n, d)[0], cy: at(n, d)[1] }),
-    ),
+    ...lights,
   );
   const size = [WIDE + MARGIN + 14, TALL + FOOT + TOP];
   const node = element(
@@ -89,6 +103,7 @@ function plane(model, say) {
     ...Object.entries(TICKS.d).map(([power, name]) => text(-5, at(1, 2 ** power)[1] + 4, name, "end")),
     text(WIDE / 2, TALL + 29, "n →"),
     text(-MARGIN + 2, TALL / 2, "d ↑", "start"),
+    grip,
     dot,
     reach,
   );
@@ -102,17 +117,32 @@ function plane(model, say) {
     }),
   );
 
+  // The border follows it, too: to the kernel that moves it nearest to the pointer.
+  draggable(grip, (across, down) => {
+    const [x, y] = [(across * size[0] - MARGIN) / UNIT + LEFT, HIGH - (down * size[1] - TOP) / UNIT];
+    const slopes = STOPS.kernel.map((kernel) => slopeOf({ ...given(model), kernel }));
+    const kernel = nearestStop(
+      slopes.map((slope) => (slope > 0 ? Math.log2(slope) : -Infinity)),
+      x - y,
+    );
+    update(model, { kernel: STOPS.kernel[kernel] });
+  });
+
   const line = (ratio) => `M${[LOW, HIGH].map((power) => at(2 ** power * ratio, 2 ** power).join(" ")).join("L")}`; // n = ratio d
   half.setAttribute("d", line(2));
   return {
     node,
-    show(n, d, { slope, counted }) {
+    show({ n, d, against }, { slope, counted }) {
       shade.setAttribute("d", slope > 0 ? `${line(slope)}H${2 * WIDE}V${TALL}Z` : `M0 0H${WIDE}V${TALL}H0Z`);
       border.setAttribute("d", slope > 0 ? line(slope) : "");
       const [x, y] = at(2 ** 5.5 * Math.max(slope, 1), 2 ** 5);
       label.setAttribute("x", x + 6);
       label.setAttribute("y", y);
       label.textContent = slope > 0 ? `n = ${plain(slope)} d` : "";
+      const [gripX, gripY] = at(2 ** 7 * slope, 2 ** 7);
+      grip.setAttribute("cx", gripX || 0);
+      grip.setAttribute("cy", gripY || 0);
+      grip.toggleAttribute("hidden", slope <= 0 || against !== "convolution");
       half.toggleAttribute("hidden", !counted);
       halfLabel.toggleAttribute("hidden", !counted);
       for (const part of [dot, reach]) {
@@ -139,7 +169,7 @@ function table(say) {
         costs[kind].forEach((x, i) => {
           cells[i].textContent = large(x, say.sizes);
         });
-        node.classList.toggle("ab-chosen", kind === against || kind === "attention");
+        node.classList.toggle("ab-compared", kind === against || kind === "attention");
       }
     },
   };
@@ -186,7 +216,6 @@ function render({ model, el }) {
   body(
     el,
     "plane",
-    element("div", { class: "ab-controls ab-tries" }, element("span", { class: "ab-hint" }, say.tries), ...tries),
     element(
       "div",
       { class: "ab-two" },
@@ -194,21 +223,22 @@ function render({ model, el }) {
       element(
         "div",
         { class: "ab-controls" },
-        ...Object.keys(STOPS).map(control),
         choice(model, subscriptions, { trait: "against", label: say.against, options: say.others }),
         choice(model, subscriptions, { trait: "projections", label: say.projections, options: say.counted }),
+        numbers.node,
       ),
     ),
     costs.node,
-    numbers.node,
+    element("div", { class: "ab-controls" }, ...Object.keys(STOPS).map(control)),
+    element("div", { class: "ab-controls ab-tries" }, element("span", { class: "ab-hint" }, say.tries), ...tries),
   );
 
   subscriptions.follow(TRAITS, () => {
-    const given = Object.fromEntries(TRAITS.map((trait) => [trait, model.get(trait)]));
-    const found = compute(given);
-    picture.show(given.n, given.d, found);
-    costs.show(given.kernel, given.against, found.costs);
-    numbers.show(given, found);
+    const now = given(model);
+    const found = compute(now);
+    picture.show(now, found);
+    costs.show(now.kernel, now.against, found.costs);
+    numbers.show(now, found);
     never.hidden = found.slope > 0;
   });
   return subscriptions.end;

@@ -14,11 +14,12 @@ import {
   verbatim,
   words,
 } from "../shared/core.js";
+import { glide } from "../shared/glide.js";
 import { normals } from "../shared/random.js";
 
 const KINDS = ["right", "batch", "none"];
 const WORDS = ["dog", "bites", "man", "cat", "hears", "rain"];
-const WIDTH = 4;
+const [WIDTH, BRIGHT] = [4, 2]; // numbers of a vector; the size of a number that is as bright as can be
 const place = (i) => [Math.sin(i), Math.cos(i), Math.sin(i / 100), Math.cos(i / 100)];
 const ADDED = { right: (text, at) => place(at), batch: (text) => place(text), none: () => [0, 0, 0, 0] };
 
@@ -51,17 +52,33 @@ const orderOf = (seed) => {
     .map((j) => KINDS[j]);
 };
 
+// A word and what it becomes: four numbers as colours, above as they were and below as they are, and the first as a number.
+function piece(word) {
+  const [before, now] = [0, 0].map(() => Array.from({ length: WIDTH }, () => element("i")));
+  const output = element("span", { class: "ab-number" });
+  const colours = element("span", { class: "ab-colours", "aria-hidden": "true" }, ...before, ...now);
+  const paint = (strip, numbers) =>
+    strip.forEach((part, n) => part.style.setProperty("--s", Math.max(-1, Math.min(1, numbers[n] / BRIGHT))));
+  return {
+    node: element("span", { class: "ab-piece" }, verbatim(word), colours, output),
+    show(was, is) {
+      paint(before, was);
+      paint(now, is);
+      output.textContent = number(is[0]);
+      const isMoved = is.some((x, n) => Math.abs(x - was[n]) > 1e-9);
+      this.node.classList.toggle("ab-moved", isMoved);
+      return isMoved;
+    },
+  };
+}
+
 // An encoder: what comes out for each word, what is known of it, and the reader's guess.
 function encoder(model, subscriptions, say, trait) {
-  const cells = [0, 1].map(() =>
-    [0, 1, 2].map(() => {
-      const [word, output] = [verbatim(""), element("span", { class: "ab-number" })];
-      return { word, output, node: element("td", {}, word, " ", output) };
-    }),
-  );
+  const pieces = WORDS.map(piece);
+  const cells = [0, 1].map(() => [0, 1, 2].map(() => element("td")));
   const [moved, was] = [0, 0].map(() => element("p", { class: "ab-hint", role: "status" }));
   const rows = cells.map((row, b) =>
-    element("tr", {}, element("th", { scope: "row" }, fill(say.text, { n: b + 1 })), ...row.map(({ node }) => node)),
+    element("tr", {}, element("th", { scope: "row" }, fill(say.text, { n: b + 1 })), ...row),
   );
   const table = element(
     "table",
@@ -76,7 +93,7 @@ function encoder(model, subscriptions, say, trait) {
     options: say.kinds,
     with: { revealed: false },
   });
-  return { trait, cells, moved, was, node: element("div", { class: "ab-panel" }, table, moved, guess, was) };
+  return { trait, pieces, cells, moved, was, node: element("div", { class: "ab-panel" }, table, moved, guess, was) };
 }
 
 function render({ model, el }) {
@@ -91,9 +108,9 @@ function render({ model, el }) {
   body(
     el,
     "bug",
-    element("div", { class: "ab-controls ab-tries" }, ...swaps.map(({ key }) => key)),
-    element("p", { class: "ab-hint" }, say.note),
     element("div", { class: "ab-encoders" }, ...encoders.map(({ node }) => node)),
+    element("p", { class: "ab-hint" }, say.note),
+    element("div", { class: "ab-controls ab-tries ab-swaps" }, ...swaps.map(({ key }) => key)),
     element(
       "div",
       { class: "ab-controls ab-tries" },
@@ -118,20 +135,15 @@ function render({ model, el }) {
     const batch = batchOf(model.get("words_swapped"), model.get("texts_swapped"));
     const seed = model.get("seed");
     const order = orderOf(seed);
-    encoders.forEach(({ trait, cells, moved, was }, n) => {
-      let changed = 0;
-      const outputs = encode(batch, order[n], seed);
-      const before = encode(batchOf(false, false), order[n], seed).flat();
-      cells.forEach((row, b) =>
-        row.forEach(({ word, output, node }, at) => {
-          const now = outputs[b][at];
-          word.textContent = WORDS[batch[b][at]];
-          output.textContent = number(now[0]);
-          const isMoved = now.some((x, m) => Math.abs(x - before[batch[b][at]][m]) > 1e-9);
-          node.classList.toggle("ab-moved", isMoved);
-          changed += isMoved;
-        }),
-      );
+    const every = encoders.flatMap(({ pieces }) => pieces.map(({ node }) => node));
+    glide(every, () => {
+      for (const { cells, pieces } of encoders) {
+        batch.forEach((text, b) => text.forEach((word, at) => cells[b][at].append(pieces[word].node)));
+      }
+    });
+    encoders.forEach(({ trait, pieces, moved, was }, n) => {
+      const [before, now] = [batchOf(false, false), batch].map((texts) => encode(texts, order[n], seed).flat());
+      const changed = batch.flat().filter((word, at) => pieces[word].show(before[word], now[at])).length;
       moved.textContent = count(say.moved, changed);
       was.dataset.kind = model.get("revealed") && model.get(trait) !== order[n] ? order[n] : "";
       was.textContent = say.was[was.dataset.kind] ?? "";

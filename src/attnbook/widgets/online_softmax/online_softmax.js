@@ -34,7 +34,17 @@ function tapeOf(say) {
     label,
     cells: VALUES.map(() => element("td")),
   }));
-  const lines = rows.map(({ label, cells }) => element("tr", {}, element("th", { scope: "row" }, label), ...cells));
+  const bars = (name) =>
+    rows
+      .find((row) => row.name === name)
+      .cells.map((cell) => {
+        const [bar, text] = [element("i"), element("span")];
+        cell.append(bar, text);
+        return { bar, text };
+      });
+  const lines = rows.map(({ name, label, cells }) =>
+    element("tr", { class: `ab-${name}` }, element("th", { scope: "row" }, label), ...cells),
+  );
   const node = element(
     "table",
     { class: "ab-tape" },
@@ -42,7 +52,8 @@ function tapeOf(say) {
     element("thead", {}, element("tr", {}, element("th", { scope: "col" }, say.key), ...columns)),
     element("tbody", {}, ...lines),
   );
-  return { node, columns, ...Object.fromEntries(rows.map(({ name, cells }) => [name, cells])) };
+  const cells = Object.fromEntries(rows.map((row) => [row.name, row.cells]));
+  return { node, columns, ...cells, heights: bars("score"), shares: bars("part") };
 }
 
 // What is kept after each block, a line for each.
@@ -80,25 +91,32 @@ function render({ model, el }) {
   body(
     el,
     "online",
+    tape.node,
+    steps,
+    log.node,
+    verdict,
     element(
       "div",
       { class: "ab-controls" },
       choice(model, subscriptions, { trait: "scores", label: say.scores, options: say.orders }),
       choice(model, subscriptions, { trait: "way", label: say.way, options: say.ways }),
+      choice(model, subscriptions, { trait: "block", label: say.block, options: { 1: "1", 2: "2", 4: "4", 8: "8" } }),
     ),
-    choice(model, subscriptions, { trait: "block", label: say.block, options: { 1: "1", 2: "2", 4: "4", 8: "8" } }),
-    steps,
-    tape.node,
-    log.node,
-    verdict,
   );
 
   subscriptions.follow(["scores", "block", "way", "read"], () => {
     const [order, block, way, step] = [SCORES[model.get("scores")], model.get("block"), model.get("way"), at()];
     const [states, weights] = [read(order, block, way), softmax(order)];
     const { parts, sum, output } = states[step];
+    const [low, high] = [Math.min(...order) - 1, Math.max(...order)];
+    const height = (score) => (score - low) / (high - low);
+    const { m } = states[step];
+    tape.node.toggleAttribute("data-line", step > 0 && way !== "no maximum");
+    tape.node.style.setProperty("--m", Number.isFinite(m) ? height(Math.max(m, low)) : 0);
     order.forEach((score, j) => {
-      tape.score[j].textContent = score;
+      tape.heights[j].text.textContent = score;
+      tape.heights[j].bar.style.setProperty("--h", height(score));
+      tape.shares[j].bar.style.setProperty("--h", Math.min(parts[j] ?? 0, 1)); // an overflow fills all there is
       tape.value[j].textContent = VALUES[j];
       for (const cell of [tape.columns[j], tape.score[j], tape.value[j]]) {
         cell.classList.toggle("ab-read", j < step * block);

@@ -1,3 +1,4 @@
+import { clock } from "../shared/clock.js";
 import {
   body,
   choice,
@@ -22,7 +23,7 @@ const [QUERY, KEY, SPEEDS] = [
 ];
 const range = (from, to) => Array.from({ length: to - from + 1 }, (_, n) => from + n);
 const STOPS = { position: range(10, 50), apart: range(-10, 10) };
-const REACH = 34;
+const EVERYWHERE = range(2, 10).map((n) => 5 * n); // where the same turn is shown in small
 
 const place = (i) => SPEEDS.flatMap((speed) => [Math.sin(i * speed), Math.cos(i * speed)]);
 // Of each pair of numbers (x, y), the pair turned by the angle that belongs to a position.
@@ -38,10 +39,15 @@ const mover = (apart) =>
     return [row(c, s), row(-s, c)];
   });
 
-function circle() {
-  const hands = ["ab-query", "ab-key"].map((kind) => element("line", { class: kind }));
-  const face = element("circle", { r: REACH, class: "ab-face" });
-  return { hands, node: element("svg", { viewBox: "-50 -50 100 100", "aria-hidden": "true" }, face, ...hands) };
+// One pair of numbers: large at the position, and small at places everywhere.
+function circles() {
+  const dials = Array.from({ length: EVERYWHERE.length + 1 }, () => clock(["ab-query", "ab-key"]));
+  const small = EVERYWHERE.map((place, n) => element("div", {}, dials[n + 1].node, `${place}`));
+  return {
+    small,
+    node: element("div", {}, dials[0].node, element("div", { class: "ab-small" }, ...small)),
+    show: (handsAt, i) => [i, ...EVERYWHERE].forEach((place, n) => dials[n].show(...handsAt(place))),
+  };
 }
 
 // A table of four rows; `at` are the two heads that name the positions.
@@ -59,8 +65,8 @@ function tableOf(say, mode) {
 function render({ model, el }) {
   const say = words(model);
   const subscriptions = follower(model);
-  const circles = SPEEDS.map(circle);
-  const picture = element("div", { class: "ab-circles", role: "img" }, ...circles.map(({ node }) => node));
+  const pairs = SPEEDS.map(circles);
+  const picture = element("div", { class: "ab-circles", role: "img" }, ...pairs.map(({ node }) => node));
   const tables = Object.keys(say.modes).map((mode) => ({ mode, ...tableOf(say, mode) }));
   const [turned, added] = [0, 0].map(() => element("dd", { class: "ab-number" }));
   const scores = element("dl", {}, element("dt", {}, say.score), turned, element("dt", {}, say.added), added);
@@ -68,6 +74,9 @@ function render({ model, el }) {
   body(
     el,
     "shift",
+    picture,
+    element("div", { class: "ab-scroll" }, ...tables.map(({ node }) => node)),
+    scores,
     element(
       "div",
       { class: "ab-controls" },
@@ -75,24 +84,19 @@ function render({ model, el }) {
       control("position"),
       control("apart"),
     ),
-    picture,
-    element("div", { class: "ab-scroll" }, ...tables.map(({ node }) => node)),
-    scores,
   );
 
   subscriptions.follow(["mode", "position", "apart"], () => {
     const [mode, i, apart] = ["mode", "position", "apart"].map((trait) => model.get(trait));
     const j = i + apart;
     const [q, k] = [turn(QUERY, i), turn(KEY, j)];
-    const shown = mode === "moved" ? [place(i), place(j)] : [q, k];
-    circles.forEach(({ hands }, pair) =>
-      hands.forEach((hand, n) => {
-        // A clock's hand begins at the top and goes round to the right; a turned pair is drawn as x and y.
-        const [x, y] = shown[n].slice(2 * pair, 2 * pair + 2);
-        hand.setAttribute("x2", REACH * x);
-        hand.setAttribute("y2", -REACH * y);
-      }),
-    );
+    // A clock's hand begins at the top and goes round to the right; a turned pair is drawn as x and y.
+    const shown = (at) =>
+      mode === "moved" ? [place(at), place(at + apart)] : [turn(QUERY, at), turn(KEY, at + apart)];
+    pairs.forEach(({ small, show }, pair) => {
+      show((at) => shown(at).map((hand) => hand.slice(2 * pair, 2 * pair + 2)), i);
+      small.forEach((spot, n) => spot.classList.toggle("ab-here", EVERYWHERE[n] === i));
+    });
     picture.setAttribute("aria-label", say.picture[mode]);
     const product = times(mover(apart), place(i));
     const numbers = {

@@ -1,9 +1,23 @@
-import { body, button, element, fill, follower, heading, large, update, slider, whole, words } from "../shared/core.js";
+import {
+  body,
+  button,
+  element,
+  fill,
+  fillNodes,
+  follower,
+  heading,
+  large,
+  update,
+  slider,
+  whole,
+  words,
+} from "../shared/core.js";
 
 const [WIDTH, MOST] = [64, 32];
 const KERNELS = [2, 3, 4, 5];
 const LENGTHS = Array.from({ length: MOST - 1 }, (_, i) => i + 2);
 const MACHINES = [1, 1e3, 1e4, 1e5, 1e6, 1e7];
+const PACE = 400; // milliseconds for a step of the race
 
 const repeat = (x, n) => Array.from({ length: n }, () => x);
 const layersFor = (n, reach) => {
@@ -33,14 +47,16 @@ const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 const timeOn = (atOnce, { operations_per_step }) =>
   sum(operations_per_step.map((operations) => Math.ceil(operations / atOnce)));
 
-// One kind of net: its lane, its cells in the table of the race and in the table of its totals.
+// One kind of net: its lane, and its cells in the table of the totals.
 function racer(kind, say) {
   const name = say.kinds[kind];
   const tokens = Array.from({ length: MOST }, () => element("i"));
   const strip = element("div", { class: "ab-strip", role: "img" }, ...tokens);
   const note = element("span", { class: "ab-hint" });
-  const cells = (many) => Array.from({ length: many }, () => element("td", { class: "ab-number" }));
-  const [now, total, bar] = [cells(2), cells(3), element("td", { class: "ab-bar" }, element("i"))];
+  const [steps, operations] = [0, 0].map(() => element("span", { class: "ab-number" }));
+  const soFar = element("span", { class: "ab-hint" }, ...fillNodes(say.soFar, { steps, operations }));
+  const total = Array.from({ length: 3 }, () => element("td", { class: "ab-number" }));
+  const bar = element("td", { class: "ab-bar" }, element("i"));
 
   function explain(n, done, know, { layers, operations_per_step }) {
     const layer = Math.ceil((done * layers) / operations_per_step.length);
@@ -57,12 +73,11 @@ function racer(kind, say) {
 
   return {
     kind,
-    lane: element("div", { class: "ab-lane" }, element("p", {}, element("span", {}, name), note), strip),
-    now: { name, cells: now },
+    lane: element("div", { class: "ab-lane" }, element("p", {}, element("b", {}, name), note, soFar), strip),
     total: { name, cells: [...total, bar] },
     show(n, step, net) {
-      const steps = net.operations_per_step;
-      const done = Math.min(step, steps.length);
+      const all = net.operations_per_step;
+      const done = Math.min(step, all.length);
       const know = net.known(done);
       tokens.forEach((token, i) => {
         token.hidden = i >= n;
@@ -71,12 +86,13 @@ function racer(kind, say) {
       strip.dataset.know = know;
       strip.setAttribute("aria-label", fill(say.lane, { name, known: whole(know), n: whole(n) }));
       explain(n, done, know, net);
-      now[0].textContent = whole(done);
-      now[1].textContent = large(sum(steps.slice(0, done)), say.sizes);
+      steps.textContent = whole(done);
+      operations.textContent = large(sum(all.slice(0, done)), say.sizes);
+      strip.classList.toggle("ab-arrived", know === n);
     },
     showTotal(net, time, fastest, slowest) {
-      const steps = net.operations_per_step;
-      [steps.length, sum(steps), time].forEach((x, i) => {
+      const all = net.operations_per_step;
+      [all.length, sum(all), time].forEach((x, i) => {
         total[i].textContent = large(x, say.sizes);
       });
       bar.style.setProperty("--w", time / slowest);
@@ -90,12 +106,35 @@ function table(caption, heads, rows) {
   return element("table", {}, element("caption", {}, caption), heading(heads), element("tbody", {}, ...lines));
 }
 
+// A button that lets the race run, step by step, until the slowest is there; pressed again, it holds it.
+function starter(model, say, last) {
+  let running = null;
+  const stop = () => {
+    clearInterval(running);
+    running = null;
+    node.textContent = say.start;
+  };
+  const node = button(say.start, () => {
+    if (running) return stop();
+    node.textContent = say.stop;
+    if (model.get("step") >= last()) update(model, { step: 0 });
+    running = setInterval(() => {
+      update(model, { step: model.get("step") + 1 });
+      if (model.get("step") >= last()) stop();
+    }, PACE);
+  });
+  node.classList.add("ab-start");
+  node.hidden = matchMedia("(prefers-reduced-motion: reduce)").matches; // then one goes step by step
+  return { node, stop };
+}
+
 function render({ model, el }) {
   const say = words(model);
   const subscriptions = follower(model);
   const all = () => nets(model.get("n"), model.get("kernel"), WIDTH);
   const longest = () => Math.max(...Object.values(all()).map(({ operations_per_step }) => operations_per_step.length));
   const racers = Object.keys(all()).map((kind) => racer(kind, say));
+  const start = starter(model, say, longest);
   const stops = {
     step: () => Array.from({ length: longest() + 1 }, (_, i) => i),
     n: LENGTHS,
@@ -107,26 +146,20 @@ function render({ model, el }) {
   body(
     el,
     "race",
+    element("div", { class: "ab-lanes" }, ...racers.map(({ lane }) => lane)),
     element(
       "div",
       { class: "ab-controls" },
-      control("n"),
-      control("kernel"),
-      control("step", { with: ["n", "kernel"] }),
+      start.node,
       button(say.forward, () => update(model, { step: Math.min(model.get("step"), longest() - 1) + 1 })),
+      control("step", { with: ["n", "kernel"] }),
     ),
-    element("div", { class: "ab-lanes" }, ...racers.map(({ lane }) => lane)),
-    table(
-      say.race,
-      say.heads,
-      racers.map(({ now }) => now),
-    ),
-    element("div", { class: "ab-controls ab-machine" }, control("at_once", { show: whole })),
     table(
       say.total,
       say.totals,
       racers.map(({ total }) => total),
     ),
+    element("div", { class: "ab-controls" }, control("n"), control("kernel"), control("at_once", { show: whole })),
   );
 
   subscriptions.follow(["n", "kernel", "step", "at_once"], () => {
@@ -138,7 +171,10 @@ function render({ model, el }) {
       showTotal(found[kind], times[i], Math.min(...times), Math.max(...times));
     });
   });
-  return subscriptions.end;
+  return () => {
+    start.stop();
+    subscriptions.end();
+  };
 }
 
 export default { render };
