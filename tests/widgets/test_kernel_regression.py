@@ -7,35 +7,46 @@ from torch.testing import assert_close
 
 from attnbook import masked_softmax
 from attnbook.widgets import KernelRegression
-from tests.browser.hands import bring, middle
 from tests.widgets.laws import Laws
 from tests.widgets.reading import numbers
-from tests.widgets.steps import drag, slide
+from tests.widgets.steps import pull, slide, spot
 
 READ = """(node) => {
     const place = (dot) => ["cx", "cy"].map((name) => dot.getAttribute(name));
     const circles = (name) => [...node.querySelectorAll(name)].map(place);
     const index = (name, of) => String([...node.querySelectorAll(of)].findIndex((part) => part.matches(name)));
+    const line = (name) =>
+        node.querySelector(name).getAttribute("d").split("V")[0].slice(1).split("L").map((pair) => pair.split(" "));
     return {
         numbers: [...node.querySelectorAll("dd")].map((cell) => cell.textContent),
-        curve: node.querySelector(".ab-curve").getAttribute("d").slice(1).split("L").map((pair) => pair.split(" ")),
+        curve: line(".ab-curve"),
         points: circles(".ab-point"),
         answer: circles(".ab-answer"),
         heat: [...node.querySelectorAll(".ab-heat i")].map((cell) => cell.style.getPropertyValue("--w")),
         here: index(".ab-here", ".ab-heat > div"),
         chosen: index(".ab-chosen", ".ab-point"),
-        height: [...node.querySelectorAll(".ab-value")].at(-1).textContent,
+        said: [...node.querySelectorAll(".ab-tip")].map((tip) => tip.getAttribute("aria-valuetext").match(/[\\d.]+/g)),
+        bell: line(".ab-bell"),
+        beams: [...node.querySelectorAll(".ab-beam")].map((beam) => beam.getAttribute("stroke-width")),
+        label: node.querySelector("svg text").textContent,
     };
 }"""
 
 
-def lifted(twin, y):
-    """The points, the chosen one at another height."""
-    return [[x, y if j == twin.chosen else old] for j, (x, old) in enumerate(twin.points)]
+def moved(j, x, y):
+    """The points, one of them somewhere else, or only so high or so far to the side."""
+
+    def points(twin):
+        old_x, old_y = twin.points[j]
+        place = [old_x if x is None else x, old_y if y is None else y]
+        return [place if k == j else point for k, point in enumerate(twin.points)]
+
+    return points
 
 
-def merged(twin):
-    return [twin.points[7] if j == 4 else point for j, point in enumerate(twin.points)]
+def to(x, y):
+    """A place in the picture, by the numbers on its axes."""
+    return spot((80 * x + 14) / 428, (56 * (6 - y) + 34) / 384)
 
 
 def expected(widget) -> dict[str, Tensor]:
@@ -49,7 +60,7 @@ def expected(widget) -> dict[str, Tensor]:
     query = torch.tensor([widget.query], dtype=torch.float64)
     answer = weights(query) @ y
     errors = [F.mse_loss(weights(x, mask) @ y, y) for mask in (None, ~torch.eye(len(x)).bool())]
-    draw = lambda x, y: torch.stack([40 * x, 240 - 40 * y], -1)  # noqa: E731
+    draw = lambda x, y: torch.stack([80 * x, 336 - 56 * y], -1)  # noqa: E731
     return {
         "numbers": torch.stack([answer[0], *errors]),
         "curve": draw(places, weights(places) @ y),
@@ -58,12 +69,11 @@ def expected(widget) -> dict[str, Tensor]:
         "heat": weights(rows),
         "here": (rows - widget.query).abs().argmin(),
         "chosen": torch.tensor(min(widget.chosen, len(x) - 1)),
-        "height": y[min(widget.chosen, len(x) - 1)],
+        "said": torch.cat([torch.stack([x, y], -1).flatten(), query]),
+        "bell": draw(places, torch.exp(-((places - widget.query) ** 2) / (2 * widget.width**2))),
+        "beams": 9 * weights(query),
+        "label": answer,
     }
-
-
-def onto_another(node):
-    return bring(node.locator(".ab-tip").nth(4)), middle(node.locator(".ab-point").nth(7))
 
 
 class TestKernelRegression(Laws):
@@ -72,9 +82,12 @@ class TestKernelRegression(Laws):
     expected = staticmethod(expected)
     steps = [
         *slide("Width", "width", last=100.0, first=0.02),
-        *slide("Query", "query", last=5.0, first=0.0),
-        *slide("Point to move", "chosen", last=11),
-        *slide("its value", "points", last=lambda twin: lifted(twin, 6.0), first=lambda twin: lifted(twin, 0.0)),
+        *pull("Query x", to(5.2, 6), ["End"], {"query": 5.0}),
+        *pull("Query x", to(-0.1, 6), ["Home"], {"query": 0.0}),
+        *pull("Query x", to(0.2, 6), ["ArrowRight", "ArrowUp"], {"query": 0.2}),
+        *pull("Point 12", to(4.8, 6), ["PageUp"], {"chosen": 11, "points": moved(11, 4.8, 6.0)}),
+        *pull("Point 12", to(4.9, 5.8), ["ArrowRight", "ArrowDown", "ArrowDown"], {"points": moved(11, 4.9, 5.8)}),
+        *pull("Point 2", to(0.6, -1), ["PageDown"], {"chosen": 1, "points": moved(1, 0.6, 0.0)}),
     ]
     changes = [
         {"width": 1.0},
@@ -88,7 +101,7 @@ class TestKernelRegression(Laws):
     }
     drags = {
         "kernel": (KernelRegression(), slide("Width", "width", last=100.0)),
-        "point": (KernelRegression(), drag("one point onto another", onto_another, {"points": merged, "chosen": 4})),
+        "point": (KernelRegression(), pull("Point 5", to(3.1, 0.6), [], {"points": moved(4, 3.1, 0.6), "chosen": 4})),
     }
     by_finger = ("point",)
     errors = [

@@ -1,18 +1,31 @@
-import { body, dot, element, follower, number, slider, softmax, update, whole, words } from "../shared/core.js";
-import { draggable } from "../shared/dragging.js";
+import {
+  body,
+  dot,
+  element,
+  fill,
+  follower,
+  listed,
+  number,
+  slider,
+  softmax,
+  update,
+  whole,
+  words,
+} from "../shared/core.js";
+import { clamp, handle } from "../shared/dragging.js";
 
 const WIDTHS = [0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 5, 100];
-const QUERIES = Array.from({ length: 51 }, (_, i) => i / 10);
-const HEIGHTS = Array.from({ length: 61 }, (_, i) => i / 10);
-const [WIDE, HIGH, UNIT] = [5, 6, 40]; // x from 0 to 5, y from 0 to 6
+const [WIDE, HIGH] = [5, 6]; // x from 0 to 5, y from 0 to 6
+const [ACROSS, UP, EDGE, ABOVE] = [80, 56, 14, 34]; // in the picture: a step of x, a step of y, the room around and above
 const ROWS = 21;
 const CURVE = 101;
-const EDGE = 12;
+const PLACES = Array.from({ length: CURVE }, (_, i) => (WIDE * i) / (CURVE - 1));
 
-const tenth = (x, most) => Math.min(Math.max(Math.round(10 * x) / 10, 0), most);
+const tenth = (x, most) => clamp(Math.round(10 * x) / 10, 0, most);
 const mean = (numbers) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
-
-const at = (x, y) => [x * UNIT, (HIGH - y) * UNIT];
+const at = (x, y) => [x * ACROSS, (HIGH - y) * UP];
+const through = (curve) => `M${PLACES.map((x) => at(x, curve(x)).join(" ")).join("L")}`;
+const put = (node, traits) => Object.entries(traits).forEach(([name, value]) => node.setAttribute(name, value));
 
 // The chosen point, or the last where there are fewer.
 const chosenOf = (model) => Math.min(model.get("chosen"), model.get("points").length - 1);
@@ -23,46 +36,82 @@ function weighing(points, width) {
     softmax(points.map(([key], k) => (k === skip ? -Infinity : -((x - key) ** 2) / (2 * width ** 2))));
 }
 
-// The points, which can be dragged, the curve through them, and the answer on the line of the query.
-function plot(model, label) {
-  const [w, h] = [WIDE * UNIT + 2 * EDGE, HIGH * UNIT + 2 * EDGE];
+// Points in the light of the query, the curve through them, and the answer that the light brings together.
+function plot(model, say) {
+  const [w, h] = [WIDE * ACROSS + 2 * EDGE, HIGH * UP + ABOVE + EDGE];
+  const xAt = (across) => (across * w - EDGE) / ACROSS;
+  const yAt = (down) => HIGH - (down * h - ABOVE) / UP;
   const points = model.get("points").map((_, j) => {
-    const seen = element("circle", { class: "ab-point", r: 5 });
-    const reach = element("circle", { class: "ab-tip", r: 14 });
-    draggable(reach, (across, down) => {
-      const moved = [tenth((across * w - EDGE) / UNIT, WIDE), tenth(HIGH - (down * h - EDGE) / UNIT, HIGH)];
-      update(model, { chosen: j, points: model.get("points").map((point, k) => (k === j ? moved : point)) });
-    });
-    return { seen, reach };
+    const move = (x, y) =>
+      update(model, {
+        chosen: j,
+        points: model.get("points").map((point, k) => (k === j ? [tenth(x, WIDE), tenth(y, HIGH)] : point)),
+      });
+    const here = () => model.get("points")[j];
+    return {
+      seen: element("circle", { class: "ab-point" }),
+      beam: element("line", { class: "ab-beam" }),
+      grip: handle(
+        fill(say.point, { n: whole(j + 1) }),
+        18,
+        (across, down) => move(xAt(across), yAt(down)),
+        (right, up) => move(here()[0] + right / 10, here()[1] + up / 10),
+      ),
+    };
   });
-  const curve = element("path", { class: "ab-curve" });
-  const line = element("line", { class: "ab-asked", y1: 0, y2: HIGH * UNIT });
-  const answer = element("circle", { class: "ab-answer", r: 5 });
+  const ask = (x) => update(model, { query: tenth(x, WIDE) });
+  const lamp = handle(
+    say.query,
+    22,
+    (across) => ask(xAt(across)),
+    (right, up) => ask(model.get("query") + (right || up) / 10),
+  );
+  const [bell, curve] = ["ab-bell", "ab-curve"].map((name) => element("path", { class: name }));
+  const line = element("line", { class: "ab-asked", y1: -ABOVE / 2, y2: HIGH * UP });
+  const [light, answer] = [
+    ["ab-lamp", 8],
+    ["ab-answer", 6],
+  ].map(([name, r]) => element("circle", { class: name, r }));
+  light.setAttribute("cy", -ABOVE / 2);
+  const text = element("text", { "text-anchor": "middle" });
   const node = element(
     "svg",
-    { viewBox: [-EDGE, -EDGE, w, h].join(" "), role: "img", "aria-label": label },
-    element("path", { class: "ab-axes", d: `M0 0V${HIGH * UNIT}H${WIDE * UNIT}` }),
+    { viewBox: [-EDGE, -ABOVE, w, h].join(" "), role: "group", "aria-label": say.picture },
+    bell,
+    element("path", { class: "ab-axes", d: `M0 0V${HIGH * UP}H${WIDE * ACROSS}` }),
     line,
+    ...points.map(({ beam }) => beam),
     curve,
     ...points.map(({ seen }) => seen),
     answer,
-    ...points.map(({ reach }) => reach),
+    text,
+    light,
+    ...points.map(({ grip }) => grip.node),
+    lamp.node,
   );
-  const putAt = (circle, [x, y]) => {
-    circle.setAttribute("cx", x);
-    circle.setAttribute("cy", y);
-  };
-  const draw = ({ found, answerAt, query, shares, chosen }) => {
-    const places = Array.from({ length: CURVE }, (_, i) => (WIDE * i) / (CURVE - 1));
-    curve.setAttribute("d", `M${places.map((x) => at(x, answerAt(x)).join(" ")).join("L")}`);
+  const draw = ({ found, answerAt, query, width, shares, chosen }) => {
+    node.style.setProperty("--at", `${(100 * (query * ACROSS + EDGE)) / w}%`);
+    node.style.setProperty("--wide", `${(100 * width * ACROSS) / w}%`);
+    bell.setAttribute("d", `${through((x) => Math.exp(-((x - query) ** 2) / (2 * width ** 2)))}V${HIGH * UP}H0Z`);
+    curve.setAttribute(
+      "d",
+      through((x) => answerAt(x)),
+    );
     const [x, y] = at(query, answerAt(query));
-    line.setAttribute("x1", x);
-    line.setAttribute("x2", x);
-    putAt(answer, [x, y]);
-    points.forEach(({ seen, reach }, j) => {
-      for (const part of [seen, reach]) putAt(part, at(...found[j]));
-      seen.setAttribute("r", 4 + 6 * shares[j]);
+    put(line, { x1: x, x2: x });
+    put(answer, { cx: x, cy: y });
+    put(text, { x: clamp(x, 16, WIDE * ACROSS - 16), y: y > 40 ? y - 16 : y + 28 });
+    text.textContent = number(answerAt(query));
+    light.setAttribute("cx", x);
+    lamp.put(x, -ABOVE / 2, query, number(query, 1));
+    points.forEach(({ seen, beam, grip }, j) => {
+      const [cx, cy] = at(...found[j]);
+      put(seen, { cx, cy, r: 4 + 6 * shares[j] });
+      seen.style.setProperty("--w", shares[j]);
       seen.classList.toggle("ab-chosen", j === chosen);
+      put(beam, { x1: cx, y1: cy, x2: x, y2: y, "stroke-width": 9 * shares[j] });
+      const place = ["x", "y"].map((name, i) => fill(say.at[name], { x: number(found[j][i], 1) }));
+      grip.put(cx, cy, found[j][1], listed(place));
     });
   };
   return { node, draw };
@@ -90,54 +139,28 @@ function heatMap(label, M) {
   return { node, draw };
 }
 
-// The height of the chosen point, as if it were a trait of its own.
-function heightSlider(model, label) {
-  const input = element("input", { type: "range", min: 0, max: HEIGHTS.length - 1, step: 1 });
-  const says = element("span", { class: "ab-value", "aria-hidden": "true" });
-  input.addEventListener("input", () => {
-    const chosen = chosenOf(model);
-    update(model, { points: model.get("points").map(([x, y], k) => [x, k === chosen ? HEIGHTS[input.value] : y]) });
-  });
-  const draw = (y) => {
-    input.value = Math.round(y * 10);
-    says.textContent = number(y, 1);
-    input.setAttribute("aria-valuetext", number(y, 1));
-  };
-  return { node: element("div", { class: "ab-control" }, element("label", {}, `${label} `, says, input)), draw };
-}
-
 function render({ model, el }) {
   const say = words(model);
   const subscriptions = follower(model);
-  const M = model.get("points").length;
-  const picture = plot(model, say.picture);
-  const heat = heatMap(say.heat, M);
-  const height = heightSlider(model, say.height);
+  const picture = plot(model, say);
+  const heat = heatMap(say.heat, model.get("points").length);
   const values = ["answer", "error", "own"].map((name) => [name, element("dd", { class: "ab-number" })]);
-  const stops = [...Array(M).keys()];
   body(
     el,
     "kernel",
-    element("div", { class: "ab-views" }, picture.node, heat.node),
-    element(
-      "div",
-      { class: "ab-controls" },
-      slider(model, subscriptions, { trait: "width", label: say.width, values: WIDTHS }),
-      slider(model, subscriptions, { trait: "query", label: say.query, values: QUERIES, show: (x) => number(x, 1) }),
-      slider(model, subscriptions, { trait: "chosen", label: say.chosen, values: stops, show: (j) => whole(j + 1) }),
-      height.node,
-    ),
-    element("dl", {}, ...values.flatMap(([name, value]) => [element("dt", {}, say[name]), value])),
+    picture.node,
+    heat.node,
+    element("dl", {}, ...values.map(([name, value]) => element("div", {}, element("dt", {}, say[name]), value))),
+    slider(model, subscriptions, { trait: "width", label: say.width, values: WIDTHS }),
   );
 
   subscriptions.follow(["points", "width", "query", "chosen"], () => {
-    const [found, query, chosen] = [model.get("points"), model.get("query"), chosenOf(model)];
+    const [found, width, query] = ["points", "width", "query"].map((trait) => model.get(trait));
     const y = found.map((point) => point[1]);
-    const weights = weighing(found, model.get("width"));
+    const weights = weighing(found, width);
     const answerAt = (x, skip) => dot(weights(x, skip), y);
-    picture.draw({ found, answerAt, query, shares: weights(query), chosen });
+    picture.draw({ found, answerAt, query, width, shares: weights(query), chosen: chosenOf(model) });
     heat.draw({ weights, query });
-    height.draw(y[chosen]);
     const error = mean(found.map(([x], j) => (answerAt(x) - y[j]) ** 2));
     const own = mean(found.map(([x], j) => (answerAt(x, j) - y[j]) ** 2));
     const numbers = { answer: answerAt(query), error, own };

@@ -1,27 +1,40 @@
-import {
-  body,
-  element,
-  fillNodes,
-  follower,
-  heading,
-  number,
-  update,
-  slider,
-  verbatim,
-  words,
-} from "../shared/core.js";
-import { draggable } from "../shared/dragging.js";
+import { body, element, fillNodes, follower, heading, number, update, verbatim, words } from "../shared/core.js";
+import { clamp, handle } from "../shared/dragging.js";
 
-const halves = (least, most) => Array.from({ length: 2 * (most - least) + 1 }, (_, i) => least + i / 2);
-const STOPS = { q: halves(-3, 3), w1: halves(-2, 2), w2: halves(-2, 2), k: halves(-6, 6) };
-const [WIDE, HIGH, UNIT] = [6, 4.5, 26]; // keys from -6 to 6, scores from -4.5 to 4.5
-const CURVE = 97;
-const REACH = 18; // how near to the line a finger may be
+const [WIDE, HIGH, ACROSS, UP, EDGE] = [6, 4.5, 26, 21, 9]; // keys from -6 to 6, scores from -4.5 to 4.5; and in the picture
+const ENDS = { q: 3, w1: 2, w2: 2, k: 6 }; // each goes from minus this to this, in halves
+const GRIPS = { w1: 5.5, w2: 4.4 }; // the keys at which the curves can be grabbed
+const KEYS = Array.from({ length: 97 }, (_, i) => i / 8 - WIDE);
+
+const at = (k, score) => [k * ACROSS, -score * UP];
+const put = (node, traits) => Object.entries(traits).forEach(([name, value]) => node.setAttribute(name, value));
+
+// A handle for a trait, with its name and value beside it; `pulled` says which value belongs to a place.
+function grip(model, say, trait, pulled) {
+  const goTo = (x) => update(model, { [trait]: clamp(Math.round(2 * x) / 2, -ENDS[trait], ENDS[trait]) });
+  const { node, put: hold } = handle(
+    say.handles[trait],
+    16,
+    (across, down) =>
+      goTo(pulled((across - 0.5) * (2 * WIDE + (2 * EDGE) / ACROSS), (0.5 - down) * (2 * HIGH + (2 * EDGE) / UP))),
+    (right, up) => goTo(model.get(trait) + (right || up) / 2),
+  );
+  const dot = element("circle", { class: `ab-dot ab-of-${trait}`, r: 5 });
+  const text = element("text", { class: `ab-of-${trait}`, "text-anchor": "middle", translate: "no" });
+  const draw = (k, score, lift = -12) => {
+    const [x, y] = at(k, score);
+    const value = number(model.get(trait), 1);
+    put(dot, { cx: x, cy: y });
+    put(text, { x: clamp(x, -WIDE * ACROSS + 8, WIDE * ACROSS - 8), y: y + lift });
+    text.textContent = `${say.names[trait]} ${value}`;
+    hold(x, y, model.get(trait), value);
+  };
+  return { nodes: [dot, text, node], draw };
+}
 
 function render({ model, el }) {
   const say = words(model);
   const subscriptions = follower(model);
-  const at = (k, score) => [k * UNIT, -score * UNIT];
   const labels = { first: verbatim("w₁ tanh(k + q)"), second: verbatim("w₂ tanh(k − q)"), ...say.sums };
   const names = Object.keys(labels);
   const sample = (name) =>
@@ -31,37 +44,45 @@ function render({ model, el }) {
       element("path", { class: `ab-${name}`, d: "M0 4H30" }),
     );
   const curves = Object.fromEntries(names.map((name) => [name, element("path", { class: `ab-${name}` })]));
-  const line = element("line", { class: "ab-here", y1: -HIGH * UNIT, y2: HIGH * UNIT });
-  const dots = Object.fromEntries(
-    ["sum", "dot"].map((name) => [name, element("circle", { class: `ab-at-${name}`, r: 5 })]),
+  // At the key, what each unit adds, and where that ends; and the dot product.
+  const [line, one, other] = ["ab-here", "ab-first ab-part", "ab-second ab-part"].map((name) =>
+    element("line", { class: name }),
   );
-  const reach = element("rect", { class: "ab-tip", y: -HIGH * UNIT, width: 2 * REACH, height: 2 * HIGH * UNIT });
-  draggable(reach, (across) =>
-    update(model, { k: Math.min(Math.max(Math.round(4 * WIDE * (across - 0.5)) / 2, -WIDE), WIDE) }),
-  );
+  const dots = Object.fromEntries(["dot", "sum"].map((name) => [name, element("circle", { class: `ab-at-${name}` })]));
+  const mirrored = element("circle", { class: "ab-mirrored", cy: 0, r: 4 });
+  const grips = {
+    k: grip(model, say, "k", (k) => k),
+    q: grip(model, say, "q", (k) => k),
+    w1: grip(model, say, "w1", (_, score) => score),
+    w2: grip(model, say, "w2", (_, score) => score),
+  };
+  const [right, bottom] = at(WIDE, -HIGH);
   const svg = element(
     "svg",
     {
-      viewBox: [-WIDE, -HIGH, 2 * WIDE, 2 * HIGH].map((x) => x * UNIT).join(" "),
-      role: "img",
+      viewBox: [-right - EDGE, -bottom - EDGE, 2 * (right + EDGE), 2 * (bottom + EDGE)].join(" "),
+      role: "group",
       "aria-label": say.picture,
       class: "ab-plot",
     },
-    element("path", { class: "ab-axes", d: `M${-WIDE * UNIT} 0H${WIDE * UNIT}M0 ${-HIGH * UNIT}V${HIGH * UNIT}` }),
-    ...[-6, -3, 3, 6].map((k) => element("text", { x: 0.97 * k * UNIT, y: 14, "text-anchor": "middle" }, number(k, 0))),
+    element("path", { class: "ab-axes", d: `M${-right} 0H${right}M0 ${-bottom}V${bottom}` }),
+    ...[-6, -3, 3, 6].map((k) => element("text", { x: k * ACROSS, y: 11, "text-anchor": "middle" }, number(k, 0))),
     ...[-4, -2, 2, 4].map((score) =>
-      element("text", { x: -6, y: 4 - score * UNIT, "text-anchor": "end" }, number(score, 0)),
+      element("text", { x: -4, y: 3 - score * UP, "text-anchor": "end" }, number(score, 0)),
     ),
-    element("text", { x: 5.9 * UNIT, y: -6, "text-anchor": "end" }, say.axes.key),
-    element("text", { x: 6, y: 12 - HIGH * UNIT }, say.axes.score),
+    element("text", { x: right, y: -5, "text-anchor": "end" }, say.axes.key),
+    element("text", { x: 5, y: 4 - bottom }, say.axes.score),
     line,
     curves.dot,
     curves.first,
     curves.second,
     curves.sum,
+    one,
+    other,
+    mirrored,
     dots.dot,
     dots.sum,
-    reach,
+    ...Object.values(grips).flatMap(({ nodes }) => nodes),
   );
 
   const key = element("span");
@@ -76,28 +97,13 @@ function render({ model, el }) {
   body(
     el,
     "tanh",
+    svg,
     element(
-      "div",
-      { class: "ab-controls" },
-      ...Object.entries(say.sliders).map(([trait, label]) =>
-        slider(model, subscriptions, { trait, label, values: STOPS[trait], show: (x) => number(x, 1) }),
-      ),
-    ),
-    element(
-      "div",
-      { class: "ab-views" },
-      svg,
-      element(
-        "div",
-        {},
-        element(
-          "table",
-          {},
-          element("caption", {}, ...fillNodes(say.caption, { k: key })),
-          heading([say.heads.curve, verbatim("tanh"), say.heads.times]),
-          element("tbody", {}, ...rows.map(({ node }) => node)),
-        ),
-      ),
+      "table",
+      {},
+      element("caption", {}, ...fillNodes(say.caption, { k: key })),
+      heading([say.heads.curve, verbatim("tanh"), say.heads.times]),
+      element("tbody", {}, ...rows.map(({ node }) => node)),
     ),
   );
 
@@ -107,12 +113,9 @@ function render({ model, el }) {
       const [first, second] = [w1 * Math.tanh(k + q), w2 * Math.tanh(k - q)];
       return { first, second, sum: first + second, dot: q * k };
     };
-    const path = Array.from({ length: CURVE }, (_, i) => (2 * WIDE * i) / (CURVE - 1) - WIDE).map((k) => [
-      k,
-      scores(k),
-    ]);
+    const all = KEYS.map((k) => [k, scores(k)]);
     for (const name of names)
-      curves[name].setAttribute("d", `M${path.map(([k, score]) => at(k, score[name]).join(" ")).join("L")}`);
+      curves[name].setAttribute("d", `M${all.map(([k, score]) => at(k, score[name]).join(" ")).join("L")}`);
     const found = scores(here);
     const units = { first: number(Math.tanh(here + q)), second: number(Math.tanh(here - q)), sum: "", dot: "" };
     for (const {
@@ -122,14 +125,17 @@ function render({ model, el }) {
       unit.textContent = units[name];
       score.textContent = number(found[name]);
     }
-    const [x] = at(here, 0);
-    line.setAttribute("x1", x);
-    line.setAttribute("x2", x);
-    reach.setAttribute("x", x - REACH);
-    for (const [name, dot] of Object.entries(dots)) {
-      dot.setAttribute("cx", x);
-      dot.setAttribute("cy", at(here, found[name])[1]);
-    }
+    const [x, middle] = at(here, found.first);
+    const [, end] = at(here, found.sum);
+    put(line, { x1: x, x2: x, y1: -bottom, y2: bottom });
+    put(one, { x1: x - 2, x2: x - 2, y1: 0, y2: middle });
+    put(other, { x1: x + 2, x2: x + 2, y1: middle, y2: end });
+    mirrored.setAttribute("cx", -q * ACROSS);
+    for (const [name, dot] of Object.entries(dots)) put(dot, { cx: x, cy: at(here, found[name])[1], r: 5 });
+    grips.q.draw(q, 0);
+    grips.k.draw(here, -HIGH + 0.25);
+    for (const [name, curve] of Object.entries({ w1: "first", w2: "second" }))
+      grips[name].draw(GRIPS[name], scores(GRIPS[name])[curve]);
     key.textContent = number(here, 1);
   });
   return subscriptions.end;

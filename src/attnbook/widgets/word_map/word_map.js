@@ -50,7 +50,7 @@ function legible({ list, places }, near, { x, y, zoom }, wide, tall) {
     const [px, py] = [(places[i][0] - x) * unit + wide / 2, (places[i][1] - y) * unit + tall / 2 - 11];
     const half = list[i].length * 3.8 + 5;
     const inside = px >= half && px <= wide - half && py >= 12 && py <= tall - 12;
-    const covers = (other) => Math.abs(other.px - px) < other.half + half && Math.abs(other.py - py) < 18;
+    const covers = (other) => Math.abs(other.px - px) < other.half + half && Math.abs(other.py - py) < 24;
     if (inside && !written.some(covers)) written.push({ i, px, py, half });
   }
   return written;
@@ -83,7 +83,7 @@ function chart(model, map, label) {
     const [wide, tall] = [node.clientWidth || 600, node.clientHeight || 400];
     const [w, h] = [2 / zoom, (2 * tall) / wide / zoom];
     svg.setAttribute("viewBox", [x - w / 2, y - h / 2, w, h].join(" "));
-    svg.style.setProperty("--star", `${1 + 0.45 * Math.sqrt(zoom)}px`);
+    svg.style.setProperty("--star", `${(1 + 0.45 * Math.sqrt(zoom)) * Math.min(wide / 600, 1)}px`);
     const written = legible(map, near, { x, y, zoom }, wide, tall);
     labels.forEach((text, n) => {
       text.hidden = n >= written.length;
