@@ -3,7 +3,7 @@ import { clamp, handle } from "../shared/dragging.js";
 
 const [WIDE, HIGH, ACROSS, UP, EDGE] = [6, 4.5, 26, 21, 9]; // keys from -6 to 6, scores from -4.5 to 4.5; and in the picture
 const ENDS = { q: 3, w1: 2, w2: 2, k: 6 }; // each goes from minus this to this, in halves
-const GRIPS = { w1: 5.5, w2: 4.4 }; // the keys at which the curves can be grabbed
+const GRIPS = { w1: 5.5, w2: 3.9 }; // the keys at which the curves can be grabbed
 const KEYS = Array.from({ length: 97 }, (_, i) => i / 8 - WIDE);
 
 const at = (k, score) => [k * ACROSS, -score * UP];
@@ -19,7 +19,7 @@ function grip(model, say, trait, pulled) {
       goTo(pulled((across - 0.5) * (2 * WIDE + (2 * EDGE) / ACROSS), (0.5 - down) * (2 * HIGH + (2 * EDGE) / UP))),
     (right, up) => goTo(model.get(trait) + (right || up) / 2),
   );
-  const dot = element("circle", { class: `ab-dot ab-of-${trait}`, r: 5 });
+  const dot = element("circle", { class: `ab-grip ab-of-${trait}`, r: 5 });
   const text = element("text", { class: `ab-of-${trait}`, "text-anchor": "middle", translate: "no" });
   const draw = (k, score, lift = -12) => {
     const [x, y] = at(k, score);
