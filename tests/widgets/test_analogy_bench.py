@@ -24,22 +24,31 @@ READ = """(node) => {
         const lengths = far(a, b) ? [far(a, c), far(b, corner), far(corner, answer)] : [];
         return lengths.map((length) => String(length / far(a, b)));
     };
+    const stars = (svg) => { // how far from a, over the first side
+        const [a, b] = [".ab-a", ".ab-b"].map((name) => svg.querySelector(`circle${name}`));
+        const far = (p, q) => Math.hypot(...["cx", "cy"].map((x) => p.getAttribute(x) - q.getAttribute(x)));
+        return far(a, b) ? shown("circle.ab-other").map((star) => String(far(a, star) / far(a, b))) : [];
+    };
+    const answered = shown(".ab-body:not([data-waiting]) svg");
     return {
         words: codes(shown("tbody th")),
         cosines: shown("tbody .ab-number").map((part) => part.textContent),
         bars: shown(".ab-bar i").map((bar) => bar.style.getPropertyValue("--w")),
         asked: shown("tbody tr").map((row) => String(Number(row.classList.contains("ab-asked")))),
         figures: shown("dd").map((part) => part.textContent),
-        ways: shown("svg").flatMap(ways),
-        corners: codes(shown("svg text")),
+        ways: answered.flatMap(ways),
+        stars: answered.flatMap(stars),
+        corners: codes(shown("svg text:not(.ab-other)")),
+        waits: String(Number(!answered.length)),
     };
 }"""
 
 
 def expected(widget) -> dict[str, Tensor]:
     if not widget.asked:
-        names = ["words", "cosines", "bars", "asked", "figures", "ways", "corners"]
-        return dict.fromkeys(names, torch.tensor([]))
+        names = ["words", "cosines", "bars", "asked", "figures", "ways", "stars"]
+        corners = codes(widget.a, widget.b, widget.c, "?")
+        return dict.fromkeys(names, torch.tensor([])) | {"corners": corners, "waits": torch.tensor(1)}
     rows = torch.tensor([english_vectors().index[word] for word in (widget.a, widget.b, widget.c)])
     units = F.normalize(doubles(), dim=-1)
     a, b, c = units[rows]
@@ -50,7 +59,13 @@ def expected(widget) -> dict[str, Tensor]:
     best = cosines.topk(8)
     gap = units[best.indices[0]] - corner
     plane = torch.stack([b - a, c - a], -1)
-    flat = plane @ torch.linalg.lstsq(plane, gap[:, None], driver="gelsd").solution[:, 0]  # its shadow on the plane
+
+    def shadow_of(x):
+        """On the plane."""
+        return plane @ torch.linalg.lstsq(plane, x[:, None], driver="gelsd").solution[:, 0]
+
+    flat = shadow_of(gap)
+    others = [i for i in best.indices[1:] if i not in rows]
     first, second, shadow = (b - a).norm(), (c - a).norm(), flat.norm()
     words = [word for word, _ in widget.ranking()]
     return {
@@ -60,7 +75,9 @@ def expected(widget) -> dict[str, Tensor]:
         "asked": torch.isin(best.indices, rows),
         "figures": torch.stack([first, second, gap.norm(), (gap - flat).norm()]),
         "ways": torch.stack([second, second, shadow]) / first if first else torch.tensor([]),
-        "corners": codes(widget.a, widget.b, widget.c, words[0]),
+        "stars": torch.stack([shadow_of(units[i] - a).norm() for i in others]) / first if first else torch.tensor([]),
+        "corners": codes(*(word for word in (widget.a, widget.b, widget.c) if word != words[0]), words[0]),
+        "waits": torch.tensor(0),
     }
 
 
