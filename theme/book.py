@@ -313,6 +313,14 @@ def page(app, pagename, templatename, context, doctree):
     if 'class="ran"' in body:  # book.js may know of a later date
         dates = {name: words(language.HERE)[name] for name in ("date", "months")}
         body += f'<script type="application/json" id="dates">{as_json(dates)}</script>'
+    if '<div class="hero' in body:  # the first page's title stands on the stage, too
+        body = re.sub(
+            r'(<h1>[^<]*)<a class="headerlink".*?</a>(</h1>)(.*?<div class="hero[^>]*>)',
+            r"\3\1\2",
+            body,
+            count=1,
+            flags=re.DOTALL,
+        )
     context["body"] = body + page_words(kind for kind in all_widgets() if kind.name in names)
 
     metadata = context.get("meta") or {}

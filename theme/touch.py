@@ -77,15 +77,26 @@ class Frames(SphinxPostTransform):
         names = Counter()
         for widget, asked, place in self.widgets_with_tasks():
             kind = kind_of(widget)
+            names[kind.name] += 1
+            name = kind.name.replace("_", "-") + (f"-{names[kind.name]}" if names[kind.name] > 1 else "")
+            heights = self.heights(name)
+            if "hero" in place["classes"]:
+                widget.replace_self(
+                    [raw(f'<div class="touch" id="{name}"{heights}>'), raw(widget.astext()), raw("</div>")]
+                )
+                continue
             if asked:
                 check(asked, kind)
-            names[kind.name] += 1
-            count = f"-{names[kind.name]}" if names[kind.name] > 1 else ""
             at = place.parent.index(place) + 1
-            place.parent[at:at] = framed(widget, asked, kind, f"{kind.name.replace('_', '-')}{count}", self.env.docname)
+            place.parent[at:at] = framed(widget, asked, kind, name, heights)
             remove(widget)
             if asked:
                 remove(asked)
+
+    def heights(self, name):
+        """The style by which a widget's place is kept free; see booktools/make/heights.py."""
+        known = measured_heights().get(f"{self.env.docname}#{name}", [])
+        return f' style="{"".join(f"--{place}:{high}px;" for place, high in zip(PLACES, known, strict=False))}"'
 
     def widgets_with_tasks(self):
         """Each widget, its tasks or None, and the node after which the frame will stand."""
@@ -146,11 +157,10 @@ def remove(node):
         remove(parent)
 
 
-def framed(widget, asked, kind, name, page):
-    say, places = words(HERE)["touch"], zip(PLACES, heights().get(f"{page}#{name}", []), strict=False)
+def framed(widget, asked, kind, name, heights):
+    say = words(HERE)["touch"]
     told = "".join(f' data-{text}="{escape(say[text])}"' for text in ("copied", "address", "done", "at"))
-    head = f"""<div class="touch ab-stage" id="{name}" role="group" aria-labelledby="{name}-name"{told}
- style="{"".join(f"--{place}:{height}px;" for place, height in places)}">
+    head = f"""<div class="touch ab-stage" id="{name}" role="group" aria-labelledby="{name}-name"{told}{heights}>
 <header><p id="{name}-name"><b>{say["touch"]}</b> {escape(kind.edition_words()["name"])}</p>
 <p class="said" role="status"></p><p class="acts" hidden>
 <button type="button" data-act="reset">{say["reset"]}</button>
@@ -163,8 +173,8 @@ def framed(widget, asked, kind, name, page):
 
 
 @cache
-def heights():
-    """The height of each widget in each of the PLACES, by page#frame; see booktools/make/heights.py."""
+def measured_heights():
+    """The height of each widget in each of the PLACES, by page#frame."""
     return json.loads(HERE.joinpath("heights.json").read_text("utf-8"))
 
 

@@ -74,7 +74,7 @@ function tasks(frame, model, tell) {
 
 document.addEventListener("ab-live", ({ target, detail: model }) => {
   const frame = target.closest(".touch");
-  if (!frame) return;
+  if (!frame?.matches("[data-at]")) return; // alone on the first page's stage
   const said = frame.querySelector(".said");
   const tell = (text) => {
     said.textContent = text;

@@ -32,6 +32,7 @@ export function beams() {
     place();
   };
   new ResizeObserver(place).observe(node);
+  document.fonts.ready.then(place);
   return { node, draw };
 }
 
