@@ -1,5 +1,7 @@
 """Guesses: what they ask for is out of sight until the reader has committed, and never without scripts."""
 
+import json
+import re
 import sys
 from types import SimpleNamespace
 
@@ -10,6 +12,16 @@ from playwright.sync_api import expect
 from tests import ROOT
 
 FIVE = "chapters/05_scaled_dot_product_attention.html"
+CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
+ASKED = re.compile(r":::\{guess\}\n(.*?)\n:::", re.DOTALL)
+# What one reads between a card and the end of what it hides.
+BETWEEN = """card => {
+  const last = [...document.querySelectorAll(`.${card.id}`)].at(-1), read = [];
+  for (let at = card.nextElementSibling; at; at = at.nextElementSibling) {
+    read.push(at.innerText);
+    if (at.contains(last)) return read.join(" ");
+  }
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +59,7 @@ def test_a_number(visit, said, reply):
     card.get_by_role("textbox").fill(said)
     card.get_by_role("button", name="Guess", exact=True).click()
     expect(card.get_by_role("status")).to_have_text(reply)
-    assert page.locator(f".veiled.{card.get_attribute('id')}").count() == (not reply)
+    assert bool(page.locator(f".veiled.{card.get_attribute('id')}").count()) == (not reply)
 
 
 def test_whoever_would_rather_see_it_sees_it(visit):
@@ -78,3 +90,58 @@ def test_a_number_must_stand_in_what_is_hidden(guess, monkeypatch):
 
     assert warnings("12") == 0
     assert warnings("7") == 1, "that stands behind what is hidden"
+
+
+def prose(chapter):
+    cells = json.loads(chapter.read_text())["cells"]
+    return "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+
+
+def stands(answer, text):
+    """Whether text has this answer, as a word or number of its own and in any brackets."""
+    answer, text = (part.lower().replace("[", "(").replace("]", ")") for part in (answer, text))
+    start = r"(?<![\w.])" if answer[0].isalnum() else ""
+    return bool(re.search(rf"{start}{re.escape(answer)}(?!\w|\.\d)", text))
+
+
+@pytest.mark.parametrize(
+    ("answer", "text", "there"),
+    [
+        ("0", "x[0]", True),
+        ("0", "10, 0.5, x_0", False),
+        ("0.", "tensor(0.)", True),
+        ("0.", "[1.0, 0.0]", False),
+        ("NaN", "is NaN", True),
+        ("NaN", "nan_to_num", False),
+        ("(12, 15)", "torch.zeros(12, 15)", True),
+        ("(2, 5)", "torch.Size([2, 5])", True),
+        ("(2, 5)", "L, M, K = 2, 5, 3", False),
+    ],
+)
+def test_an_answer_is_found(answer, text, there):
+    assert stands(answer, text) == there
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.stem)
+def test_no_answer_is_in_sight(visit, chapter):
+    page = visit(f"chapters/{chapter.stem}.html")
+    asked = ASKED.findall(prose(chapter))
+    cards = page.locator(".guess").all()
+    assert len(cards) == len(asked)
+    assert 1 <= len(cards) <= 5
+    for card, source in zip(cards, asked, strict=True):
+        hides = re.search(r"^:hides: (\d+)", source, re.MULTILINE)
+        hidden = page.locator(f".veiled.{card.get_attribute('id')}")
+        assert hidden.count() == (int(hides[1]) if hides else 1), source
+        choices, number = card.locator("li"), card.get_attribute("data-number")
+        right = choices.filter(has=page.locator(".right")).all_inner_texts()
+        assert len(right) == bool(choices.count()), source
+        between = card.evaluate(BETWEEN)
+        for answer in filter(None, [*right, number]):
+            assert not stands(answer, between), (source, between)
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.stem)
+def test_a_guess_has_a_card(chapter):
+    text = re.sub(r":::\{touch\}\n.*?\n:::", "", ASKED.sub("", prose(chapter)), flags=re.DOTALL)
+    assert not re.findall(r".*\b(?:Guess|[Yy]our guess)\b.*", text)
