@@ -48,6 +48,7 @@ CONTRAST = """() => {
     const measure = (name, className, property, values) => {
         const cell = document.createElement("span");
         cell.className = className;
+        cell.style.transition = "none";
         cell.textContent = "0.50";
         body.append(cell);
         results[name] = values.map((value) => {
@@ -90,6 +91,7 @@ def test_bars_and_choices_are_seen_in_forced_colours(visit):
             const colour = (node) => getComputedStyle(node).backgroundColor;
             const mark = document.body.appendChild(document.createElement("p"));
             mark.style.cssText = "forced-color-adjust: none; background: Highlight";
+            document.querySelector(".ab-body").insertAdjacentHTML("beforeend", '<b class="ab-bar"><i></i></b>');
             const shown = [...document.querySelectorAll(".ab-bar i, .ab-choices :checked + span")];
             return [colour(mark), [...new Set(shown.map(colour))]];
         }"""

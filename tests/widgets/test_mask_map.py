@@ -52,7 +52,9 @@ def expected(widget) -> dict[str, Tensor]:
 
     x = torch.randn(10, 8, dtype=torch.float64, requires_grad=True)
     read, written = layers(x)
-    sums = (torch.cat([read[-1], written[-1]], 1)[0] * torch.randn(10, 8)).sum(1)  # one number a row, on which all its numbers have an effect
+    sums = (torch.cat([read[-1], written[-1]], 1)[0] * torch.randn(10, 8)).sum(
+        1
+    )  # one number a row, on which all its numbers have an effect
     slopes = [torch.autograd.grad(number, x, retain_graph=True)[0] for number in sums]
     reach = torch.stack(slopes).abs().amax(-1) > 0
     slopes = torch.autograd.grad(sums[widget.row], read + written, retain_graph=True, materialize_grads=True)

@@ -143,10 +143,10 @@ def test_a_share_that_is_pressed_goes_to_the_others(visit):
     page = visit("bare.html", motion="reduce", served={"bare.html": bare(PaintMask())})
     node = live(page)
     widths = "(bar) => [...bar.children].map((part) => part.getBoundingClientRect().width / bar.clientWidth)"
-    bar = node.locator(".ab-share").nth(1)
+    bar, twin = node.locator(".ab-share").nth(1), PaintMask(blocked=[[1, 1]])
     node.locator(".ab-share span").nth(5).click()
-    agree(node, PaintMask(blocked=[[1, 1]]), "cat's share of cat pressed")
-    assert_close(torch.tensor(bar.evaluate(widths)), PaintMask(blocked=[[1, 1]]).weights()[1].float(), rtol=0, atol=0.01)
+    agree(node, twin, "cat's share of cat pressed")
+    assert_close(torch.tensor(bar.evaluate(widths)), twin.weights()[1].float(), rtol=0, atol=0.01)
     node.locator("[role=gridcell]").nth(5).click()
     agree(node, PaintMask(), "the score pressed")
 
