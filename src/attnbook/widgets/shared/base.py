@@ -83,8 +83,14 @@ class BookWidget(anywidget.AnyWidget):
 
     @classmethod
     def edition_words(cls) -> dict:
-        """The widget's texts by their ids, in the language spoken now."""
-        return language.marks() | language.words(SHARED) | language.words(ROOMS / cls.name)
+        """The texts that the widget says, by their ids, in the language spoken now."""
+        own = {name: text for name, text in language.words(ROOMS / cls.name).items() if name != "name"}
+        return language.marks() | language.words(SHARED) | own
+
+    @classmethod
+    def called(cls) -> str:
+        """The widget's name for readers, in the language spoken now: a page puts it over the widget."""
+        return language.words(ROOMS / cls.name)["name"]
 
     def table(self) -> str:
         """What the widget shows, as an HTML table: for a page without JavaScript, a printout, a screen reader."""
