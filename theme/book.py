@@ -24,6 +24,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from attnbook import language
 from attnbook.language import day, number, words
+from attnbook.plots.renderings import dark
 from attnbook.widgets import all_widgets
 from attnbook.widgets.shared.base import page_files, page_words
 from booktools.core import HERE as CORE
@@ -37,6 +38,7 @@ HERE = Path(__file__).parent
 ROLES = ("query", "key", "value")
 # The frame and the looks are ours: of the theme and its companions we keep these.
 STYLES = {f"_static/{name}.css" for name in ("pygments", "copybutton", "book", "map", "touch", "katex/katex")}
+PIXELS = 1.55  # of a page to a point of a figure: its letters are a little smaller than the text's
 UNUSED_SCRIPTS = {"_static/scripts/sphinx-book-theme.js"}
 
 log = logging.getLogger(__name__)
@@ -249,22 +251,37 @@ def preview(book, title, description, here, url):
 
 
 def tidy(body):
-    """No label hides the words on the page, lists hold list items, an empty corner heads nothing, ids are used once."""
+    """No label hides the words on the page, lists hold list items, an empty corner heads nothing, ids are used once.
+
+    A caption's number ends with a full stop, and references to it do not.
+    """
     body = body.replace('<summary aria-label="Toggle hidden content">', "<summary>")
     body = body.replace(' role="doc-biblioentry"', ' role="listitem"')
     body = body.replace('<th class="head"><p></p></th>', "<td></td>")
+    body = re.sub(r'(<span class="caption-number">[^<]*?) </span>', r"\1.</span> ", body)
     return re.sub(r' id="(exercise|solution)-content"', "", body)
 
 
-def sized(body, images):
-    """Figures that wait until they are near, in places of their size; `images` are the files by their names."""
+def in_two_renderings(body, images, outdir):
+    """Figures, light and dark, that wait until they are seen, in places of their size; `images` are files by names.
 
-    def size(image):
-        header = Path(images[image[2]]).read_bytes()[16:24]
-        width, height = (int.from_bytes(header[i : i + 4]) for i in (0, 4))
-        return f'{image[1]} width="{width}" height="{height}" loading="lazy" decoding="async"'
+    The one that a reader's colours hide is never asked for: a lazy image that is not displayed does not load.
+    """
 
-    return re.sub(r'(<img [^>]*src="[^"]*_images/([^"]+\.png)")', size, body)
+    def both(image):
+        before, folder, name, after = image.groups()
+        svg = Path(images[name]).read_text("utf-8")
+        night = Path(outdir, "_images", f"dark-{name}")
+        night.parent.mkdir(exist_ok=True)
+        night.write_text(dark(svg), "utf-8")
+        tag = '<img class="{}" {}src="{}"{} width="{}" height="{}" loading="lazy" decoding="async" />'.format
+        width, height = (
+            round(PIXELS * float(points)) for points in re.findall(r'\b(?:width|height)="([\d.]+)pt"', svg)
+        )
+        sides = (("by-day", name), ("by-night", night.name))
+        return "".join(tag(kind, before, f"{folder}{file}", after, width, height) for kind, file in sides)
+
+    return re.sub(r'<img ([^>]*)src="([^"]*_images/)([^"]+\.svg)"([^>]*?) ?/?>', both, body)
 
 
 def name_copy_buttons(outdir):
@@ -304,7 +321,8 @@ def page(app, pagename, templatename, context, doctree):
     context["script_files"] = [js for js in context["script_files"] if js.filename not in UNUSED_SCRIPTS]
 
     context["metatags"] = re.sub(r'<meta [^>]*name="viewport"[^>]*>', "", context.get("metatags", ""))  # one is enough
-    body = sized(tidy(body), {name: Path(app.srcdir, file) for file, name in app.builder.images.items()})
+    files = {name: Path(app.srcdir, file) for file, name in app.builder.images.items()}
+    body = in_two_renderings(tidy(body), files, app.outdir)
     if pagename.startswith("chapters/"):
         row = buttons(app.srcdir, Path(pagename).name, root, "colab", say["notebook"])
         source = Path(app.env.doc2path(pagename))

@@ -161,7 +161,7 @@ def framed(widget, asked, kind, name, heights):
     say = words(HERE)["touch"]
     told = "".join(f' data-{text}="{escape(say[text])}"' for text in ("copied", "address", "done", "at"))
     head = f"""<div class="touch ab-stage" id="{name}" role="group" aria-labelledby="{name}-name"{told}{heights}>
-<header><p id="{name}-name"><b>{say["touch"]}</b> {escape(kind.called())}</p>
+<header><p id="{name}-name"><b>{say["touch"]}</b> {escape(kind.edition_words()["name"])}</p>
 <p class="said" role="status"></p><p class="acts" hidden>
 <button type="button" data-act="reset">{say["reset"]}</button>
 <button type="button" data-act="link" aria-label="{say["link"]}">{say["short"]}</button>

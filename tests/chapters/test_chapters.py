@@ -1,6 +1,7 @@
 """What every chapter must keep to. Each rule lists complaints, and is itself tried on a planted fault."""
 
 import ast
+import gzip
 import re
 import statistics
 import subprocess
@@ -11,6 +12,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from attnbook.plots.renderings import DARK_OF, colours
 from booktools.core.address import address
 from booktools.core.contents import chapters
 from booktools.editions.myst import Directive, blocks
@@ -41,7 +43,9 @@ def is_stored_cleanly(notebook, number):
 
 def says_the_same_tomorrow(notebook, number):
     for cell in code(notebook):
-        said = [o if "data" not in o else {k: v for k, v in o.data.items() if k != "image/png"} for o in cell.outputs]
+        said = [
+            o if "data" not in o else {k: v for k, v in o.data.items() if k != "image/svg+xml"} for o in cell.outputs
+        ]
         if found := re.search(r"0x[0-9a-f]{6,}|ipykernel_\d+|/(?:home|Users|root|tmp)/\S*", str(said)):
             yield f"cell {cell.id} prints {found[0]!r}, which is different in every run"
 
@@ -90,12 +94,31 @@ def ignores_little(notebook, number):
 
 def describes_its_figures(notebook, number):
     for cell in code(notebook):
-        if any(kind.startswith("image/") for output in cell.outputs for kind in output.get("data", {})):
-            alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
-            if len(alt.split()) < 3:
-                yield f"cell {cell.id} draws: its metadata need mystnb.image.alt, what one sees in words, got {alt!r}"
+        pictures = [output.data for output in cell.outputs if any("image/" in kind for kind in output.get("data", {}))]
+        if pictures:
+            alt, figure = (cell.metadata.get("mystnb", {}).get(kind, {}) for kind in ("image", "figure"))
+            if len(alt.get("alt", "").split()) < 3:
+                yield f"cell {cell.id} draws: its metadata need mystnb.image.alt, what one sees in words, got {alt}"
+            if not re.fullmatch(r"[A-Z].* .*\.", figure.get("caption", "")):
+                yield f"cell {cell.id} draws: its metadata need mystnb.figure.caption, a sentence or two, got {figure}"
+            if not re.fullmatch(rf"ch{number:02}-fig-[a-z0-9-]+", figure.get("name", "")):
+                yield f"cell {cell.id} draws: its metadata need mystnb.figure.name, ch{number:02}-fig-..., got {figure}"
             if not asserts(cell):
                 yield f"cell {cell.id} draws: pixels are not compared, so it must assert something about what it draws"
+
+
+def draws_in_the_books_style(notebook, number):
+    for cell in code(notebook):
+        for picture in (output.data for output in cell.outputs if "data" in output):
+            if other := [kind for kind in picture if kind.startswith("image/") and kind != "image/svg+xml"]:
+                yield f"cell {cell.id} stores {other}, expected SVG; draw on axes of `plots`"
+            svg = picture.get("image/svg+xml", "")
+            if unknown := colours(svg) - DARK_OF.keys():
+                yield f"cell {cell.id} draws in {sorted(unknown)}, which have no counterpart in the dark"
+            if re.search(r"<image|<text", svg):
+                yield f"cell {cell.id}: pixels keep their colours in the dark, and texts need a font that is nowhere"
+            if (weight := len(gzip.compress(svg.encode()))) > 25_000:
+                yield f"cell {cell.id}: a figure of {weight:,} bytes, expected at most 25,000"
 
 
 def has_title_and_description(notebook, number):
@@ -149,6 +172,7 @@ RULES = [
     has_small_cells,
     ignores_little,
     describes_its_figures,
+    draws_in_the_books_style,
     has_title_and_description,
     imports_and_seeds_first,
     has_exercises,
@@ -206,15 +230,18 @@ def sound():
     )
     exercises += "\n\n```{assignment}\n```"
     result = new_output("execute_result", {"text/plain": "2"}, execution_count=2)
-    picture = new_output("display_data", {"image/png": "iVBORw0KGgo=", "text/plain": "<Figure>"})
-    alt = {"mystnb": {"image": {"alt": "one bar for each key"}}}
+    picture = new_output("display_data", {"image/svg+xml": '<svg fill="#1c1b22"></svg>', "text/plain": "<Figure>"})
+    said = {
+        "image": {"alt": "one bar for each key"},
+        "figure": {"caption": "Bars. They grow.", "name": "ch05-fig-bars"},
+    }
     timed = "x = 1  # not compared: a time differs in every run\nassert x\nprint(x)"
     seed = "import torch\n\n_ = torch.manual_seed(5)"
     cells = [
         new_markdown_cell("# 5. Dots", id="title"),
         new_code_cell(seed, id="imports", execution_count=1),
         new_code_cell("1 + 1", id="one-and-one", execution_count=2, outputs=[result]),
-        new_code_cell("assert draw()", id="bars", execution_count=3, outputs=[picture], metadata=alt),
+        new_code_cell("assert draw()", id="bars", execution_count=3, outputs=[picture], metadata={"mystnb": said}),
         new_code_cell(
             timed,
             id="time",
@@ -374,9 +401,44 @@ def figure_without_alt_text(notebook):
     cell(notebook, "bars").metadata = {}
 
 
+@fault(describes_its_figures, "mystnb.figure.caption")
+def figure_without_caption(notebook):
+    del cell(notebook, "bars").metadata["mystnb"]["figure"]["caption"]
+
+
+@fault(describes_its_figures, "ch05-fig-...")
+def figure_of_another_chapter(notebook):
+    cell(notebook, "bars").metadata["mystnb"]["figure"]["name"] = "ch06-fig-bars"
+
+
 @fault(describes_its_figures, "must assert")
 def figure_without_assert(notebook):
     cell(notebook, "bars").source = "draw()"
+
+
+@fault(draws_in_the_books_style, "expected SVG")
+def figure_of_pixels(notebook):
+    data = cell(notebook, "bars").outputs[0].data
+    data["image/png"] = data.pop("image/svg+xml")
+
+
+@fault(draws_in_the_books_style, "['#ff0000'], which have no counterpart")
+def figure_in_a_colour_of_its_own(notebook):
+    redraw(notebook, '<path style="fill: #ff0000"/>')
+
+
+@fault(draws_in_the_books_style, "pixels keep their colours")
+def figure_with_pixels_inside(notebook):
+    redraw(notebook, '<image href="data:image/png;base64,"/>')
+
+
+@fault(draws_in_the_books_style, "expected at most 25,000")
+def heavy_figure(notebook):
+    redraw(notebook, " ".join(str(n**5) for n in range(10_000)))
+
+
+def redraw(notebook, inside):
+    cell(notebook, "bars").outputs[0].data["image/svg+xml"] = f'<svg fill="#1c1b22">{inside}</svg>'
 
 
 @fault(has_title_and_description, "# 5. Title")

@@ -4,6 +4,8 @@ import json
 import re
 import subprocess
 from copy import deepcopy
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import nbformat
@@ -320,6 +322,21 @@ def test_colab_edition():
     nbformat.validate(made)
 
 
+def test_a_figures_caption_follows_it_with_its_number(tmp_path):
+    small_book(tmp_path)
+    source = chapter()
+    for n, name in enumerate(("fig-one", "fig-two")):
+        figure = {"caption": "Bars of `k`, see {eq}`eq-dots`.", "name": name}
+        source.cells.insert(3 * n + 1, new_code_cell("draw()", id=name, metadata={"mystnb": {"figure": figure}}))
+    nbformat.write(source, tmp_path / PAGE)
+    made = edition(source, PAGE, replace(book(), labels=book().labels | collect(tmp_path, HERE)))
+    told = {cell.id: cell.source for cell in made.cells}
+    after = dict(pairwise(told))
+    for n, name in enumerate(("fig-one", "fig-two"), start=1):
+        assert after[name] == f"{name}-caption"
+        assert told[after[name]] == f"*Figure 5.{n}. Bars of `k`, see [(5.1)]({DOTS}#equation-eq-dots).*"
+
+
 @pytest.mark.slow
 def test_widgets_speak_the_language_of_the_edition(tmp_path, monkeypatch):
     """Whatever language the reader's browser and machine are in: the notebook says it in its set-up."""
@@ -373,6 +390,7 @@ def test_solutions_fold_and_nothing_else(path, real_book):
             before, inside = cell.source.split("```{solution-end}")[0], False
             solved += [cell.id] * bool(before.strip())
         solved += [cell.id] * inside
+        solved += [f"{cell.id}-caption"] * (inside and "figure" in cell.metadata.get("mystnb", {}))
         if "{solution-start}" in cell.source:
             inside, text = True, re.split(r"\{solution-start\}(?:.*\n)+?```", cell.source)[1]
             solved += [f"{cell.id}-folded-text"] * bool(text.strip())

@@ -26,9 +26,10 @@ CODE = "x = 1  # why divide?\n'# 5. Dots'"
 
 def small():
     shown = new_output("execute_result", {"text/html": PaintMask().page_html()}, execution_count=1)
+    figure = {"image": {"alt": "Two dots."}, "figure": {"caption": "Dots meet.", "name": "ch05-fig-dots"}}
     cells = [
         new_markdown_cell(TITLE, id="title"),
-        new_code_cell(CODE, id="code", outputs=[shown], metadata={"mystnb": {"image": {"alt": "Two dots."}}}),
+        new_code_cell(CODE, id="code", outputs=[shown], metadata={"mystnb": figure}),
         new_markdown_cell(WHY, id="why"),
         new_markdown_cell("Not yet.", id="late"),
     ]
@@ -51,12 +52,19 @@ def in_chinese(root):
 
 
 def test_texts_are_translated_and_code_is_not(tmp_path):
-    blocks = {"title": TITLE, "why": WHY, ":description": "On dots.", "code:alt": "Two dots."}
+    blocks = {
+        "title": TITLE,
+        "why": WHY,
+        ":description": "On dots.",
+        "code:alt": "Two dots.",
+        "code:caption": "Dots meet.",
+    }
     write(tmp_path, "".join(block(name, english, f"{name}译\n\n- 文") for name, english in blocks.items()))
     made = in_chinese(tmp_path)
     assert [cell.source for cell in made.cells] == ["title译\n\n- 文", CODE, "why译\n\n- 文", "Not yet."]
     assert made.metadata.description == ":description译\n\n- 文"
     assert made.cells[1].metadata.mystnb.image.alt == "code:alt译\n\n- 文"
+    assert made.cells[1].metadata.mystnb.figure == {"caption": "code:caption译\n\n- 文", "name": "ch05-fig-dots"}
     assert [cell.id for cell in made.cells] == [cell.id for cell in small().cells]
 
 
@@ -103,7 +111,7 @@ def test_what_is_stale_or_missing_is_listed_and_can_be_written(tmp_path, monkeyp
     write(tmp_path, block("why", WHY, "为什么？") + block("title", "# 5. Points", "# 5. 点"))
     assert cli.main(["translation", "zh", PAGE]) == 0
     stale = f"    stale: title, whose English is {digest(TITLE)} now\n"
-    listed = f"{PAGE}: 1 of 5 translated\n{stale}    missing: :description, code:alt, late\n"
+    listed = f"{PAGE}: 1 of 6 translated\n{stale}    missing: :description, code:alt, code:caption, late\n"
     assert capsys.readouterr().out == listed
     for _ in range(2):
         assert cli.main(["translation", "zh", PAGE, "--write"]) == 0

@@ -19,7 +19,8 @@ THIN_OUT_CODE = """() => {
         else seen.add(word.className);
     }
 }"""
-BROKEN_IMAGES = "[...document.images].filter((image) => !image.naturalWidth).map((image) => image.src)"
+BROKEN_IMAGES = """[...document.images].filter((image) => image.checkVisibility() && !image.naturalWidth)
+    .map((image) => image.src)"""
 SCROLL_THROUGH = """async () => {
     for (let top = 0; top < document.documentElement.scrollHeight; top += innerHeight / 2) {
         scrollTo({ top, behavior: "instant" });

@@ -9,6 +9,7 @@ import nbformat
 import pytest
 from playwright.sync_api import expect
 
+from attnbook.colours import DARK
 from booktools.core.address import address
 from booktools.core.contents import last_green
 from booktools.rehearsal.rehearse import notebooks
@@ -103,6 +104,49 @@ def test_every_image_says_what_it_shows(path):
         assert not re.search(r"\.(png|svg|jpe?g|gif|webp)$|^_|/|^[0-9a-f]{16,}", alt), f"{path}: {alt!r} is a file name"
     for image in soup(path).select("img"):
         assert image.has_attr("alt"), f"{path}: {image['src']} needs an alt text, empty if words beside it say the same"
+
+
+@each_page
+def test_figures_have_captions_with_numbers_and_two_renderings(path):
+    figures = soup(path).select("main figure.align-default")
+    chapter = re.match(r"chapters/0?(\d+)_", path)
+    for n, figure in enumerate(figures, start=1):
+        number = figure.select_one("figcaption .caption-number").text
+        assert number == f"Figure {chapter[1]}.{n}.", f"{path}: {number}"
+        day, night = figure.select("img")
+        assert (day["class"], night["class"]) == (["by-day"], ["by-night"])
+        light, dark = ((SITE / path).parent.joinpath(image["src"]).read_text("utf-8") for image in (day, night))
+        assert DARK["ab-paper"] in dark
+        assert DARK["ab-paper"] not in light
+    assert len(figures) == len(soup(path).select("main img[src*=_images]")) / 2, f"{path} has a picture without caption"
+
+
+def test_a_page_asks_only_for_the_rendering_that_it_shows(visit):
+    page = visit("chapters/02_masked_softmax.html")
+    day, night = (page.locator(f"figure img.{kind}").first for kind in ("by-day", "by-night"))
+    box = day.evaluate(BOX_WITH_IMAGE)
+    assert box["loaded"]
+    assert not [url for url in visit.requests if "/dark-" in url]
+    page.locator("#theme-button").click()
+    expect(day).to_be_hidden()
+    assert night.evaluate(BOX_WITH_IMAGE) == box, "nothing moves"
+    page.emulate_media(media="print")
+    expect(day).to_be_visible()
+    expect(night).to_be_hidden()
+
+
+BOX_WITH_IMAGE = """async (image) => {
+    image.scrollIntoView({ block: "center", behavior: "instant" });
+    const before = image.getBoundingClientRect();
+    await new Promise((done) => (image.complete ? done() : image.addEventListener("load", done)));
+    const { width, height } = image.getBoundingClientRect();
+    return { width, height, still: height === before.height, loaded: image.naturalWidth > 0 };
+}"""
+
+
+def test_no_style_inverts_a_picture():
+    for file in SITE.rglob("*.css"):
+        assert "invert(" not in file.read_text(encoding="utf-8"), file
 
 
 @each_page

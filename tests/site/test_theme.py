@@ -107,12 +107,21 @@ def test_no_two_exercises_share_an_id(book):
     assert book.tidy('<section id="exercise-content"><p id="a">') == '<section><p id="a">'
 
 
-def test_a_figure_keeps_its_place_and_waits(book, tmp_path):
-    file = tmp_path / "figure.png"
-    file.write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (640).to_bytes(4) + (48).to_bytes(4))
-    (tag,) = re.findall("<img.*", book.sized('<p><img alt="a" src="../_images/f.png" />', {"f.png": file}))
-    assert tag == '<img alt="a" src="../_images/f.png" width="640" height="48" loading="lazy" decoding="async" />'
-    assert book.sized('<img src="../_static/a.svg">', {}) == '<img src="../_static/a.svg">'
+def test_a_figure_has_two_renderings_keeps_its_place_and_waits(book, tmp_path):
+    file = tmp_path / "stored.svg"
+    file.write_text('<svg width="100pt" height="40.2pt"><path style="stroke: #fffdfa"/></svg>')
+    tag = '<img alt="a &gt; b" src="../_images/f.svg" />'
+    day, night = re.findall("<img.*?>", book.in_two_renderings(f"<p>{tag}</p>", {"f.svg": file}, tmp_path))
+    size = 'width="155" height="62" loading="lazy" decoding="async"'
+    assert day == f'<img class="by-day" alt="a &gt; b" src="../_images/f.svg" {size} />'
+    assert night == f'<img class="by-night" alt="a &gt; b" src="../_images/dark-f.svg" {size} />'
+    assert "stroke: #121018" in (tmp_path / "_images/dark-f.svg").read_text()
+    assert book.in_two_renderings('<img src="../_static/a.svg">', {}, tmp_path) == '<img src="../_static/a.svg">'
+
+
+def test_a_captions_number_ends_with_a_full_stop(book):
+    caption = '<span class="caption-number">Figure 5.2 </span><span class="caption-text">Bars.</span>'
+    assert book.tidy(caption) == caption.replace("5.2 </span>", "5.2.</span> ")
 
 
 @pytest.mark.parametrize(("font", "stand_in"), [("serif", "As Georgia"), ("serif", "As Times"), ("sans", "As Arial")])

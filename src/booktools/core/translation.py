@@ -20,6 +20,7 @@ from booktools.core import BookError
 from booktools.core.contents import read_notebook
 
 OPENING = re.compile(r"^\+\+\+ (\S+) ([0-9a-f]{8})$", re.MULTILINE)
+FIGURE_TEXTS = {"alt": "image", "caption": "figure"}
 PAGE = "page"  # the one text of a page that is no notebook
 
 
@@ -43,18 +44,20 @@ def digest(english: str) -> str:
 
 
 def texts(notebook) -> dict[str, str]:
-    """The texts of a notebook: its description, its Markdown by cell, and for `CELL:alt` what its picture shows."""
+    """The texts of a notebook: its description, its Markdown by cell, a figure's as `CELL:alt` and `CELL:caption`."""
     found = {":description": notebook.metadata.get("description", "")}
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             found[cell.id] = cell.source
-        elif alt := alt_text(cell):
-            found[f"{cell.id}:alt"] = alt
+        for kind, text in figure_texts(cell).items():
+            found[f"{cell.id}:{kind}"] = text
     return {name: text for name, text in found.items() if text}
 
 
-def alt_text(cell) -> str:
-    return cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
+def figure_texts(cell) -> dict[str, str]:
+    """What an author says of a figure in the metadata of the cell that draws it: `alt` and `caption`."""
+    said = cell.metadata.get("mystnb", {})
+    return {kind: said[part][kind] for kind, part in FIGURE_TEXTS.items() if said.get(part, {}).get(kind)}
 
 
 def translate(notebook, page: str, root: Path):
@@ -65,8 +68,8 @@ def translate(notebook, page: str, root: Path):
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             cell.source = said.get(cell.id, cell.source)
-        elif alt_text(cell):
-            cell.metadata["mystnb"]["image"]["alt"] = said[f"{cell.id}:alt"]
+        for kind in figure_texts(cell):
+            cell.metadata["mystnb"][FIGURE_TEXTS[kind]][kind] = said[f"{cell.id}:{kind}"]
     return notebook
 
 

@@ -64,7 +64,7 @@ def edition(notebook, page: str, book: Book):
         for output in cell.get("outputs", []):
             if html := output.get("data", {}).get("text/html"):
                 output.data["text/html"] = without_state(html)
-    notebook.cells = [title, *written]
+    notebook.cells = [title, *(part for cell in written for part in (cell, *captions(cell, plain)))]
     say, pip = words(HERE), f"`pip install {' '.join(book.needs)}`"
     note = say["colab"].format(chapter=plain.link("", Path(page).name))
     set_up(notebook, f"{note}\n\n{say['jupyter'].format(install=pip)}", book.install)
@@ -94,6 +94,15 @@ def apart(cell) -> list:
     folded = {"id": name, "jp-MarkdownHeadingCollapsed": True}  # Colab goes by the name, JupyterLab by the mark
     heading = nbformat.v4.new_markdown_cell("\n".join(lines[start:end]), id=name, metadata=folded)
     return [cell, heading, nbformat.v4.new_markdown_cell("\n".join(lines[end:]), id=f"{name}-text")]
+
+
+def captions(cell, plain: Plain) -> list:
+    """The caption of what a cell draws, as a cell after it: only the site reads metadata."""
+    figure = cell.metadata.get("mystnb", {}).get("figure")
+    if not figure:
+        return []
+    text = plain.caption(figure["name"], figure["caption"])
+    return [nbformat.v4.new_markdown_cell(text, id=f"{cell.id}-caption")]
 
 
 def is_solution_start(block) -> bool:

@@ -28,11 +28,21 @@ class Label:
 
 
 def markdown_of(page: str, root: Path) -> list[str]:
-    """The Markdown of a page, cell by cell, in the language spoken now."""
+    """The Markdown of a page, cell by cell, in the language spoken now; of a cell that draws, its figure's label."""
     if page.endswith(".md"):
         return [translate_page((root / page).read_text(encoding="utf-8"), page, root)]
     notebook = translate(read_notebook(root / page), page, root)
-    return [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    return [cell.source if cell.cell_type == "markdown" else figure_of(cell) for cell in notebook.cells]
+
+
+def figure_of(cell) -> str:
+    """
+    >>> from nbformat.v4 import new_code_cell
+    >>> figure_of(new_code_cell("draw()", metadata={"mystnb": {"figure": {"name": "fig-bars"}}}))
+    '```{figure} -\\n:name: fig-bars\\n```'
+    """
+    name = cell.metadata.get("mystnb", {}).get("figure", {}).get("name")
+    return f"```{{figure}} -\n:name: {name}\n```" if name else ""
 
 
 def collect(root: Path, here: Address) -> dict[str, Label]:

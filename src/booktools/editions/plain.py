@@ -107,12 +107,12 @@ class Plain:
         return quoted(f"**{title}**\n\n{body}" if title else body)
 
     def figure(self, directive: Directive) -> str:
-        alt, caption = directive.options.get("alt", ""), self.convert(directive.body)
-        image = f"![{alt}]({self.image(directive.argument)})"
-        if not caption:
-            return image
-        number = self.label(f"#{directive.label}").text + ". " if directive.label else ""
-        return f"{image}\n\n*{number}{caption}*"
+        image = f"![{directive.options.get('alt', '')}]({self.image(directive.argument)})"
+        return f"{image}\n\n{self.caption(directive.label, directive.body)}" if directive.body.strip() else image
+
+    def caption(self, label: str | None, text: str) -> str:
+        number = self.label(f"#{label}").text + ". " if label else ""
+        return f"*{number}{self.convert(text)}*"
 
     def assignment(self, name: str) -> str:
         if name not in self.assignments:

@@ -68,7 +68,7 @@ class BookWidget(anywidget.AnyWidget):
 
     @traitlets.default("_words")
     def _words_of_its_edition(self) -> dict:
-        return self.edition_words()
+        return self.script_words()
 
     def __init__(self, **traits):
         if unknown := traits.keys() - self.trait_names():
@@ -84,13 +84,13 @@ class BookWidget(anywidget.AnyWidget):
     @classmethod
     def edition_words(cls) -> dict:
         """The texts that the widget says, by their ids, in the language spoken now."""
-        own = {name: text for name, text in language.words(ROOMS / cls.name).items() if name != "name"}
-        return language.marks() | language.words(SHARED) | own
+        return language.marks() | language.words(SHARED) | language.words(ROOMS / cls.name)
 
     @classmethod
-    def called(cls) -> str:
-        """The widget's name for readers, in the language spoken now: a page puts it over the widget."""
-        return language.words(ROOMS / cls.name)["name"]
+    def script_words(cls) -> dict:
+        """Of these, what its script may say: not the widget's name, nor the shared texts that it never mentions."""
+        unsaid = {name for name in language.words(SHARED) if f".{name}" not in cls._esm} | {"name"}
+        return {name: text for name, text in cls.edition_words().items() if name not in unsaid}
 
     def table(self) -> str:
         """What the widget shows, as an HTML table: for a page without JavaScript, a printout, a screen reader."""
@@ -118,7 +118,7 @@ class BookWidget(anywidget.AnyWidget):
 def page_words(kinds: Iterable[type[BookWidget]]) -> str:
     """The words of the widgets of a page, each kind's once, for host.js."""
     return "".join(
-        f'<script type="application/json" data-words="{kind.name}">{_json(kind.edition_words())}</script>'
+        f'<script type="application/json" data-words="{kind.name}">{_json(kind.script_words())}</script>'
         for kind in kinds
     )
 

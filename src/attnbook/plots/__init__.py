@@ -1,0 +1,198 @@
+"""Static figures in the book's style: paper, thin rules, names beside what they name.
+
+Every picture of weights has one scale, fixed to 0-1: heads, layers and chapters stay comparable.
+"""
+
+from collections.abc import Iterator, Sequence
+from statistics import fmean
+from typing import Any, overload
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import PathCollection, QuadMesh
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+from matplotlib.rcsetup import cycler
+from matplotlib.transforms import offset_copy
+from torch import Tensor
+
+from attnbook.colours import LIGHT
+from attnbook.plots.artists import Cells, Dots
+from attnbook.plots.renderings import FONT, light, number_colour, shades, weight_colours
+
+QUERY, KEY, VALUE, ACCENT, INK, SOFT, LINE, RULE, PAPER = (
+    str(LIGHT[name])
+    for name in (
+        "attn-query",
+        "attn-key",
+        "attn-value",
+        "ab-accent",
+        "ab-ink",
+        "ab-soft",
+        "ab-line",
+        "ab-rule",
+        "ab-paper",
+    )
+)
+WEIGHTS, SHADES = weight_colours(LIGHT), shades(LIGHT)
+_STYLE: dict[Any, Any] = {
+    "font.family": FONT,
+    "font.size": 10,
+    "text.color": INK,
+    "axes.facecolor": "none",
+    "axes.edgecolor": LINE,
+    "axes.linewidth": 0.8,
+    "axes.labelcolor": SOFT,
+    "axes.labelsize": 10,
+    "axes.xmargin": 0.02,
+    "axes.spines.top": False,
+    "axes.spines.left": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    # The first line is what the figure is about, the others are what it is compared with.
+    "axes.prop_cycle": cycler(
+        color=[ACCENT, INK, SOFT, INK], linestyle=["-", "--", "-.", ":"], linewidth=[2, 1.4, 1.4, 1.4]
+    ),
+}
+
+
+class QuietAxes(Axes):
+    """Axes with names where one starts to read: the title, and the vertical axis's own, stand above on the left."""
+
+    def set_title(self, label: str, **options: Any):  # pyright: ignore[reportIncompatibleMethodOverride]
+        return super().set_title(label, **{"x": 0, "horizontalalignment": "left", "fontsize": 10} | options)
+
+    def set_ylabel(self, ylabel: str, **options: Any):  # pyright: ignore[reportIncompatibleMethodOverride]
+        above = {"y": 1, "rotation": 0, "horizontalalignment": "left", "verticalalignment": "bottom"}
+        return super().set_ylabel(ylabel, **above | options)
+
+
+class DataFigure(Figure):
+    """A figure whose text tells its data: pictures are not compared when a notebook is tested, texts are."""
+
+    def __repr__(self) -> str:
+        drawn = [(name, np.asarray(numbers, dtype=float).ravel()) for ax in self.axes for name, numbers in _drawn(ax)]
+        return f"<Figure: {'; '.join(_summary(name, numbers) for name, numbers in drawn)}>"
+
+    def _ipython_display_(self) -> None:
+        from IPython.display import display
+
+        display({"image/svg+xml": light(self), "text/plain": repr(self)}, raw=True)
+
+
+def _drawn(ax: Axes) -> Iterator[tuple[Any, Any]]:
+    """The name and the numbers of everything in the axes that stands for data."""
+    yield from ((line.get_label(), line.get_ydata()) for line in ax.lines)
+    yield from (("cells", image.get_array()) for image in ax.images)
+    for shapes in ax.collections:
+        if isinstance(shapes, QuadMesh):
+            yield "cells", shapes.get_array()
+        elif isinstance(shapes, PathCollection):
+            yield "points", shapes.get_offsets()
+        else:
+            yield "points", np.concatenate([np.asarray(path.vertices)[:, 1] for path in shapes.get_paths()])
+    if ax.patches:
+        yield "bars", [bar.get_height() for bar in ax.patches]  # pyright: ignore[reportAttributeAccessIssue] (rectangles)
+
+
+def _summary(name: str, y: np.ndarray) -> str:
+    """The ends, the mean, and a mean in which later numbers count more: two numbers swapped change it."""
+    later = np.average(y, weights=np.arange(1, y.size + 1))
+    return f"{name} {y[0]:.2g} to {y[-1]:.2g}, mean {y.mean():.2g}, later {later:.2g}, of {y.size}"
+
+
+@overload
+def axes(*, width: float = 4.8, height: float = 2.9) -> Axes: ...
+@overload
+def axes(columns: int = 1, width: float = 4.8, height: float = 2.9, *, rows: int = 1, sharey: bool = False) -> Any: ...
+def axes(columns: int = 1, width: float = 4.8, height: float = 2.9, *, rows: int = 1, sharey: bool = False):
+    """Axes in the book's style: one, a row of `columns`, which may share one vertical axis, or `rows`.
+
+    The default width is the widest whose text can be read on a phone.
+    """
+    figure = plt.figure(figsize=(width, height), facecolor=PAPER, FigureClass=DataFigure)
+    figure.set_layout_engine("constrained", hspace=0.12, wspace=0.06)
+    with plt.rc_context(_STYLE):
+        made = figure.subplots(rows, columns, sharey=sharey, subplot_kw={"axes_class": QuietAxes})
+    for ax in figure.axes:
+        _quieten(ax, figure)
+    return made
+
+
+def _quieten(ax: Axes, figure: Figure) -> None:
+    """No ticks but their numbers, and rules for the eye to follow."""
+    ax.tick_params(which="both", length=0, pad=5, labelcolor=SOFT, labelsize=9, labelfontfamily=FONT)
+    ax.yaxis.get_major_locator().set_params(nbins=5)  # pyright: ignore[reportCallIssue] (it has it)
+    ax.grid(axis="y", color=RULE, linewidth=0.8, linestyle="-")
+    ax.yaxis.set_label_coords(0, 1, offset_copy(ax.transAxes, figure, y=7, units="points"))
+
+
+def label(ax: Axes) -> Axes:
+    """Name every line at its right end, in its colour, and keep the names apart: better than a legend."""
+    figure: Any = ax.figure
+    figure.draw_without_rendering()  # so that its size is known
+    to_axes = ax.transData - ax.transAxes
+    named = [line for line in ax.lines if not str(line.get_label()).startswith("_")]
+    ends = [(to_axes.transform(np.asarray(line.get_xydata())[-1]), line) for line in named]
+    ends.sort(key=lambda end: end[0][1])
+    gap = 13 / (ax.bbox.height * 72 / figure.dpi)
+    for ((x, _), line), y in zip(ends, apart([y for (_, y), _ in ends], gap), strict=True):
+        name, beside = str(line.get_label()), offset_copy(ax.transAxes, figure, x=6, units="points")
+        ax.text(x, y, name, transform=beside, color=line.get_color(), verticalalignment="center")
+    return ax
+
+
+def apart(places: list[float], gap: float) -> list[float]:
+    """Rising numbers, moved as little as possible so that neighbours differ by a gap: a regression that only rises.
+
+    >>> apart([0.0, 0.5, 0.5], 0.25)
+    [0.0, 0.375, 0.625]
+    """
+    n, slack = len(places), [y - i * gap for i, y in enumerate(places)]
+    pooled = [max(min(fmean(slack[a : b + 1]) for b in range(i, n)) for a in range(i + 1)) for i in range(n)]
+    return [y + i * gap for i, y in enumerate(pooled)]
+
+
+def heatmap(weights: Tensor, queries: Sequence[str], keys: Sequence[str], ax: Axes | None = None, title="") -> Axes:
+    """Weights (L, M) as a picture, 0 to 1, with its numbers as long as there is room for them: up to 12 keys."""
+    if weights.shape != (len(queries), len(keys)):
+        raise ValueError(
+            f"weights of shape {tuple(weights.shape)} need as many names: {len(queries)} × {len(keys)} came."
+        )
+    L, M = weights.shape
+    roomy = M <= 12
+    wide, high = (0.46, 0.36) if roomy else (0.2, 0.2)
+    ax = axes(width=wide * M + 0.9, height=high * L + 0.6) if ax is None else ax
+    numbers = weights.detach().cpu().float().numpy()
+    cells(numbers, ax, colours=WEIGHTS, gap=1.2)
+    for (i, j), w in np.ndenumerate(numbers) if roomy else ():
+        ax.text(j, i, f"{w:.2f}", ha="center", va="center", fontsize=8.5, color=number_colour(w))
+    ax.set_xticks(range(M), keys)
+    ax.set_yticks(range(L), queries)
+    ax.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False)
+    ax.tick_params(axis="x", labelcolor=KEY)
+    ax.tick_params(axis="y", labelcolor=QUERY)
+    ax.set(xlabel="keys", ylabel="queries", title=title)
+    ax.xaxis.set_label_position("top")
+    ax.xaxis.label.set_color(KEY)
+    ax.yaxis.label.set(color=QUERY, x=-0.02, horizontalalignment="right")
+    return ax
+
+
+def cells(numbers, ax: Axes | None = None, *, low=0.0, high=1.0, colours=SHADES, gap=0.0) -> Axes:
+    """A table (rows, columns) of cells, the first row on top; from the colour of the page to that of its ink."""
+    rows, columns = numbers.shape
+    ax = axes() if ax is None else ax
+    ax.add_collection(Cells(numbers, gap, cmap=colours, norm=Normalize(low, high)))
+    ax.set(xlim=(-0.5, columns - 0.5), ylim=(rows - 0.5, -0.5))
+    ax.grid(visible=False)
+    ax.spines[:].set_visible(False)
+    return ax
+
+
+def dots(x, y, ax: Axes, *, size=2.0, label="points") -> Axes:
+    """Very many points, as light as one line."""
+    ax.add_line(Dots(x, y, color=ACCENT, linewidth=size, label=label))
+    ax.autoscale_view()
+    return ax
