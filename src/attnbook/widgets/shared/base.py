@@ -56,11 +56,13 @@ class Asset(traitlets.Bytes):
 class BookWidget(anywidget.AnyWidget):
     """A widget of the book: subclass it in the room NAME, beside NAME.js and NAME.css, as the class called Name."""
 
+    module: str  # what a notebook loads
+
     def __init_subclass__(cls, **kwargs):
         if cls.__base__ is BookWidget:  # and not a class that traitlets derives for one instance
             cls.name = room(cls.__name__)
             own = ROOMS / cls.name / cls.name
-            cls._esm = one_module(own.with_suffix(".js"))
+            cls._esm = cls.module = one_module(own.with_suffix(".js"))
             cls._css = _shared_style() + own.with_suffix(".css").read_text("utf-8")
         super().__init_subclass__(**kwargs)
 
@@ -89,7 +91,7 @@ class BookWidget(anywidget.AnyWidget):
     @classmethod
     def script_words(cls) -> dict:
         """Of these, what its script may say: not the widget's name, nor the shared texts that it never mentions."""
-        unsaid = {name for name in language.words(SHARED) if f".{name}" not in cls._esm} | {"name"}
+        unsaid = {name for name in language.words(SHARED) if f".{name}" not in cls.module} | {"name"}
         return {name: text for name, text in cls.edition_words().items() if name not in unsaid}
 
     def table(self) -> str:
