@@ -88,12 +88,12 @@ export function grid({ label, rows, columns: names, at, move, press, named = fal
  * @param {Element} around
  * @returns {Element}
  */
-export function fingerPainting({ finger }, around) {
+export function fingerPainting(say, around) {
   const hint = element("span", { class: "ab-hint", role: "status" });
-  const node = button(finger.paint, () => {
+  const node = button(say.finger.paint, () => {
     const on = around.classList.toggle("ab-painting");
     node.setAttribute("aria-pressed", on);
-    hint.textContent = on ? finger.on : "";
+    hint.textContent = on ? say.finger.on : "";
   });
   node.setAttribute("aria-pressed", "false");
   return element("div", { class: "ab-finger" }, node, hint);
