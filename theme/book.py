@@ -31,13 +31,12 @@ from booktools.core import HERE as CORE
 from booktools.core.address import address
 from booktools.core.assignment import Assignment, assignment_paths
 from booktools.core.contents import edition_language, last_green
+from booktools.core.style import join_styles
 from booktools.editions.translated import source_in_its_language
 from cards import chapter_head
 
 HERE = Path(__file__).parent
 ROLES = ("query", "key", "value")
-# The frame and the looks are ours: of the theme and its companions we keep these.
-STYLES = {f"_static/{name}.css" for name in ("pygments", "copybutton", "book", "map", "touch", "katex/katex")}
 PIXELS = 1.55  # of a page to a point of a figure: its letters are a little smaller than the text's
 UNUSED_SCRIPTS = {"_static/scripts/sphinx-book-theme.js"}
 
@@ -199,6 +198,11 @@ def drop_unused_files(app, _exception):
         macros.unlink()
 
 
+def style(app, _exception):
+    if app.builder.format == "html":
+        join_styles(Path(app.outdir))
+
+
 def widgets_on(body):
     """The names of the widgets in a page, each once.
 
@@ -304,21 +308,16 @@ def page(app, pagename, templatename, context, doctree):
     here, say, body = address(app.srcdir), words(HERE), context.get("body", "")
     name_copy_buttons(app.outdir)
     root = context["pathto"]("", 1).removesuffix("#")
-    app.add_css_file("widgets/shared/base.css")
     if 'class="katex"' in body:
-        app.add_css_file("katex/katex.css")
         app.add_js_file("katex/copy-tex.min.js", loading_method="defer")
     names = widgets_on(body)
-    for name in names:
-        app.add_css_file(f"widgets/{name}/{name}.css")
     if names:
-        app.add_css_file("touch.css")
         app.add_js_file("touch.js", type="module")
         app.add_js_file("widgets/shared/host.js", type="module")
-    context["css_files"] = [
-        css for css in context["css_files"] if css.filename in STYLES or css.filename.startswith("_static/widgets/")
-    ]
-    context["script_files"] = [js for js in context["script_files"] if js.filename not in UNUSED_SCRIPTS]
+    scripts = [js for js in context["script_files"] if js.filename and js.filename not in UNUSED_SCRIPTS]
+    for script in scripts if pagename != "search" else ():  # the page is painted before any of them runs
+        script.attributes.setdefault("defer", "defer")
+    context["script_files"], context["css_files"] = scripts, []
 
     context["metatags"] = re.sub(r'<meta [^>]*name="viewport"[^>]*>', "", context.get("metatags", ""))  # one is enough
     files = {name: Path(app.srcdir, file) for file, name in app.builder.images.items()}
@@ -366,5 +365,6 @@ def setup(app):
     app.connect("doctree-read", name_parts, priority=400)  # before Sphinx notes what the contents are
     app.connect("env-check-consistency", number_by_chapter)
     app.connect("build-finished", drop_unused_files)
+    app.connect("build-finished", style, priority=900)  # after the theme has written its colours of code
     app.connect("html-page-context", page, priority=900)  # after the theme has put its files on the page
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -16,6 +16,7 @@ from watchfiles import Change, DefaultFilter, watch
 
 from attnbook.widgets.shared.base import page_files
 from booktools.core import BookError
+from booktools.core.style import join_styles
 
 FOLDERS = ("assignments", "chapters", "src", "theme", "translations")
 FEED = "/changes"
@@ -197,6 +198,7 @@ def update(changed: set[Path], root: Path, html: Path, build: Builder) -> bool:
         return build.everything()
     if scripts:
         copy_static(static, html / "_static")
+        join_styles(html)
     return build.changed_pages() if pages else True
 
 

@@ -58,12 +58,11 @@ def settle(page: Page) -> Page:
 
 def bare(*widgets: BookWidget, body: str = "") -> str:
     """A page of nothing but widgets, with the scripts and styles of the built site."""
-    styles = ["shared/base", *sorted({f"{widget.name}/{widget.name}" for widget in widgets})]
     html = "".join(widget.page_html() for widget in widgets)
-    links = "".join(f'<link rel="stylesheet" href="_static/widgets/{name}.css">' for name in styles)
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Widgets</title>'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">{links}</head>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<link rel="stylesheet" href="_static/widgets/shared/base.css"></head>'
         f"<body>{html}{body}{page_words(sorted({*map(type, widgets)}, key=str))}"
         '<script type="module" src="_static/widgets/shared/host.js"></script></body></html>'
     )

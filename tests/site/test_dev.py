@@ -10,6 +10,7 @@ import pytest
 
 from attnbook.widgets.shared import base
 from booktools import dev
+from booktools.core.style import PARTS
 from tests import ROOT
 
 PAGE = "<!DOCTYPE html><html><body><p>Attention</p></body></html>"
@@ -41,6 +42,10 @@ def book(tmp_path, monkeypatch):
     monkeypatch.setattr(base, "ROOMS", rooms)
     monkeypatch.setattr(base, "SHARED", rooms / "shared")
     (tmp_path / "_build/html/index.html").write_text(PAGE)
+    for part in PARTS:  # those that Sphinx and its extensions bring stay as they are
+        style = tmp_path / f"_build/html/_static/{part}.css"
+        style.parent.mkdir(parents=True, exist_ok=True)
+        style.write_text("")
     return tmp_path
 
 
@@ -122,6 +127,18 @@ def test_the_shortest_way(book, names, asked):
     sphinx = Sphinx(book)
     assert dev.update({book / name for name in names}, book, book / "_build/html", sphinx)
     assert sphinx.asked == asked
+
+
+def test_a_saved_style_is_in_the_style_of_all_pages_and_its_address_is_new(book):
+    site, style = book / "_build/html", book / "theme/static/book.css"
+    (site / "index.html").write_text('<link rel="stylesheet" href="_static/style.css?v=">')
+    addresses = set()
+    for colour in ("red", "green"):
+        style.write_text(f"a {{ color: {colour}; }}")
+        assert dev.update({style}, book, site, Sphinx(book))
+        assert colour in (site / "_static/style.css").read_text()
+        addresses.add((site / "index.html").read_text())
+    assert len(addresses) == 2
 
 
 @pytest.mark.parametrize("name", ["chapters/.~05_dots.ipynb", "theme/book.py~", "src/__pycache__/a.pyc", "src/4913"])

@@ -66,12 +66,35 @@ export async function mount(node, { default: widget }) {
   node.dispatchEvent(new CustomEvent("ab-live", { bubbles: true, detail: model }));
 }
 
+const styles = new Map();
+
+// The style of a kind of widget comes with its first.
+function styled(kind) {
+  if (!styles.has(kind)) {
+    const link = document.createElement("link");
+    link.rel = "stylesheet";
+    link.href = own(kind, "css");
+    styles.set(
+      kind,
+      new Promise((done) => {
+        link.onload = link.onerror = done;
+      }),
+    );
+    document.head.append(link);
+  }
+  return styles.get(kind);
+}
+
+const own = (kind, ending) => new URL(`../${kind}/${kind}.${ending}`, import.meta.url);
+
 async function start(node) {
+  const kind = node.dataset.afm;
   try {
-    await mount(node, await import(new URL(`../${node.dataset.afm}/${node.dataset.afm}.js`, import.meta.url)));
+    const [module] = await Promise.all([import(own(kind, "js")), styled(kind)]);
+    await mount(node, module);
   } catch (error) {
     node.dataset.failed = "";
-    console.error(`The widget ${node.dataset.afm} did not start; its table is shown instead.`, error);
+    console.error(`The widget ${kind} did not start; its table is shown instead.`, error);
   }
 }
 
