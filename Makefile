@@ -12,7 +12,7 @@ ifeq ($(origin LANGUAGE),command line)
 export ATTNBOOK_LANGUAGE := $(LANGUAGE)
 endif
 unexport PYTHONDONTWRITEBYTECODE # a module is compiled once, and not by every process again
-.PHONY: help setup check lint dev serve book test slow devices rehearse notebooks bench clean
+.PHONY: help setup check lint dev serve book test slow devices rehearse notebooks bench lighthouse clean
 
 help:                                   ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -72,6 +72,9 @@ notebooks: setup                        ## run chapters and assignments and stor
 
 bench: setup                            ## ours against its peers, as ratios
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.run
+
+lighthouse: book                       ## what Lighthouse says of four pages, where npm is at hand
+	$(BIN)/python -m booktools.make.lighthouse $(SITE)
 
 clean:                                  ## back to a fresh checkout
 	rm -rf .venv _build .pytest_cache .ruff_cache .hypothesis
