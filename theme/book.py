@@ -298,6 +298,11 @@ def name_copy_buttons(outdir):
     script.write_text(renamed, "utf-8")
 
 
+def deferred(script):
+    """A script that waits until the page is painted."""
+    return type(script)(script.filename, priority=script.priority, **{"defer": "defer"} | script.attributes)
+
+
 def as_json(content):
     """JSON that can stand in a page."""
     return json.dumps(content, ensure_ascii=False).replace("<", "\\u003c")
@@ -315,8 +320,8 @@ def page(app, pagename, templatename, context, doctree):
         app.add_js_file("touch.js", type="module")
         app.add_js_file("widgets/shared/host.js", type="module")
     scripts = [js for js in context["script_files"] if js.filename and js.filename not in UNUSED_SCRIPTS]
-    for script in scripts if pagename != "search" else ():  # the page is painted before any of them runs
-        script.attributes.setdefault("defer", "defer")
+    if pagename != "search":  # whose own script calls the others at once
+        scripts = [deferred(script) for script in scripts]
     context["script_files"], context["css_files"] = scripts, []
 
     context["metatags"] = re.sub(r'<meta [^>]*name="viewport"[^>]*>', "", context.get("metatags", ""))  # one is enough

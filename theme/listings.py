@@ -6,6 +6,8 @@ import re
 _LISTING = re.compile(
     r'(highlight-(?!myst-ansi)\w+ notranslate"><div class="highlight"><pre><span></span>)(.*?)(?=</pre>)', re.S
 )
+# Names, signs and spaces have the colour of the text: a third of a page's elements, which say nothing.
+_PLAIN = re.compile(r'<span class="[npw]">([^<]*)</span>')
 _TAG = re.compile(r"<[^>]+>")
 
 
@@ -24,6 +26,7 @@ def wrapping(body):
 
 
 def line(html):
+    html = _PLAIN.sub(r"\1", html)
     text = _TAG.sub("", html)
     indent = len(text) - len(text.lstrip(" "))
     style = f' style="--in:{indent}"' if indent else ""

@@ -175,7 +175,8 @@ def framed(widget, asked, kind, name, heights):
 @cache
 def measured_heights():
     """The height of each widget in each of the PLACES, by page#frame."""
-    return json.loads(HERE.joinpath("heights.json").read_text("utf-8"))
+    lines = map(str.split, HERE.joinpath("heights.txt").read_text("utf-8").splitlines())
+    return {name: high for name, *high in lines}
 
 
 def setup(app):

@@ -56,6 +56,7 @@ def test_a_visit(visit, path):
         expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     is_accessible(page, COLOURS)
     page.set_viewport_size(PHONE)
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     fits_a_phone(page)
 
 
@@ -83,6 +84,8 @@ def smallest(file):
 
 def is_complete(page):
     """Images there, and nothing in the way."""
+    page.evaluate(SCROLL_THROUGH)
+    page.wait_for_load_state("networkidle")
     assert page.evaluate(BROKEN_IMAGES) == [], "images that did not arrive"
     assert page.evaluate(COVERED) == [], "numbers that cover their equation"
 

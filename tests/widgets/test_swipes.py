@@ -62,6 +62,7 @@ def test_a_swipe_that_begins_on_a_grid_scrolls_unless_the_finger_paints(amid, wi
 
 def test_a_tap_presses_one_cell(amid):
     page = amid(AttentionHeatmap("the river bank", mask="paint"))
+    live(page)
     Finger(page).press(page.locator("[role=gridcell]").nth(4))
     agree(live(page), AttentionHeatmap("the river bank", mask="paint", query=1, blocked=[[1, 1]]), "a tap")
 

@@ -1,10 +1,9 @@
-"""How high each widget of the site is, in its first state, on a phone, a tablet and a desk: theme/heights.json.
+"""How high each widget of the site is, in its first state, on a phone, a tablet and a desk: theme/heights.txt.
 
 Its place is kept free so high until it starts. After a widget has changed: `make book`, then
 `python -m booktools.make.heights`, and `make book` again. A test compares.
 """
 
-import json
 import sys
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -55,5 +54,5 @@ def heights(site: Path) -> dict[str, list[int]]:
 
 if __name__ == "__main__":
     site = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "_build/html"
-    lines = (f"  {json.dumps(name)}: {high}" for name, high in heights(site).items())
-    (ROOT / "theme/heights.json").write_text("{{\n{}\n}}\n".format(",\n".join(lines)), "utf-8")
+    lines = (f"{name} {' '.join(map(str, high))}\n" for name, high in heights(site).items())
+    (ROOT / "theme/heights.txt").write_text("".join(lines), "utf-8")
