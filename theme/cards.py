@@ -72,9 +72,7 @@ def visit_place(translator, node):
     else:
         coming = [Card(int(number), title) for number, title in words(HERE)["to_come"].items()]
         listed = "".join(card.html() for card in [*known, *coming])
-        go_on = (
-            f'<p class="go-on" hidden><a data-words="{escape(words(HERE)["go_on"])}"></a></p>'  # book.js fills it in
-        )
+        go_on = f'<p class="go-on" data-words="{escape(words(HERE)["go_on"])}" hidden></p>'  # book.js fills it in
         translator.body.append(
             f'<div class="contents" id="map"><div class="ab-stage">{go_on}{drawn}</div>'
             f'<ol class="cards">{listed}</ol></div>'

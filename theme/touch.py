@@ -30,7 +30,7 @@ from attnbook.widgets import all_widgets
 
 HERE = Path(__file__).parent
 TOUCHED = "touched"  # a task of looking: done when the widget is no longer in its first state
-PLACES = ("narrow", "middle", "wide")  # a phone, a tablet, a desk
+PLACES = ("small", "narrow", "middle", "wide")  # two phones, a tablet, a desk
 _WIDGET = re.compile(r'<div class="ab-widget" data-afm="(\w+)">')
 _WHEN = re.compile(r"data-when='(.*?)'")
 

@@ -40,6 +40,9 @@ COVERED = """() => [...document.querySelectorAll("div.math:has(.eqno)")].filter(
             && number.top < formula.bottom && formula.top < number.bottom;
     });
 }).map((node) => node.id)"""
+PLACES = """() => [...document.querySelectorAll(".touch")].map((frame) =>
+    [frame.id, parseFloat(frame.style.getPropertyValue("--wide")), frame.querySelector("[data-afm]").offsetHeight])
+    .filter(([, kept, needed]) => !(Math.abs(kept - needed) <= 8))"""
 COLOURS = {**AXE, "runOnly": ["color-contrast", "link-in-text-block"]}
 
 
@@ -48,6 +51,7 @@ def test_a_visit(visit, path):
     page = visit(path)
     is_light(page, visit, path)
     is_complete(settle(page))
+    keeps_places(page)
     shows_what_torch_computes(page, path)
     page.evaluate(THIN_OUT_CODE)
     is_accessible(page, AXE)
@@ -80,6 +84,12 @@ def weigh(visit, path, most):
 def smallest(file):
     body = file.read_bytes()
     return min(body, gzip.compress(body), key=len)
+
+
+def keeps_places(page):
+    """The place that is kept free for a widget, until it starts, is as high as the widget."""
+    wrong = page.evaluate(PLACES)
+    assert not wrong, f"kept free and needed: {wrong}; `python -m booktools.make.heights` measures again"
 
 
 def is_complete(page):

@@ -93,9 +93,10 @@ function showPlaces() {
   const goOn = contents.querySelector(".go-on");
   goOn.hidden = !last;
   if (last) {
-    const link = goOn.querySelector("a");
-    link.textContent = link.dataset.words.replace("{n}", last.chapter).replace("{title}", () => last.title);
+    const link = document.createElement("a");
+    link.textContent = goOn.dataset.words.replace("{n}", last.chapter).replace("{title}", () => last.title);
     link.href = last.page;
+    goOn.replaceChildren(link);
   }
 }
 

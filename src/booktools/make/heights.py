@@ -1,4 +1,4 @@
-"""How high each widget of the site is, in its first state, on a phone, a tablet and a desk: theme/heights.txt.
+"""How high each widget of the site is, in its first state, on two phones, a tablet and a desk: theme/heights.txt.
 
 Its place is kept free so high until it starts. After a widget has changed: `make book`, then
 `python -m booktools.make.heights`, and `make book` again. A test compares.
@@ -14,7 +14,7 @@ from threading import Thread
 from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).parents[3]
-WIDTHS = (360, 768, 1280)
+WIDTHS = (360, 412, 768, 1280)
 START = """async () => {
     for (const widget of document.querySelectorAll("[data-afm]")) {
         widget.scrollIntoView();

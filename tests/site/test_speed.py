@@ -1,0 +1,56 @@
+"""On a phone with a slow processor: nothing jumps, the page answers, and the next chapter brings little."""
+
+import pytest
+
+from tests.browser.pages import DESKTOP, SITE
+from tests.site.test_pages import SCROLL_THROUGH, smallest
+
+pytestmark = pytest.mark.slow
+PAGES = ["index", "chapters/01_word_vectors", "chapters/05_scaled_dot_product_attention", "chapters/09_the_transformer"]
+PHONE = {"width": 412, "height": 823}
+WATCH = """
+window.jumps = []; window.tasks = [];
+new PerformanceObserver((list) => {
+    for (const jump of list.getEntries()) if (!jump.hadRecentInput) jumps.push([jump.value, ...jump.sources
+        .map(({ node }) => `${node?.nodeName}.${node?.className}`)]);
+}).observe({ type: "layout-shift", buffered: true });
+new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries()) tasks.push(duration);
+}).observe({ type: "longtask", buffered: true });
+"""
+
+
+@pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desk"])
+@pytest.mark.parametrize("name", PAGES)
+def test_nothing_jumps_and_no_task_is_long(visit, name, viewport):
+    page = visit("404.html", viewport=viewport)
+    page.add_init_script(WATCH)
+    page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": 2})
+    page.goto(f"{visit.home}{name}.html")
+    page.wait_for_load_state("networkidle")
+    page.wait_for_timeout(500)
+    blocked = sum(max(task - 50, 0) for task in page.evaluate("tasks"))
+    page.evaluate(SCROLL_THROUGH)
+    page.wait_for_load_state("networkidle")
+    jumps = sorted(page.evaluate("jumps"), reverse=True)
+    assert sum(value for value, *_ in jumps) <= 0.02, f"these move: {jumps[:4]}"
+    assert blocked <= 1000, f"the page does not answer for {blocked:.0f} ms"  # 100 to 300 where nothing else runs
+
+
+def test_the_next_chapter_brings_little(visit):
+    page = visit("chapters/01_word_vectors.html")
+    page.wait_for_load_state("networkidle")
+    page.evaluate(SCROLL_THROUGH)
+    page.wait_for_load_state("networkidle")
+    known = set(visit.requests)
+    page.goto(visit.home + "chapters/02_masked_softmax.html")
+    page.wait_for_load_state("networkidle")
+    new = {url.removeprefix(visit.home).split("?")[0] for url in set(visit.requests) - known}
+    weights = {name: len(smallest(SITE / name)) for name in new}
+    assert sum(weights.values()) <= 120_000, sorted(weights.items(), key=lambda pair: -pair[1])[:6]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_asks_for_few_files(visit, name):
+    visit(f"{name}.html").wait_for_load_state("networkidle")
+    assert len(visit.requests) <= 45, visit.requests
