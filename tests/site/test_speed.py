@@ -2,12 +2,15 @@
 
 import pytest
 
-from tests.browser.pages import DESKTOP, SITE
+from tests.browser.pages import DESKTOP, SITE, soup
 from tests.site.test_pages import SCROLL_THROUGH, smallest
 
 pytestmark = pytest.mark.slow
 PAGES = ["index", "chapters/01_word_vectors", "chapters/05_scaled_dot_product_attention", "chapters/09_the_transformer"]
 PHONE = {"width": 412, "height": 823}
+LANDED = """(place) => [document.getElementById(place).getBoundingClientRect().top,
+    parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop),
+    scrollY + innerHeight > document.documentElement.scrollHeight - 2]"""
 WATCH = """
 window.jumps = []; window.tasks = [];
 new PerformanceObserver((list) => {
@@ -54,3 +57,18 @@ def test_the_next_chapter_brings_little(visit):
 def test_a_page_asks_for_few_files(visit, name):
     visit(f"{name}.html").wait_for_load_state("networkidle")
     assert len(visit.requests) <= 45, visit.requests
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("name", PAGES[1:])
+def test_links_into_a_page_land(visit, name, width):
+    """Below the bar, within 8 px, whatever starts meanwhile."""
+    ids = [heading.parent["id"] for heading in soup(f"{name}.html").select("article section > h2")]
+    page = visit("404.html", viewport={"width": width, "height": 800})
+    for place in ids[1::3]:
+        page.goto(f"{visit.home}404.html")
+        page.goto(f"{visit.home}{name}.html#{place}")
+        page.wait_for_load_state("networkidle")
+        page.wait_for_timeout(300)
+        top, wanted, at_the_end = page.evaluate(LANDED, place)
+        assert abs(top - wanted) <= 8 or at_the_end, f"#{place} is at {top} px, not at {wanted}"
