@@ -77,7 +77,7 @@ function styled(kind) {
     styles.set(
       kind,
       new Promise((done) => {
-        link.onload = link.onerror = done;
+        for (const end of ["load", "error"]) link.addEventListener(end, done);
       }),
     );
     document.head.append(link);
