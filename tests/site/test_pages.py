@@ -43,6 +43,8 @@ COVERED = """() => [...document.querySelectorAll("div.math:has(.eqno)")].filter(
 PLACES = """() => [...document.querySelectorAll(".touch")].map((frame) =>
     [frame.id, parseFloat(frame.style.getPropertyValue("--wide")), frame.querySelector("[data-afm]").offsetHeight])
     .filter(([, kept, needed]) => !(Math.abs(kept - needed) <= 8))"""
+HIGHER = """(most) => [...document.querySelectorAll(".touch")].map((frame) => [frame.id, frame.offsetHeight])
+    .filter(([, height]) => height > most)"""
 COLOURS = {**AXE, "runOnly": ["color-contrast", "link-in-text-block"]}
 
 
@@ -90,6 +92,8 @@ def keeps_places(page):
     """The place that is kept free for a widget, until it starts, is as high as the widget."""
     wrong = page.evaluate(PLACES)
     assert not wrong, f"kept free and needed: {wrong}; `python -m booktools.make.heights` measures again"
+    too_high = page.evaluate(HIGHER, 700)
+    assert not too_high, f"with its tasks it doesn't fit a laptop's screen: {too_high}"
 
 
 def is_complete(page):
