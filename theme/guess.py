@@ -78,7 +78,7 @@ def shown(node):
 
 def card(node, name):
     say = words(HERE)["guess"]
-    told = "".join(f' data-{text}="{escape(say[text])}"' for text in ("yes", "no", "close", "high", "low"))
+    told = "".join(f' data-{text}="{escape(say[text])}"' for text in ("yes", "no", "close", "high", "low", "shown", "wanted"))
     number = node["number"]
     field = (
         f'<input inputmode="decimal" autocomplete="off" aria-label="{say["field"]}"><button>{say["commit"]}</button>'
@@ -95,7 +95,7 @@ def card(node, name):
         *choices,
         raw(
             f'<p class="acts">{field}{commit}<button type="button" data-show>{say["show"]}</button></p>'
-            '<p class="said" role="status"></p></form>'
+            '<p class="said" role="status" tabindex="-1"></p></form>'
         ),
     ]
 

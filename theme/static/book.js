@@ -145,8 +145,12 @@ for (const box of document.querySelectorAll("pre, div.math, .pst-scrollable-tabl
 const fill = (text, gaps) => text.replace(/\{(\w+)\}/g, (_, name) => gaps[name]);
 for (const card of document.querySelectorAll(".guess")) {
   const choices = [...card.querySelectorAll("li")];
-  const answer = (said, truth, kind, off = "") => {
-    card.querySelector(".said").textContent = kind && fill(card.dataset[kind], { said, truth, off });
+  const reply = card.querySelector(".said");
+  const right = choices.find((each) => each.querySelector(".right"));
+  const truth = right?.textContent.trim() ?? (card.dataset.number && Number(card.dataset.number));
+  const answer = (said, kind, off = "") => {
+    reply.textContent = kind && fill(card.dataset[kind], { said, truth, off });
+    reply.focus();
     card.classList.add("answered");
     for (const hidden of document.querySelectorAll(`.${card.id}`)) hidden.classList.remove("veiled");
   };
@@ -156,22 +160,25 @@ for (const card of document.querySelectorAll(".guess")) {
     button.append(...choice.childNodes);
     choice.append(button);
     button.addEventListener("click", () => {
-      const right = choices.find((each) => each.querySelector(".right"));
+      if (card.matches(".answered")) return;
       choice.classList.add("chosen");
-      answer(choice.textContent.trim(), right.textContent.trim(), choice === right ? "yes" : "no");
+      answer(choice.textContent.trim(), choice === right ? "yes" : "no");
     });
   }
-  for (const button of card.querySelectorAll("[data-show]")) button.addEventListener("click", () => answer("", "", ""));
+  for (const button of card.querySelectorAll("[data-show]"))
+    button.addEventListener("click", () => answer("", truth === "" ? "" : "shown"));
   card.addEventListener("submit", (event) => {
     event.preventDefault();
     const said = card.querySelector("input").value.trim().replace(",", ".");
-    if (said === "" || Number.isNaN(Number(said))) return;
-    const truth = Number(card.dataset.number);
+    if (said === "" || Number.isNaN(Number(said))) {
+      reply.textContent = card.dataset.wanted;
+      return;
+    }
     const off = Number(said) - truth;
     const size = Number(Math.abs(off).toPrecision(2)).toString();
-    if (off === 0) answer(said, truth, "yes");
-    else if (Math.abs(off) <= 0.1 * Math.abs(truth)) answer(said, truth, "close");
-    else answer(said, truth, off > 0 ? "high" : "low", size);
+    if (off === 0) answer(said, "yes");
+    else if (Math.abs(off) <= 0.1 * Math.abs(truth)) answer(said, "close");
+    else answer(said, off > 0 ? "high" : "low", size);
   });
 }
 

@@ -21,11 +21,15 @@ function show(node) {
   place = node;
   note.replaceChildren(content(node));
   note.showPopover();
-  const [at, size] = [node.getBoundingClientRect(), note.getBoundingClientRect()];
+  put();
+  node.setAttribute("aria-describedby", note.id);
+}
+
+function put() {
+  const [at, size] = [place.getBoundingClientRect(), note.getBoundingClientRect()];
   const above = at.top - size.height - 8;
   note.style.left = `${Math.max(8, Math.min(at.left, innerWidth - size.width - 8))}px`;
   note.style.top = `${above < 64 ? at.bottom + 8 : above}px`;
-  node.setAttribute("aria-describedby", note.id);
 }
 
 function hide() {
@@ -69,4 +73,4 @@ document.addEventListener(
   "pointerdown",
   ({ target }) => place && !place.contains(target) && !note.contains(target) && hide(),
 );
-addEventListener("scroll", () => place && hide(), { passive: true });
+addEventListener("scroll", () => (place === document.activeElement ? put() : place && hide()), { passive: true });

@@ -83,6 +83,7 @@ document.addEventListener("ab-live", ({ target, detail: model }) => {
   const acts = {
     reset() {
       model.become();
+      history.replaceState(null, "", location.pathname);
       tell("");
     },
     async link() {

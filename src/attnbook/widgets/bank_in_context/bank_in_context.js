@@ -178,10 +178,12 @@ function ownWords(model, say, hint, between, knowing) {
   input.addEventListener("change", async () => {
     const said = input.value.split(/[\s.,;:!?"“”]+/).filter(Boolean);
     const { list, row } = await knowing(said);
-    const tokens = said.flatMap((word) => list[row(word)] ?? []).slice(0, MOST);
+    const known = said.flatMap((word) => list[row(word)] ?? []);
+    const tokens = known.slice(0, MOST);
     const asks = tokens.findIndex((word) => between[word]);
     if (tokens.length) update(model, { tokens, place: Math.max(asks, 0) });
     const strange = said.filter((word) => row(word) === undefined);
+    if (known.length > MOST) hint.textContent = fill(say.long, { most: MOST });
     if (strange.length) hint.textContent = fill(say.strange, { words: listed(strange) });
   });
   return element("div", { class: "ab-control" }, input);
