@@ -198,8 +198,8 @@ def drop_unused_files(app, _exception):
         macros.unlink()
 
 
-def style(app, _exception):
-    if app.builder.format == "html":
+def style(app, exception):
+    if not exception and app.builder.format == "html":
         join_styles(Path(app.outdir))
 
 

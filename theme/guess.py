@@ -77,9 +77,9 @@ def shown(node):
 
 
 def card(node, name):
-    say = words(HERE)["guess"]
-    told = "".join(f' data-{text}="{escape(say[text])}"' for text in ("yes", "no", "close", "high", "low", "shown", "wanted"))
-    number = node["number"]
+    say = {text: escape(said) for text, said in words(HERE)["guess"].items()}
+    told = "".join(f' data-{text}="{say[text]}"' for text in ("yes", "no", "close", "high", "low", "shown", "wanted"))
+    number = escape(node["number"])
     field = (
         f'<input inputmode="decimal" autocomplete="off" aria-label="{say["field"]}"><button>{say["commit"]}</button>'
         if number

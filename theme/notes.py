@@ -10,23 +10,25 @@ from functools import cache
 from html import escape
 from pathlib import Path
 
-from attnbook.language import words
+from attnbook.language import count, marks, words
+from booktools.editions.translated import source_in_its_language
 
 HERE = Path(__file__).parent
 _SIZE = re.compile(r"^\| `([A-Z])` \| ([^|]*?)(?::[^|]*)? \|", re.M)
 _NAME = re.compile(r'<span class="n">(\w+?_([A-Z]+))</span>')
 _CITATION = re.compile(r'<span class="bibtex-citation" id="(\w+)">(.*?)</span>', re.S)
+_BACK = re.compile(r'<p class="cited">.*?</p>', re.S)
 _ENTRY = re.compile(r'(<div class="citation" id="(\w+)".*?</p>)(?=\s*</div>)', re.S)
 
 
 @cache
-def sizes(page):
+def sizes(text):
     """What each letter of the notation page stands for, in short.
 
-    >>> sizes(Path("notation.md"))["L"]
+    >>> sizes(Path("notation.md").read_text("utf-8"))["L"]
     'query length'
     """
-    return dict(_SIZE.findall(page.read_text("utf-8")))
+    return dict(_SIZE.findall(text))
 
 
 def explain_names(body, letters):
@@ -50,7 +52,9 @@ def explain_names(body, letters):
 
 def explain(app, pagename, templatename, context, doctree):
     if pagename.startswith("chapters/"):
-        context["body"] = explain_names(context["body"], sizes(Path(app.srcdir, "notation.md")))
+        root, page = Path(app.srcdir), "notation.md"
+        letters = sizes(source_in_its_language((root / page).read_text("utf-8"), page, root))
+        context["body"] = explain_names(context["body"], letters)
         app.add_js_file("notes.js", type="module")
 
 
@@ -66,13 +70,13 @@ def lead_back(app, exception):
                 cited.setdefault(entry, {}).setdefault(chapter.name, place)
 
     def back(found):
-        links = (
-            f'<a href="chapters/{name}#{place}">{int(name[:2])}</a>' for name, place in cited.get(found[2], {}).items()
-        )
-        where = words(HERE)["cited"].format(chapters=", ".join(links))
+        places = cited.get(found[2], {})
+        links = (f'<a href="chapters/{name}#{place}">{int(name[:2])}</a>' for name, place in places.items())
+        where = count(words(HERE)["cited"], len(places), chapters=marks()["list"].join(links))
         return f'{found[1]}<p class="cited">{where}</p>'
 
-    page.write_text(_ENTRY.sub(back, page.read_text("utf-8")), "utf-8")
+    entries = _BACK.sub("", page.read_text("utf-8"))  # those of the build before
+    page.write_text(_ENTRY.sub(back, entries), "utf-8")
 
 
 def setup(app):

@@ -32,7 +32,6 @@ HERE = Path(__file__).parent
 TOUCHED = "touched"  # a task of looking: done when the widget is no longer in its first state
 PLACES = ("small", "narrow", "middle", "wide")  # two phones, a tablet, a desk
 _WIDGET = re.compile(r'<div class="ab-widget" data-afm="(\w+)">')
-_WHEN = re.compile(r"data-when='(.*?)'")
 
 log = logging.getLogger(__name__)
 
@@ -57,10 +56,12 @@ def when(_role, rawtext, text, _lineno, _inliner, options=None, content=None):
     """The role `when`: the state that shows that a task was done, as traits and their values, or a least or most value.
 
     >>> print(when("", "", "mask: causal", 0, None)[0][0].astext())
-    <span class="when" data-when='{"mask": "causal"}'></span>
+    <span class="when" data-when="{&quot;mask&quot;: &quot;causal&quot;}"></span>
     """
     state = {} if text == TOUCHED else yaml.safe_load(f"{{{text}}}")
-    return [raw(f"<span class=\"when\" data-when='{escape(json.dumps(state), quote=False)}'></span>")], []
+    mark = raw(f'<span class="when" data-when="{escape(json.dumps(state))}"></span>')
+    mark["state"] = state
+    return [mark], []
 
 
 def raw(html):
@@ -79,6 +80,8 @@ class Frames(SphinxPostTransform):
             kind = kind_of(widget)
             names[kind.name] += 1
             name = kind.name.replace("_", "-") + (f"-{names[kind.name]}" if names[kind.name] > 1 else "")
+            if name in self.document.ids:  # a heading's
+                name += "-widget"
             heights = self.heights(name)
             if "hero" in place["classes"]:
                 widget.replace_self(
@@ -123,7 +126,7 @@ def warn_of_lost(asked):
 def check(asked, kind):
     """Each task has one state that shows it was done, of traits that the widget has."""
     for item in asked.findall(nodes.list_item):
-        states = [json.loads(text) for mark in item.findall(nodes.raw) for text in _WHEN.findall(mark.astext())]
+        states = [mark["state"] for mark in item.findall(nodes.raw) if "state" in mark]
         if len(states) != 1:
             log.warning("a task needs one {when}`trait: value`, or {when}`touched`", location=asked)
         elif unknown := states[0].keys() - kind.inputs().keys():
@@ -158,8 +161,8 @@ def remove(node):
 
 
 def framed(widget, asked, kind, name, heights):
-    say = words(HERE)["touch"]
-    told = "".join(f' data-{text}="{escape(say[text])}"' for text in ("copied", "address", "done", "at"))
+    say = {text: escape(said) for text, said in words(HERE)["touch"].items()}
+    told = "".join(f' data-{text}="{say[text]}"' for text in ("copied", "address", "done", "at"))
     head = f"""<div class="touch ab-stage" id="{name}" role="group" aria-labelledby="{name}-name"{told}{heights}>
 <header><p id="{name}-name"><b>{say["touch"]}</b> {escape(kind.edition_words()["name"])}</p>
 <p class="said" role="status"></p><p class="acts" hidden>

@@ -1,7 +1,9 @@
 """Names, citations and equations explain themselves on hover, focus and tap, and references lead back."""
 
 import doctest
+import importlib
 import sys
+from types import SimpleNamespace
 
 import pytest
 from playwright.sync_api import expect
@@ -71,6 +73,20 @@ def test_each_entry_leads_back_to_where_it_is_cited():
             chapter, place = link["href"].split("#")
             assert soup(chapter).find(id=place).find("a", href=f"../references.html#{entry['id']}")
             assert chapter.split("/")[1][:2].lstrip("0") == link.get_text()
+
+
+def test_references_lead_back_once_however_often_the_book_is_built(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "theme"))
+    notes = importlib.import_module("notes")
+    (tmp_path / "chapters").mkdir()
+    for name in ("references.html", FIVE):
+        (tmp_path / name).write_text((SITE / name).read_text("utf-8"), "utf-8")
+    app = SimpleNamespace(outdir=tmp_path)
+    notes.lead_back(app, None)
+    once = (tmp_path / "references.html").read_text("utf-8")
+    notes.lead_back(app, None)
+    assert (tmp_path / "references.html").read_text("utf-8") == once
+    assert once.count('class="cited"') == once.count('class="citation"')
 
 
 def test_code_wraps_on_a_phone(visit):

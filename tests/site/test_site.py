@@ -181,6 +181,12 @@ def html_of(chapter):
     return f"chapters/{chapter.stem}.html"
 
 
+@pytest.mark.parametrize("path", PAGES)
+def test_an_id_is_used_once(path):
+    ids = [node["id"] for node in soup(path).select("[id]")]
+    assert len(ids) == len(set(ids)), sorted({name for name in ids if ids.count(name) > 1})
+
+
 def is_widget(output):
     return "data-afm" in output.get("data", {}).get("text/html", "")
 

@@ -94,12 +94,14 @@ def test_reset_and_link(visit):
     frame.get_by_role("button", name="Link to this state").click()
     expect(frame.locator(".said")).to_have_text(re.compile("link is"))
     assert page.url.endswith(f"?mask=causal{FRAME}")
-    frame.get_by_role("button", name="Reset").click()
-    expect(none).to_be_checked()
     page.reload()
     live(page)
     expect(causal, "the address restores the state").to_be_checked()
     expect(page.locator(f"{FRAME}-name")).to_be_in_viewport()
+    expect(frame.locator(".done"), "whoever sent the link has done it, not the reader").to_have_count(0)
+    frame.get_by_role("button", name="Reset").click()
+    expect(none).to_be_checked()
+    assert page.url.endswith(FIVE), "a reload would bring the state back"
 
 
 @pytest.mark.parametrize(
@@ -110,6 +112,16 @@ def test_an_address_that_makes_no_sense_does_no_harm(visit, search):
     expect(live(page).locator("[role=grid]")).to_be_visible()
     choose(page, "mask", "causal")
     expect(page.locator(f"{FRAME} input[name^=mask-][value=causal]")).to_be_checked()
+
+
+def test_on_paper_a_widget_that_has_not_started_is_its_whole_table(visit):
+    page = visit(FIVE)
+    page.emulate_media(media="print")
+    last = page.locator("[data-afm]").last
+    expect(last).not_to_have_attribute("data-mounted", "")
+    expect(last.locator("table").first).to_be_visible()
+    assert last.evaluate("node => node.scrollHeight <= node.clientHeight + 1"), "nothing of it is cut"
+    expect(page.locator(".acts:visible, .turner:visible")).to_have_count(0)
 
 
 def test_on_a_phone_one_task_is_in_sight_while_one_works(visit):

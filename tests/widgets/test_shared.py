@@ -198,6 +198,20 @@ def test_a_widget_that_fails_leaves_its_table_and_is_heard(visit, kind, fault):
     visit.complaints = [said for said in visit.complaints if "404" not in said]
 
 
+def test_a_large_asset_that_did_not_arrive_is_asked_for_again(visit):
+    page = visit("bare.html", served={"bare.html": bare(AnalogyBench())})
+    live(page)
+    page.route("**/vectors.*.bin", lambda route: route.abort(), times=1)
+    find = page.get_by_role("button", name="Find the fourth word")
+    find.click()
+    expect(page.locator("[aria-busy]")).to_have_count(0)
+    page.get_by_role("button", name="france paris japan").click()
+    if find.is_visible():
+        find.click()
+    expect(page.locator("[data-afm]")).to_contain_text("tokyo")
+    visit.complaints.clear()  # the console heard of the first time
+
+
 @pytest.mark.parametrize("kind", [WordMap, AnalogyBench, BankInContext])
 def test_a_large_asset_waits_until_it_is_needed(visit, kind):
     visit("bare.html", served={"bare.html": bare(kind())}).wait_for_load_state("networkidle")

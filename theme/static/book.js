@@ -66,7 +66,8 @@ const chapter = location.pathname.match(/chapters\/0?(\d+)_[^/]*$/);
 
 function places() {
   try {
-    return { visited: [], ...JSON.parse(stored("reading")) };
+    const { visited, last } = JSON.parse(stored("reading"));
+    return { visited: Array.isArray(visited) ? visited : [], last };
   } catch {
     return { visited: [] };
   }
@@ -152,6 +153,7 @@ for (const card of document.querySelectorAll(".guess")) {
     reply.textContent = kind && fill(card.dataset[kind], { said, truth, off });
     reply.focus();
     card.classList.add("answered");
+    for (const button of card.querySelectorAll("li button")) button.disabled = true;
     for (const hidden of document.querySelectorAll(`.${card.id}`)) hidden.classList.remove("veiled");
   };
   for (const choice of choices) {
@@ -160,7 +162,6 @@ for (const card of document.querySelectorAll(".guess")) {
     button.append(...choice.childNodes);
     choice.append(button);
     button.addEventListener("click", () => {
-      if (card.matches(".answered")) return;
       choice.classList.add("chosen");
       answer(choice.textContent.trim(), choice === right ? "yes" : "no");
     });
@@ -169,7 +170,7 @@ for (const card of document.querySelectorAll(".guess")) {
     button.addEventListener("click", () => answer("", truth === "" ? "" : "shown"));
   card.addEventListener("submit", (event) => {
     event.preventDefault();
-    const said = card.querySelector("input").value.trim().replace(",", ".");
+    const said = card.querySelector("input").value.trim().replace(",", ".").replace("−", "-");
     if (said === "" || Number.isNaN(Number(said))) {
       reply.textContent = card.dataset.wanted;
       return;

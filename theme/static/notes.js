@@ -51,18 +51,17 @@ for (const node of document.querySelectorAll(
     node.removeAttribute("title");
   }
   if (!content(node)) continue;
-  let touched = false;
-  node.addEventListener("pointerenter", ({ pointerType }) => {
-    touched = pointerType === "touch";
-    if (!touched) show(node);
+  let first = false; // a tap that finds no note yet: a second one follows the link
+  node.addEventListener("pointerenter", ({ pointerType }) => pointerType === "touch" || show(node));
+  node.addEventListener("pointerdown", ({ pointerType }) => {
+    first = pointerType === "touch" && node !== place;
   });
   node.addEventListener("pointerleave", leave);
   node.addEventListener("focus", () => show(node));
   node.addEventListener("blur", leave);
   node.addEventListener("click", (event) => {
-    if (!touched || note.dataset.shown === node.href) return; // a second tap follows the link
+    if (!first) return;
     event.preventDefault();
-    note.dataset.shown = node.href;
     show(node);
   });
 }

@@ -79,7 +79,6 @@ document.addEventListener("ab-live", ({ target, detail: model }) => {
   const tell = (text) => {
     said.textContent = text;
   };
-  tasks(frame, model, tell);
   const acts = {
     reset() {
       model.become();
@@ -102,4 +101,5 @@ document.addEventListener("ab-live", ({ target, detail: model }) => {
   } catch {
     model.become(); // no state of this widget, whoever wrote the address
   }
+  tasks(frame, model, tell); // from here on: what a link brings the reader has not done
 });

@@ -18,8 +18,9 @@ WIDTHS = (360, 412, 768, 1280)
 START = """async () => {
     for (const widget of document.querySelectorAll("[data-afm]")) {
         widget.scrollIntoView();
-        while (!widget.matches("[data-mounted]") || widget.querySelector("[aria-busy]"))
+        while (!widget.matches("[data-mounted], [data-failed]") || widget.querySelector("[aria-busy]"))
             await new Promise(requestAnimationFrame);
+        if (widget.matches("[data-failed]")) throw new Error(`${widget.dataset.afm} did not start`);
     }
     await document.fonts.ready;
 }"""

@@ -152,9 +152,21 @@ export function follower(model) {
 export async function asset(model, name) {
   const value = model.get(name);
   if (typeof value !== "string") return value.buffer.slice(value.byteOffset, value.byteOffset + value.byteLength);
-  const answer = await fetch(new URL(`../${value}`, import.meta.url));
-  if (!answer.ok) throw new Error(`${value}: ${answer.status}`);
-  return answer.arrayBuffer();
+  if (!files.has(value)) files.set(value, fetched(value));
+  return files.get(value);
+}
+
+const files = new Map(); // of a page, by name: one that several widgets read is fetched once
+
+async function fetched(name) {
+  try {
+    const answer = await fetch(new URL(`../${name}`, import.meta.url));
+    if (!answer.ok) throw new Error(`${name}: ${answer.status}`);
+    return await answer.arrayBuffer();
+  } catch (error) {
+    files.delete(name);
+    throw error;
+  }
 }
 
 /**

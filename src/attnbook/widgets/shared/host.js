@@ -27,9 +27,9 @@ class Model {
   changes() {
     return Object.fromEntries(Object.entries(this.#state).filter(([name, value]) => !same(value, this.#first[name])));
   }
-  /** @param {Object<string, any>} changes  from how it was at first; a value of another kind is not taken */
+  /** @param {Object<string, any>} changes  from how it was at first; a value of another kind is not taken, nor a file */
   become(changes = {}) {
-    const fits = ([name, value]) => name in this.#first && kind(value) === kind(this.#first[name]);
+    const fits = ([name, value]) => Object.hasOwn(this.#first, name) && alike(value, this.#first[name]);
     this.#take({ ...this.#first, ...Object.fromEntries(Object.entries(changes).filter(fits)) });
   }
   #take(values) {
@@ -42,6 +42,12 @@ class Model {
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 const kind = (value) => (Array.isArray(value) ? "array" : typeof value);
+const isFile = (value) => /\.\w{8}\.bin$/.test(value);
+
+function alike(value, first) {
+  const items = kind(value) === "array" && kind(first) === "array" && value.length && first.length;
+  return kind(value) === kind(first) && !isFile(first) && (!items || value.every((item) => alike(item, first[0])));
+}
 
 /**
  * Makes one widget live in place of its table.
@@ -101,7 +107,10 @@ async function start(node) {
 // Each starts when it comes near the window, or when the page goes to a printer.
 const waiting = new Set(document.querySelectorAll("[data-afm]:not([data-mounted])"));
 const startAll = (nodes) => {
-  for (const node of nodes) if (waiting.delete(node)) start(node);
+  for (const node of nodes) {
+    near.unobserve(node);
+    if (waiting.delete(node)) start(node);
+  }
 };
 const near = new IntersectionObserver(
   (entries) => startAll(entries.filter((entry) => entry.isIntersecting).map((entry) => entry.target)),

@@ -32,13 +32,14 @@ export function whenNeeded(model, name, read) {
   let found = null;
   let fetching = null;
   return async (root, status, text) => {
-    if (!found) {
-      root.setAttribute("aria-busy", "true");
-      status.textContent = text;
-      fetching ??= asset(model, name).then((bytes) => {
-        found = read(bytes);
-      });
-      await fetching;
+    if (found) return found;
+    root.setAttribute("aria-busy", "true");
+    status.textContent = text;
+    try {
+      fetching ??= asset(model, name).then(read);
+      found = await fetching;
+    } finally {
+      fetching = null; // where it failed, the next who needs it tries again
       status.textContent = "";
       root.removeAttribute("aria-busy");
     }
