@@ -2,7 +2,6 @@
 
 import posixpath
 import re
-import sys
 
 import pytest
 from bs4 import BeautifulSoup
@@ -47,12 +46,8 @@ SHIFTS = """new Promise((done) => {
 
 
 @pytest.fixture(scope="module")
-def book_map():
-    sys.path.insert(0, str(ROOT / "theme"))
-    import book_map
-
-    yield book_map
-    sys.path.remove(str(ROOT / "theme"))
+def book_map(theme):
+    return theme("book_map")
 
 
 def page_of(number):

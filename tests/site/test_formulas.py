@@ -2,7 +2,6 @@
 
 import doctest
 import re
-import sys
 from types import SimpleNamespace
 
 import pytest
@@ -18,12 +17,8 @@ MACROS = {"Q": r"\class{attn-query}{Q}", "softmax": r"\operatorname{softmax}"}
 
 
 @pytest.fixture(scope="module")
-def formulas():
-    sys.path.insert(0, str(ROOT / "theme"))
-    import formulas
-
-    yield formulas
-    sys.path.remove(str(ROOT / "theme"))
+def formulas(theme):
+    return theme("formulas")
 
 
 def drawn(formulas, tex, display=False):

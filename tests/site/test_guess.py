@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from types import SimpleNamespace
 
 import pytest
@@ -25,12 +24,8 @@ BETWEEN = """card => {
 
 
 @pytest.fixture(scope="module")
-def guess():
-    sys.path.insert(0, str(ROOT / "theme"))
-    import guess
-
-    yield guess
-    sys.path.remove(str(ROOT / "theme"))
+def guess(theme):
+    return theme("guess")
 
 
 def test_choices(visit):

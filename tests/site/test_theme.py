@@ -2,7 +2,6 @@
 
 import doctest
 import re
-import sys
 from types import SimpleNamespace
 
 import pytest
@@ -16,12 +15,8 @@ HERE = Address("https://github.com/ada/book")
 
 
 @pytest.fixture(scope="module")
-def book():
-    sys.path.insert(0, str(ROOT / "theme"))
-    import book
-
-    yield book
-    sys.path.remove(str(ROOT / "theme"))
+def book(theme):
+    return theme("book")
 
 
 def box(*children, kind=nodes.admonition, classes=("dropdown",), ids=()):

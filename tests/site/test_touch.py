@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from types import SimpleNamespace
 
 import pytest
@@ -10,7 +9,6 @@ from docutils import nodes
 from playwright.sync_api import expect
 
 from attnbook.widgets import all_widgets
-from tests import ROOT
 from tests.browser.pages import PAGES, PHONE, soup
 from tests.widgets.laws import live
 
@@ -20,12 +18,8 @@ KINDS = {kind.name: kind for kind in all_widgets()}
 
 
 @pytest.fixture(scope="module")
-def touch():
-    sys.path.insert(0, str(ROOT / "theme"))
-    import touch
-
-    yield touch
-    sys.path.remove(str(ROOT / "theme"))
+def touch(theme):
+    return theme("touch")
 
 
 def tasks_of(path):

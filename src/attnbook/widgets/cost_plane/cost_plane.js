@@ -25,7 +25,7 @@ const MODELS = {
   "GPT-3": [2048, 12288, 96],
   "Llama 3.1 8B": [131072, 4096, 32],
 };
-const NAMES = { base: ["middle", 0, 18], "BERT base": ["end", -8, -4], "Llama 3.1 8B": ["end", -9, 4] }; // where they stand
+const NAMES = { base: ["start", -40, 18], "BERT base": ["end", -8, -4], "Llama 3.1 8B": ["end", -9, 4] }; // where they stand
 const powers = (from, to) => Array.from({ length: to - from + 1 }, (_, i) => 2 ** (from + i));
 const STOPS = {
   n: powers(4, 20),

@@ -12,7 +12,7 @@ import {
   whole,
   words,
 } from "../shared/core.js";
-import { clamp, handle } from "../shared/dragging.js";
+import { clamp, handle, put } from "../shared/dragging.js";
 
 const WIDTHS = [0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 5, 100];
 const [WIDE, HIGH] = [5, 6]; // x from 0 to 5, y from 0 to 6
@@ -25,8 +25,6 @@ const tenth = (x, most) => clamp(Math.round(10 * x) / 10, 0, most);
 const mean = (numbers) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
 const at = (x, y) => [x * ACROSS, (HIGH - y) * UP];
 const through = (curve) => `M${PLACES.map((x) => at(x, curve(x)).join(" ")).join("L")}`;
-const put = (node, traits) => Object.entries(traits).forEach(([name, value]) => node.setAttribute(name, value));
-
 // The chosen point, or the last where there are fewer.
 const chosenOf = (model) => Math.min(model.get("chosen"), model.get("points").length - 1);
 

@@ -1,5 +1,5 @@
 import { body, element, fill, follower, heading, listed, number, update, words } from "../shared/core.js";
-import { clamp, handle } from "../shared/dragging.js";
+import { clamp, handle, put } from "../shared/dragging.js";
 
 const ARROWS = ["a", "b"];
 const [REACH, UNIT] = [4.3, 40]; // the picture shows lengths up to 4.3, each 40 wide
@@ -7,8 +7,6 @@ const [TURN, STRETCH] = [5, 0.1]; // the steps of an angle, in degrees, and of a
 const EDGE = (REACH - 0.55) * UNIT; // so far out a name can stand
 
 const inSteps = (x, step) => Math.round(x / step) * step;
-const set = (node, traits) => Object.entries(traits).forEach(([name, value]) => node.setAttribute(name, value));
-
 // From the start of all arrows: the point at an angle and a distance.
 function at(degrees, far) {
   const turn = (degrees * Math.PI) / 180;
@@ -31,7 +29,7 @@ function arrow(name, lane = 0) {
     shadow.setAttribute("d", `M0 ${4.5 * lane}L${tip[0]} ${4.5 * lane}`);
     shaft.setAttribute("d", `M0 0L${tip.join(" ")}`);
     head.style.transform = `translate(${tip[0]}px, ${tip[1]}px) rotate(${-degrees}deg)`;
-    set(text, { x: clamp(x, -EDGE, EDGE), y: clamp(y, -EDGE, EDGE) + 6 });
+    put(text, { x: clamp(x, -EDGE, EDGE), y: clamp(y, -EDGE, EDGE) + 6 });
     text.textContent = label;
     return tip;
   };
@@ -96,7 +94,7 @@ function render({ model, el }) {
   const subscriptions = follower(model);
   const query = arrow("q");
   query.draw(0, 1, "q");
-  set(query.text, { x: EDGE, y: -8 });
+  put(query.text, { x: EDGE, y: -8 });
   const arrows = ARROWS.map((name, i) => ({ ...arrow(name, 2 * i - 1), grip: grip(model, say, name) }));
   const compared = comparison(say);
   const picture = element(

@@ -44,11 +44,18 @@ export function handle(label, r, move, step) {
     event.preventDefault();
     step(...STEPS[event.key]);
   });
-  const put = (cx, cy, now, text) => {
-    const traits = { cx, cy, "aria-valuenow": now, "aria-valuetext": text };
-    for (const [name, value] of Object.entries(traits)) node.setAttribute(name, value);
+  return {
+    node,
+    put: (cx, cy, now, text) => put(node, { cx, cy, "aria-valuenow": now, "aria-valuetext": text }),
   };
-  return { node, put };
+}
+
+/**
+ * @param {Element} node
+ * @param {Object<string, any>} attributes  their new values
+ */
+export function put(node, attributes) {
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
 }
 
 /**

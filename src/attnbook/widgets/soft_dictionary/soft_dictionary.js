@@ -14,7 +14,7 @@ import {
   verbatim,
   words,
 } from "../shared/core.js";
-import { clamp, handle } from "../shared/dragging.js";
+import { clamp, handle, put } from "../shared/dragging.js";
 
 const STEP = 0.25;
 const TEMPERATURES = [0.1, 0.5, 1, 2, 5, 10, 20, 50, 100, 1000];
@@ -22,8 +22,6 @@ const [SIDE, UNIT, EDGE] = [10, 20, 12]; // the map is 10 by 10, each 20 wide
 const FIELD = Array.from({ length: 25 }, (_, i) => i / 2 - 1); // where the field is computed, over the edges of the map
 
 const at = ([x, y]) => [x * UNIT, (SIDE - y) * UNIT];
-const put = (node, traits) => Object.entries(traits).forEach(([name, value]) => node.setAttribute(name, value));
-
 // A function from a place to the scores and weights of all stations there.
 function asking(model) {
   const [keys, measure, temperature] = ["keys_MK", "score", "temperature"].map((trait) => model.get(trait));

@@ -1,5 +1,5 @@
 import { body, element, fillNodes, follower, heading, number, update, verbatim, words } from "../shared/core.js";
-import { clamp, handle } from "../shared/dragging.js";
+import { clamp, handle, put } from "../shared/dragging.js";
 
 const [WIDE, HIGH, ACROSS, UP, EDGE] = [6, 4.5, 26, 21, 9]; // keys from -6 to 6, scores from -4.5 to 4.5; and in the picture
 const ENDS = { q: 3, w1: 2, w2: 2, k: 6 }; // each goes from minus this to this, in halves
@@ -7,8 +7,6 @@ const GRIPS = { w1: 5.5, w2: 3.9 }; // the keys at which the curves can be grabb
 const KEYS = Array.from({ length: 97 }, (_, i) => i / 8 - WIDE);
 
 const at = (k, score) => [k * ACROSS, -score * UP];
-const put = (node, traits) => Object.entries(traits).forEach(([name, value]) => node.setAttribute(name, value));
-
 // A handle for a trait, with its name and value beside it; `pulled` says which value belongs to a place.
 function grip(model, say, trait, pulled) {
   const goTo = (x) => update(model, { [trait]: clamp(Math.round(2 * x) / 2, -ENDS[trait], ENDS[trait]) });
