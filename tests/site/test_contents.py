@@ -271,3 +271,19 @@ def test_without_scripts_cards_and_parts_are_links(visit):
     page.go_back()
     page.get_by_role("link", name="positions: chapter 8").locator("rect").first.click()
     expect(page).to_have_url(f"{visit.home}{page_of(8)}")
+
+
+def test_the_first_page_begins_with_chapter_1(visit):
+    page = visit("index.html")
+    page.get_by_role("link", name="Start with chapter 1").click()
+    page.wait_for_url("**/chapters/01_word_vectors.html")
+
+
+def test_on_a_phone_the_contents_of_a_page_open_and_lead_there(visit):
+    page = visit("chapters/05_scaled_dot_product_attention.html", viewport=PHONE)
+    contents = page.locator(".outline-here")
+    link = contents.get_by_role("link", name="Summary", exact=True)
+    expect(link).to_be_hidden()
+    contents.locator("summary").click()
+    link.click()
+    expect(page.get_by_role("heading", name="Summary")).to_be_in_viewport()
