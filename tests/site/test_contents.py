@@ -287,3 +287,18 @@ def test_on_a_phone_the_contents_of_a_page_open_and_lead_there(visit):
     contents.locator("summary").click()
     link.click()
     expect(page.get_by_role("heading", name="Summary")).to_be_in_viewport()
+
+
+def test_the_drawer_of_chapters_has_the_focus_while_it_is_open(visit):
+    page = visit("chapters/05_scaled_dot_product_attention.html")
+    button, drawer = page.locator("#drawer-button"), page.locator("#book-chapters")
+    button.focus()
+    page.keyboard.press("Enter")
+    expect(drawer.get_by_role("link", name="Scaled dot-product attention")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(drawer).to_be_hidden()
+    expect(button).to_be_focused()
+    page.keyboard.press("Enter")
+    for _ in drawer.get_by_role("link").all():
+        page.keyboard.press("Tab")
+    expect(drawer, "who goes on behind it doesn't need it any more").to_be_hidden()

@@ -44,7 +44,12 @@ const drawerButton = document.getElementById("drawer-button");
 function openDrawer(open) {
   drawerButton.setAttribute("aria-expanded", String(open));
   drawer.classList.toggle("open", open);
+  if (open) (drawer.querySelector(".current > a") ?? drawer.querySelector("a")).focus();
 }
+
+drawer.addEventListener("focusout", ({ relatedTarget }) => {
+  if (relatedTarget && relatedTarget !== drawerButton && !drawer.contains(relatedTarget)) openDrawer(false);
+});
 
 drawerButton.addEventListener("click", () => openDrawer(!drawer.classList.contains("open")));
 document.addEventListener("click", (event) => {
