@@ -26,7 +26,7 @@ from attnbook import language
 from attnbook.language import day, number, words
 from attnbook.plots.renderings import dark
 from attnbook.widgets import all_widgets
-from attnbook.widgets.shared.base import page_files, page_words
+from attnbook.widgets.shared.base import modules_of, page_files, page_words
 from booktools.core import HERE as CORE
 from booktools.core.address import address
 from booktools.core.assignment import Assignment, assignment_paths
@@ -303,6 +303,13 @@ def deferred(script):
     return type(script)(script.filename, priority=script.priority, **{"defer": "defer"} | script.attributes)
 
 
+def early_modules(body, root):
+    """The scripts of a page's first widget are fetched at once, and not one after the other when it comes near."""
+    first = re.findall(r'data-afm="(\w+)"', body)[0]
+    links = (f'<link rel="modulepreload" href="{root}_static/widgets/{name}">' for name in modules_of(first))
+    return "".join(links)
+
+
 def as_json(content):
     """JSON that can stand in a page."""
     return json.dumps(content, ensure_ascii=False).replace("<", "\\u003c")
@@ -317,6 +324,7 @@ def page(app, pagename, templatename, context, doctree):
         app.add_js_file("katex/copy-tex.min.js", loading_method="defer")
     names = widgets_on(body)
     if names:
+        context["metatags"] = context.get("metatags", "") + early_modules(body, root)
         app.add_js_file("touch.js", type="module")
         app.add_js_file("widgets/shared/host.js", type="module")
     scripts = [js for js in context["script_files"] if js.filename and js.filename not in UNUSED_SCRIPTS]

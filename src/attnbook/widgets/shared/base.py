@@ -139,6 +139,22 @@ def page_files() -> dict[str, bytes]:
     return code | style | {asset.page_name: asset.default() for asset in assets}
 
 
+def modules_of(name: str) -> list[str]:
+    """The script of a widget and all that it imports, by the names they have on a site.
+
+    >>> modules_of("scale_lab")[0]
+    'scale_lab/scale_lab.js'
+    """
+    found, left = [], [(ROOMS / name / f"{name}.js").resolve()]
+    while left:
+        path = left.pop(0)
+        if path not in found:
+            found.append(path)
+            imports = _IMPORT.finditer(path.read_text("utf-8"))
+            left += [(path.parent / line[2] / f"{line[3]}.js").resolve() for line in imports]
+    return [path.relative_to(ROOMS.resolve()).as_posix() for path in found]
+
+
 def _without_comments(path: Path) -> str:
     """A script or style as it travels: the lines that only comment stay at home, and with them a good tenth."""
     return _COMMENT.sub("", path.read_text("utf-8"))
