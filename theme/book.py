@@ -34,6 +34,7 @@ from booktools.core.contents import edition_language, last_green
 from booktools.core.style import join_styles
 from booktools.editions.translated import source_in_its_language
 from cards import chapter_head
+from touch import raw
 
 HERE = Path(__file__).parent
 ROLES = ("query", "key", "value")
@@ -122,10 +123,6 @@ def split_title(box):
 
 def html_id(node):
     return f' id="{node["ids"][0]}"' if node["ids"] else ""
-
-
-def raw(html):
-    return nodes.raw("", html, format="html")
 
 
 def number_by_chapter(app, env):

@@ -23,6 +23,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from attnbook.language import words
+from touch import raw
 
 HERE = Path(__file__).parent
 RIGHT = '<span class="right"></span>'
@@ -47,10 +48,6 @@ class Guess(SphinxDirective):
 def right(_role, rawtext, text, _lineno, _inliner, options=None, content=None):
     """The role `right`, at the end of the right choice."""
     return [raw(RIGHT)], []
-
-
-def raw(html):
-    return nodes.raw("", html, format="html")
 
 
 class Cards(SphinxPostTransform):

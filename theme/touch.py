@@ -29,7 +29,7 @@ from attnbook.language import words
 from attnbook.widgets import all_widgets
 
 HERE = Path(__file__).parent
-TOUCHED = "touched"  # a task of looking: done when the widget is no longer in its first state
+TOUCHED = "touched"  # a task of looking: done at the first change
 PLACES = ("small", "narrow", "middle", "wide")  # two phones, a tablet, a desk
 _WIDGET = re.compile(r'<div class="ab-widget" data-afm="(\w+)">')
 

@@ -1,5 +1,8 @@
 """On a phone with a slow processor: nothing jumps, the page answers, and the next chapter brings little."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from tests.browser.pages import DESKTOP, SITE, soup
@@ -51,6 +54,29 @@ def test_the_next_chapter_brings_little(visit):
     new = {url.removeprefix(visit.home).split("?")[0] for url in set(visit.requests) - known}
     weights = {name: len(smallest(SITE / name)) for name in new}
     assert sum(weights.values()) <= 120_000, sorted(weights.items(), key=lambda pair: -pair[1])[:6]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_no_script_holds_up_the_first_paint_and_one_style_does(name):
+    head = soup(f"{name}.html").head
+    assert not head.select("script[src]:not([defer], [type=module])")
+    assert len(head.select("link[rel=stylesheet]")) == 1
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_all_scripts_of_the_first_widget_are_asked_for_at_once(name):
+    page = soup(f"{name}.html")
+    early = [Path(link["href"]).parts[-2:] for link in page.select("link[rel=modulepreload]")]
+    first = page.select_one("[data-afm]")["data-afm"]
+    assert early[0] == (first, f"{first}.js")
+    imported = {
+        (folder, file)
+        for room, script in early
+        for folder, file in re.findall(
+            r'from "\.\./(\w+)/(\w+\.js)"', (SITE / "_static/widgets" / room / script).read_text("utf-8")
+        )
+    }
+    assert imported <= set(early)
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -1,7 +1,7 @@
 """How high each widget of the site is, in its first state, on two phones, a tablet and a desk: theme/heights.txt.
 
 Its place is kept free so high until it starts. After a widget has changed: `make book`, then
-`python -m booktools.make.heights`, and `make book` again. A test compares.
+`python -m booktools.make.heights`, and `make book` again. A test compares the last of them.
 """
 
 import sys
