@@ -126,8 +126,13 @@ def test_on_a_phone_one_task_is_in_sight_while_one_works(visit):
     items = frame.locator(".tasks li")
     expect(items.nth(0)).to_be_in_viewport(ratio=1)
     expect(items.nth(1)).to_be_hidden()
+    lead = frame.locator(".tasks > p").first
+    assert lead.bounding_box()["y"] < items.nth(0).bounding_box()["y"], (
+        "what all tasks begin with stands above the first"
+    )
     frame.get_by_role("button", name="Next task").click()
     expect(items.nth(0)).to_be_hidden()
+    expect(lead).to_be_hidden()
     expect(items.nth(1)).to_be_in_viewport(ratio=1)
     expect(frame.get_by_text("2 of 4")).to_be_visible()
 
