@@ -229,11 +229,35 @@ def until_full(room, B, layers, kv_heads, width, size):
     return tokens
 
 
+def in_two_lines(x, attention, norm_1, feed_forward, norm_2):
+    attended = norm_1(attention(x) + x)
+    return norm_2(feed_forward(attended) + attended)
+
+
+def on_the_side(x, attention, norm_1, feed_forward, norm_2):
+    x = attention(norm_1(x)) + x
+    return feed_forward(norm_2(x)) + x
+
+
+def token_by_token(model, source, target):
+    log_p = model(source, target[:, :-1]).log_softmax(-1)
+    told = [log_p[b, i, token] for b, row in enumerate(target[:, 1:].tolist()) for i, token in enumerate(row) if token]
+    return -sum(told) / len(told)
+
+
+def gives_the_whole_target(model, source, target):
+    """Right too, though the last logits are computed for nothing."""
+    logits = model(source, target)[:, :-1]
+    return torch.nn.functional.cross_entropy(logits.mT, target[:, 1:], ignore_index=0)
+
+
 RIGHT += [(check.merge, one_after_the_other), (check.merge, by_logarithms)]
 RIGHT += [(check.tokens_that_fit, until_full)]
 RIGHT += [(check.tokens_that_fit, lambda *sizes: torch.tensor(until_full(*sizes)))]
 RIGHT += [(check.layer_norm, by_statistics), (check.greedy, writes)]
 RIGHT += [(check.greedy, lambda *asked: writes(*asked).tolist()), (check.greedy, lambda *asked: [*writes(*asked)])]
+RIGHT += [(check.encoder_block, in_two_lines), (check.pre_norm_block, on_the_side)]
+RIGHT += [(check.translation_loss, token_by_token), (check.translation_loss, gives_the_whole_target)]
 RIGHT += [(check.sinusoidal, number_by_number), (check.rotary, by_complex_numbers)]
 RIGHT += [(check.three_steps, word_after_word), (check.operations, product_by_product)]
 RIGHT += [(check.equivariant, test) for test in (in_every_order, in_three_random_orders, by_matrices)]
@@ -536,6 +560,8 @@ NAMED = [(check.soft_lookup, "LOOKUP"), (check.left_out_error, "ERROR")]
 NAMED += [(check.additive_scores, "ADDITIVE"), (check.factorised_scores, "FACTORISED")]
 NAMED += [(check.split_heads, "SPLIT"), (check.multi_head, "MULTI_HEAD")]
 NAMED += [(check.layer_norm, "LAYER_NORM"), (check.greedy, "GREEDY")]
+NAMED += [(check.encoder_block, "ENCODER_BLOCK"), (check.pre_norm_block, "PRE_NORM_BLOCK")]
+NAMED += [(check.translation_loss, "TRANSLATION_LOSS")]
 NAMED += [(check.merge, "MERGE"), (check.tokens_that_fit, "FIT")]
 NAMED += [(check.sinusoidal, "SINUSOIDAL"), (check.rotary, "ROTARY")]
 NAMED += [(check.three_steps, "STEPS"), (check.equivariant, "TESTS"), (check.operations, "OPERATIONS")]
@@ -636,6 +662,12 @@ def test_wrong_lookups_are_told_what_broke(judge, answer, words):
             lambda x, gain, bias: x[0],
             "2 texts of 3 tokens, D=4: expected shape (2, 3, 4), got (3, 4)",
         ),
+        (check.encoder_block, no_function, "not written yet"),
+        (check.encoder_block, lambda x, *parts: x[0], "expected shape (2, 3, 4), got (3, 4)"),
+        (check.pre_norm_block, lambda x, *parts: -on_the_side(x, *parts), "first wrong cell (text, token, feature)"),
+        (check.translation_loss, no_function, "not written yet"),
+        (check.translation_loss, lambda *asked: 2.5, "return the loss as a tensor of one number, got float"),
+        (check.translation_loss, lambda *asked: token_by_token(*asked) / 2, "two texts, one of them padded: expected"),
         (check.merge, no_function, "not written yet"),
         (check.merge, lambda m, total, output: output, "2 readers: expected shape (4,), got (2, 4)"),
         (check.tokens_that_fit, no_function, "not written yet"),
@@ -683,7 +715,8 @@ def everything_said():
         **{"additive_scores": "ADDITIVE", "factorised_scores": "FACTORISED", "split_heads": "SPLIT"},
         **{"multi_head": "MULTI_HEAD", "layer_norm": "LAYER_NORM", "greedy": "GREEDY", "tokens_that_fit": "FIT"},
         **{"sinusoidal": "SINUSOIDAL", "rotary": "ROTARY", "three_steps": "STEPS", "equivariant": "TESTS"},
-        **{"operations": "OPERATIONS"},
+        **{"operations": "OPERATIONS", "encoder_block": "ENCODER_BLOCK", "pre_norm_block": "PRE_NORM_BLOCK"},
+        **{"translation_loss": "TRANSLATION_LOSS"},
     }
     for name, wrong in checks.items():
         for answer in (*getattr(check, f"WRONG_{wrong}").values(), no_function, lambda *_: "text"):

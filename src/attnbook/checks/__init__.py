@@ -22,7 +22,18 @@ from attnbook.checks.self_attention import (
     operations,
     three_steps,
 )
-from attnbook.checks.transformer import WRONG_GREEDY, WRONG_LAYER_NORM, greedy, layer_norm
+from attnbook.checks.transformer import (
+    WRONG_ENCODER_BLOCK,
+    WRONG_GREEDY,
+    WRONG_LAYER_NORM,
+    WRONG_PRE_NORM_BLOCK,
+    WRONG_TRANSLATION_LOSS,
+    encoder_block,
+    greedy,
+    layer_norm,
+    pre_norm_block,
+    translation_loss,
+)
 from attnbook.checks.word_vectors import WRONG_ANALOGY, analogy, skip_gram_pairs
 
 __all__ = [
@@ -30,6 +41,7 @@ __all__ = [
     "WRONG_ANALOGY",
     "WRONG_ATTENTION",
     "WRONG_CAUSAL",
+    "WRONG_ENCODER_BLOCK",
     "WRONG_ERROR",
     "WRONG_FACTORISED",
     "WRONG_FIT",
@@ -40,17 +52,20 @@ __all__ = [
     "WRONG_MULTI_HEAD",
     "WRONG_OPERATIONS",
     "WRONG_PACKED",
+    "WRONG_PRE_NORM_BLOCK",
     "WRONG_ROTARY",
     "WRONG_SINUSOIDAL",
     "WRONG_SOFTMAX",
     "WRONG_SPLIT",
     "WRONG_STEPS",
     "WRONG_TESTS",
+    "WRONG_TRANSLATION_LOSS",
     "additive_scores",
     "analogy",
     "attention",
     "attention_test",
     "causal",
+    "encoder_block",
     "equivariant",
     "factorised_scores",
     "greedy",
@@ -61,6 +76,7 @@ __all__ = [
     "multi_head",
     "operations",
     "packed",
+    "pre_norm_block",
     "rotary",
     "sinusoidal",
     "skip_gram_pairs",
@@ -69,4 +85,5 @@ __all__ = [
     "split_heads",
     "three_steps",
     "tokens_that_fit",
+    "translation_loss",
 ]

@@ -1,4 +1,4 @@
-"""Chapter 9: LayerNorm, and writing one token after the other."""
+"""Chapter 9: LayerNorm, the two kinds of block, the loss, and writing one token after the other."""
 
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -7,9 +7,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attnbook.checks.judging import Wrong, call, compare, describe, exercise, explained
+from attnbook.checks.judging import Wrong, call, close, compare, describe, exercise, explained, shape_of
+from attnbook.language import number
+from attnbook.learning.text import PAD, START, STOP
 
 Model = Callable[[Tensor], Tensor]
+Layer = Callable[[Tensor], Tensor]
+Block = Callable[[Tensor, Layer, Layer, Layer, Layer], Tensor]
+Translator = Callable[[Tensor, Tensor], Tensor]
 
 
 @exercise
@@ -20,6 +25,42 @@ def layer_norm(answer: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
         x, gain, bias = _TOKENS[case]
         want = F.layer_norm(x, x.shape[-1:], gain, bias)
         compare(case, got, want, ("text", "token", "feature"), lambda: explained(answers, WRONG_LAYER_NORM, _TOKENS))
+
+
+@exercise
+def encoder_block(answer: Block) -> None:
+    """`answer(x_BLD, attention, norm_1, feed_forward, norm_2)`: each layer's result is added to what it was given, and
+    the sum is normalised, as in the paper.
+    """
+    _judge_block(answer, _post, WRONG_ENCODER_BLOCK)
+
+
+@exercise
+def pre_norm_block(answer: Block) -> None:
+    """The same arguments: each layer is given what its norm makes of x, and its result is added to x itself."""
+    _judge_block(answer, _pre, WRONG_PRE_NORM_BLOCK)
+
+
+def _judge_block(answer: Block, right: Block, wrong: dict[str, Block]) -> None:
+    answers = {case: call(answer, *inputs) for case, inputs in _BLOCKS.items()}
+    for case, got in answers.items():
+        want = right(*_BLOCKS[case])
+        compare(case, got, want, ("text", "token", "feature"), lambda: explained(answers, wrong, _BLOCKS))
+
+
+@exercise
+def translation_loss(answer: Callable[[Translator, Tensor, Tensor], Tensor]) -> None:
+    """`answer(model, source_BM, target_BL)`: -log of the chance of each token of the targets after START, on average
+    over those that are no padding. `model(source_BM, target_BL)` gives logits (B, L, N) for the token after each.
+    """
+    answers = {case: call(answer, *inputs) for case, inputs in _TRANSLATIONS.items()}
+    for case, got in answers.items():
+        want = _loss(*_TRANSLATIONS[case])
+        if shape_of(got) != ():
+            raise Wrong("one_loss", case=case, got=describe(got))
+        if not close(got, want):
+            why = explained(answers, WRONG_TRANSLATION_LOSS, _TRANSLATIONS)
+            raise Wrong("expected", case=case, want=number(want.item(), 4), got=number(got.item(), 4), why=why)
 
 
 @exercise
@@ -75,6 +116,90 @@ WRONG_LAYER_NORM: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
     "divides_by_the_variance": _norm(root=False),
     "has_no_gain": _norm(gain=0),
     "has_no_bias": _norm(bias=0),
+}
+
+
+def _post(x: Tensor, attention: Layer, norm_1: Layer, feed_forward: Layer, norm_2: Layer) -> Tensor:
+    x = norm_1(x + attention(x))
+    return norm_2(x + feed_forward(x))
+
+
+def _pre(x: Tensor, attention: Layer, norm_1: Layer, feed_forward: Layer, norm_2: Layer) -> Tensor:
+    x = x + attention(norm_1(x))
+    return x + feed_forward(norm_2(x))
+
+
+# What goes wrong with a post-norm block, each as a function with the signature of the exercise.
+WRONG_ENCODER_BLOCK: dict[str, Block] = {
+    "leaves_out_the_first_residual": lambda x, a, n, f, m: m(n(a(x)) + f(n(a(x)))),
+    "leaves_out_the_second_residual": lambda x, a, n, f, m: m(f(n(x + a(x)))),
+    "leaves_out_both_residuals": lambda x, a, n, f, m: m(f(n(a(x)))),
+    "leaves_out_the_first_norm": lambda x, a, n, f, m: m(x + a(x) + f(x + a(x))),
+    "leaves_out_the_second_norm": lambda x, a, n, f, m: n(x + a(x)) + f(n(x + a(x))),
+    "is_pre_norm": _pre,
+    "normalises_before_it_adds": lambda x, a, n, f, m: x + n(a(x)) + m(f(x + n(a(x)))),
+    "adds_the_input_of_the_block_again": lambda x, a, n, f, m: m(x + f(n(x + a(x)))),
+    "feeds_forward_the_input_of_the_block": lambda x, a, n, f, m: m(n(x + a(x)) + f(x)),
+    "feeds_forward_what_is_not_normed": lambda x, a, n, f, m: m(n(x + a(x)) + f(x + a(x))),
+    "keeps_what_is_not_normed": lambda x, a, n, f, m: m(x + a(x) + f(n(x + a(x)))),
+    "uses_the_first_norm_twice": lambda x, a, n, f, m: _post(x, a, n, f, n),
+    "uses_the_second_norm_twice": lambda x, a, n, f, m: _post(x, a, m, f, m),
+    "swaps_the_norms": lambda x, a, n, f, m: _post(x, a, m, f, n),
+    "begins_with_feed_forward": lambda x, a, n, f, m: _post(x, f, n, a, m),
+}
+
+# And with a pre-norm block.
+WRONG_PRE_NORM_BLOCK: dict[str, Block] = {
+    "leaves_out_the_first_residual": lambda x, a, n, f, m: a(n(x)) + f(m(a(n(x)))),
+    "leaves_out_the_second_residual": lambda x, a, n, f, m: f(m(x + a(n(x)))),
+    "leaves_out_both_residuals": lambda x, a, n, f, m: f(m(a(n(x)))),
+    "leaves_out_the_first_norm": lambda x, a, n, f, m: x + a(x) + f(m(x + a(x))),
+    "leaves_out_the_second_norm": lambda x, a, n, f, m: x + a(n(x)) + f(x + a(n(x))),
+    "is_post_norm": _post,
+    "normalises_before_it_adds": lambda x, a, n, f, m: x + n(a(x)) + m(f(x + n(a(x)))),
+    "adds_to_what_is_normed": lambda x, a, n, f, m: m(n(x) + a(n(x))) + f(m(n(x) + a(n(x)))),
+    "adds_the_input_of_the_block_again": lambda x, a, n, f, m: x + f(m(x + a(n(x)))),
+    "uses_the_first_norm_twice": lambda x, a, n, f, m: _pre(x, a, n, f, n),
+    "uses_the_second_norm_twice": lambda x, a, n, f, m: _pre(x, a, m, f, m),
+    "swaps_the_norms": lambda x, a, n, f, m: _pre(x, a, m, f, n),
+    "begins_with_feed_forward": lambda x, a, n, f, m: _pre(x, f, n, a, m),
+    "normalises_the_sum_at_the_end": lambda x, a, n, f, m: m(_pre(x, a, n, f, m)),
+}
+
+
+def _loss(model: Translator, source: Tensor, target: Tensor, given=slice(None, -1), answers=slice(1, None), **options):
+    logits, answers = model(source, target[:, given]), target[:, answers]
+    return F.cross_entropy(logits.flatten(0, 1), answers.flatten(), **{"ignore_index": PAD, **options})
+
+
+def _of_each_text(model: Translator, source: Tensor, target: Tensor) -> Tensor:
+    return torch.stack([_loss(model, source[[row]], target[[row]]) for row in range(len(target))]).mean()
+
+
+def _over_all_places(model: Translator, source: Tensor, target: Tensor) -> Tensor:
+    return _loss(model, source, target, reduction="sum") / target[:, 1:].numel()
+
+
+def _chances(model: Translator, source: Tensor, target: Tensor) -> Tensor:
+    chances = model(source, target[:, :-1]).softmax(-1)
+    following = target[:, 1:]
+    return 1 - chances.gather(-1, following[..., None])[..., 0][following != PAD].mean()
+
+
+# What goes wrong with the loss, likewise.
+WRONG_TRANSLATION_LOSS: dict[str, Callable[[Translator, Tensor, Tensor], Tensor]] = {
+    "compares_each_token_with_itself": lambda *asked: _loss(*asked, given=slice(None), answers=slice(None)),
+    "gives_the_model_the_answers": lambda *asked: _loss(*asked, given=slice(1, None)),
+    "shifts_the_wrong_way": lambda *asked: _loss(*asked, given=slice(1, None), answers=slice(None, -1)),
+    "does_not_shift_what_it_asks_for": lambda *asked: _loss(*asked, answers=slice(None, -1)),
+    "counts_the_padding": lambda *asked: _loss(*asked, ignore_index=-100),
+    "divides_by_the_padding_too": _over_all_places,
+    "adds_up": lambda *asked: _loss(*asked, reduction="sum"),
+    "takes_the_mean_of_each_text_first": _of_each_text,
+    "takes_the_softmax_twice": lambda model, *texts: _loss(lambda *given: model(*given).softmax(-1), *texts),
+    "takes_chances_without_the_logarithm": _chances,
+    "does_not_ask_for_the_stop": lambda model, source, target: _loss(model, source, target.where(target != STOP, PAD)),
+    "gives_the_model_the_target_as_source": lambda model, source, target: _loss(model, target, target),
 }
 
 
@@ -134,12 +259,41 @@ def _model(seed: int, N: int = 7) -> Model:
     return scores
 
 
+def _translator(N: int = 9) -> Translator:
+    """Logits that hang on the whole source and on the target so far."""
+    draw = torch.Generator().manual_seed(4)
+    read, written = (torch.randn(N, N, generator=draw) for _ in range(2))
+
+    def logits(source: Tensor, target: Tensor) -> Tensor:
+        if source.ndim != 2 or target.ndim != 2 or len(source) != len(target):
+            raise ValueError(
+                f"model takes ids (B, M) and (B, L); got shapes {tuple(source.shape)} and {tuple(target.shape)}"
+            )
+        return read[source].mean(1, keepdim=True) + written[target].cumsum(1)
+
+    return logits
+
+
 _DRAW = torch.Generator().manual_seed(9)
 _x, _gain, _bias = (torch.randn(*shape, generator=_DRAW) for shape in ((2, 3, 4), (4,), (4,)))
 _TOKENS = {
     "2_texts_of_3_tokens": (3 + 2 * _x, _gain, _bias),
     "very_small_numbers": (_x / 200, _gain, _bias),
     "a_token_of_four_times": (torch.full((1, 1, 4), 2.0), _gain, _bias),
+}
+_mix, _in, _out = (torch.randn(*shape, generator=_DRAW) / 2 for shape in ((3, 3), (4, 8), (8, 4)))
+_gains, _biases = torch.rand(2, 4, generator=_DRAW) + 0.5, torch.randn(2, 4, generator=_DRAW)
+_PARTS = (
+    lambda x: _mix @ x,
+    lambda x: F.layer_norm(x, (4,), _gains[0], _biases[0]),
+    lambda x: (x @ _in).relu() @ _out,
+    lambda x: F.layer_norm(x, (4,), _gains[1], _biases[1]),
+)
+_BLOCKS = {"2_texts_of_3_tokens": (_x, *_PARTS), "very_small_numbers": (_x / 200, *_PARTS)}
+_TEXTS = torch.tensor([[START, 5, 3, STOP, PAD, PAD], [START, 4, 7, 8, 6, STOP]])
+_TRANSLATIONS = {
+    "two_texts_one_padded": (_translator(), torch.tensor([[5, 3, 2], [4, 6, 2]]), _TEXTS),
+    "one_text": (_translator(), torch.tensor([[8, 2, 0]]), _TEXTS[1:]),
 }
 _MODELS = {
     "a_text_that_stops": (_model(9), 1, 2, 20),

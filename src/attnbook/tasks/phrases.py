@@ -14,6 +14,8 @@ short, such as l' or n', stands by itself.
 """
 
 import random
+from collections import defaultdict
+from collections.abc import Iterable
 from typing import NamedTuple, TypeVar
 
 
@@ -217,6 +219,33 @@ def phrase_pairs(count: int, seed: int = 0, *, held_out: bool = False) -> list[P
         if phrase.is_held_out() == held_out:
             pairs.append(PhrasePair(phrase.english(), phrase.french()))
     return pairs
+
+
+def new_and_control(
+    taught: Iterable[PhrasePair], count: int, seed: int = 1
+) -> tuple[list[PhrasePair], list[PhrasePair]]:
+    """So many phrases with a join that is held out, and as many without; no two are the same, and none was taught.
+
+    The control has, phrase by phrase, as many words and as many adjectives as the first: only the joins differ.
+
+    >>> taught = phrase_pairs(1000)
+    >>> new, control = new_and_control(taught, 3)
+    >>> [len(pair.source.split()) for pair in new] == [len(pair.source.split()) for pair in control]
+    True
+    """
+    known = {pair.source for pair in taught}
+    new = list(dict.fromkeys(phrase_pairs(20 * count, seed, held_out=True)))[:count]
+    of_size = defaultdict(list)
+    for pair in dict.fromkeys(phrase_pairs(60 * count, seed)):
+        if pair.source not in known:
+            of_size[_size(pair)].append(pair)
+    return new, [of_size[_size(pair)].pop() for pair in new]
+
+
+def _size(pair: PhrasePair) -> tuple[int, int]:
+    """How many words, how many of them adjectives."""
+    words, adjectives = pair.source.split(), {adjective.english for adjective in ADJECTIVES}
+    return len(words), sum(word in adjectives for word in words)
 
 
 def _draw(rng: random.Random) -> Phrase:
