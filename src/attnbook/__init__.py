@@ -37,6 +37,7 @@ _PUBLIC = {
     "learning.vectors": ["SkipGram", "WordVectors", "learn_vectors", "read_vectors", "skip_gram_pairs"],
     "learning.training": ["History", "fit"],
     "learning.complexity": ["Convolution", "Cost", "Recurrence", "SelfAttention"],
+    "telling": ["about", "says"],
     "device": ["pick_device", "seed_everything"],
     "errors": ["ShapeError"],
 }

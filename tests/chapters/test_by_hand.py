@@ -1,6 +1,7 @@
 """`pytest --nbval chapters/*.ipynb`, typed by hand, finds the outputs that `make notebooks` stored."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -33,3 +34,44 @@ def test_a_notebook_that_trains_passes_in_a_bare_environment(tmp_path):
     done = subprocess.run(command, cwd=tmp_path, env=bare, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
     assert "1 passed" in done.stdout
+
+
+STORED = "right: ≈ 0.996 ± 0.004 of all"
+NOW = {
+    "same": "right: ≈ 0.996 ± 0.004 of all",
+    "within": "right: ≈ 0.992 ± 0.004 of all",
+    "outside": "right: ≈ 0.991 ± 0.004 of all",
+    "wider": "right: ≈ 0.996 ± 0.040 of all",
+    "another_text": "right: ≈ 0.996 ± 0.004 of most",
+    "one_more": "right: ≈ 0.996 ± 0.004 of all ≈ 1.0 ± 0.1",
+    "exact": "right: 0.996 of all",
+}
+
+
+@pytest.mark.slow
+def test_numbers_that_say_how_far_they_may_be_off_are_compared_within_that(tmp_path):
+    """Each cell stores what another machine printed, as a stream or as a result."""
+    cells = []
+    for n, (source, output) in enumerate([("print({!r})", streamed), ("Pretty({!r})", returned)] * len(NOW)):
+        count, now = n + 2, list(NOW.values())[n // 2]
+        cells.append(
+            nbformat.v4.new_code_cell(source.format(now), execution_count=count, outputs=[output(STORED, count)])
+        )
+    first = nbformat.v4.new_code_cell("from IPython.display import Pretty", execution_count=1)
+    nbformat.write(nbformat.v4.new_notebook(cells=[first, *cells]), tmp_path / "numbers.ipynb")
+    shutil.copy(ROOT / "conftest.py", tmp_path)
+    command = [sys.executable, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", "--nbval", tmp_path]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    verdicts = re.findall(r"^(PASSED|FAILED) numbers\.ipynb::Cell (\d+)", done.stdout, re.M)
+    passed = {list(NOW)[(int(cell) - 1) // 2] for verdict, cell in verdicts if verdict == "PASSED" and int(cell)}
+    failed = {list(NOW)[(int(cell) - 1) // 2] for verdict, cell in verdicts if verdict == "FAILED"}
+    assert (passed, failed) == ({"same", "within"}, NOW.keys() - {"same", "within"}), done.stdout
+    assert done.stdout.count("off by more than 0.004") >= 2
+
+
+def streamed(text, count):
+    return nbformat.v4.new_output("stream", text=f"{text}\n")
+
+
+def returned(text, count):
+    return nbformat.v4.new_output("execute_result", {"text/plain": text}, execution_count=count)

@@ -2,10 +2,11 @@
 
     python -m booktools.make.seeds
 
-phrases    for each of eight seeds, a Transformer trained on phrases: how many of a thousand it gets wrong, where a
+phrases    for each of eight seeds, a Transformer trained on phrases: how many of three thousand it gets wrong, where a
            noun and an adjective meet for the first time (`new`), and where they have met before, in phrases as long
-           that are not in training either (`control`); and how many of the new ones it gets right at step 150 and in
-           the end, greedily and with a beam of four
+           that are not in training either (`control`); how many of the new ones it gets right at step 150 and in the
+           end, greedily and with a beam of four; and, at step 150, of the words that follow its first mistake in a
+           phrase, the share it gets right after that mistake, and after the right word in its place
 dates      for each of three seeds, how many of a thousand dates come out right: from an encoder and a decoder of one
            block, from a decoder alone of one block, and of two
 """
@@ -29,7 +30,7 @@ from attnbook.tasks.dates import DatePair, date_pairs
 from attnbook.tasks.phrases import new_and_control, phrase_pairs
 
 SIZES = {"D": 32, "heads": 4, "hidden": 128, "dropout": 0.0}
-TESTED = 1000
+PHRASES, DATES = 3000, 1000  # tested
 
 
 def main() -> None:
@@ -40,11 +41,11 @@ def main() -> None:
     (FOLDER / "seeds.json").write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
 
 
-def phrases(seed: int) -> dict[str, int]:
+def phrases(seed: int) -> dict[str, float]:
     taught = phrase_pairs(30_000)
     task = Translation(taught, words=True)
     new, control = (
-        Translation(pairs, words=True, vocabulary=task.vocabulary) for pairs in new_and_control(taught, TESTED)
+        Translation(pairs, words=True, vocabulary=task.vocabulary) for pairs in new_and_control(taught, PHRASES)
     )
     copies = []
 
@@ -56,10 +57,13 @@ def phrases(seed: int) -> dict[str, int]:
     model = Transformer(len(task.vocabulary), **SIZES, layers=1, norm="pre")
     fit(model, task.loss, task.batch(64), 500, lr=1e-2, metric=keep_a_copy, every=150, seed=seed)
     half = copies[0]
+    own, forced = after_a_mistake(new, half)
     return {
         "seed": seed,
-        "new": TESTED - right(new, model),
-        "control": TESTED - right(control, model),
+        "new": PHRASES - right(new, model),
+        "control": PHRASES - right(control, model),
+        "after_mistake": own,
+        "after_right_word": forced,
         "half_greedy": right(new, half),
         "half_beam": right(new, half, width=4),
         "greedy": right(new, model),
@@ -71,9 +75,20 @@ def right(task: Translation, model: nn.Module, width: int = 1) -> int:
     return sum(got == pair.target for got, pair in zip(task.translate(model, width=width), task.pairs, strict=True))
 
 
+@torch.no_grad()
+def after_a_mistake(task: Translation, model: nn.Module) -> tuple[float, float]:
+    length = task.target.shape[1]
+    written = greedy(model, torch.full_like(task.source[:, :1], START), task.source, stop=STOP, length=length)
+    written = F.pad(written, (0, length - written.shape[1]), value=PAD)
+    right = written == task.target
+    forced = F.pad(model(task.source, task.target[:, :-1]).argmax(-1), (1, 0), value=START) == task.target
+    next_one = F.pad((~right).long().cumsum(1).cumsum(1) == 1, (1, 0))[:, :-1] & (task.target != PAD)
+    return round(right[next_one].float().mean().item(), 3), round(forced[next_one].float().mean().item(), 3)
+
+
 def dates(seed: int) -> dict[str, int]:
     task = Translation(date_pairs(30_000))
-    rest = Translation(date_pairs(TESTED, held_out=True), vocabulary=task.vocabulary)
+    rest = Translation(date_pairs(DATES, held_out=True), vocabulary=task.vocabulary)
     seed_everything(seed)
     both = Transformer(len(task.vocabulary), **SIZES, layers=1)
     fit(both, task.loss, task.batch(64), 1000, lr=5e-3, seed=seed)
