@@ -31,6 +31,7 @@ from attnbook.tasks.phrases import new_and_control, phrase_pairs
 
 SIZES = {"D": 32, "heads": 4, "hidden": 128, "dropout": 0.0}
 PHRASES, DATES = 3000, 1000  # tested
+HALF, STEPS = 150, 1000  # of the phrases, of the dates
 
 
 def main() -> None:
@@ -55,11 +56,13 @@ def phrases(seed: int) -> dict[str, float]:
 
     seed_everything(seed)
     model = Transformer(len(task.vocabulary), **SIZES, layers=1, norm="pre")
-    fit(model, task.loss, task.batch(64), 500, lr=1e-2, metric=keep_a_copy, every=150, seed=seed)
+    fit(model, task.loss, task.batch(64), 500, lr=1e-2, metric=keep_a_copy, every=HALF, seed=seed)
     half = copies[0]
     own, forced = after_a_mistake(new, half)
     return {
         "seed": seed,
+        "half_step": HALF,
+        "tested": PHRASES,
         "new": PHRASES - right(new, model),
         "control": PHRASES - right(control, model),
         "after_mistake": own,
@@ -91,9 +94,9 @@ def dates(seed: int) -> dict[str, int]:
     rest = Translation(date_pairs(DATES, held_out=True), vocabulary=task.vocabulary)
     seed_everything(seed)
     both = Transformer(len(task.vocabulary), **SIZES, layers=1)
-    fit(both, task.loss, task.batch(64), 1000, lr=5e-3, seed=seed)
+    fit(both, task.loss, task.batch(64), STEPS, lr=5e-3, seed=seed)
     alone = {f"alone_{layers}": decoder_alone(task, rest, layers, seed) for layers in (1, 2)}
-    return {"seed": seed, "both": right(rest, both)} | alone
+    return {"seed": seed, "tested": DATES, "steps": STEPS, "both": right(rest, both)} | alone
 
 
 def decoder_alone(task: Translation, rest: Translation, layers: int, seed: int) -> int:
@@ -110,7 +113,7 @@ def decoder_alone(task: Translation, rest: Translation, layers: int, seed: int) 
 
     seed_everything(seed)
     model = LanguageModel(len(task.vocabulary), **SIZES, layers=layers)
-    fit(model, loss, draw, 1000, lr=5e-3, seed=seed)
+    fit(model, loss, draw, STEPS, lr=5e-3, seed=seed)
     texts = one_text(rest.vocabulary, rest.pairs)
     prompts = texts.where((texts == START).cumsum(1) - (texts == START).long() == 0, PAD)
     written = greedy(model, prompts, stop=STOP, length=texts.shape[1])

@@ -1,0 +1,174 @@
+"""The numbers of a chapter's words, and where each comes from: an output, code in sight, or a `says`."""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from attnbook.telling import numbers_in
+from booktools.editions.myst import INLINE, Directive, blocks
+
+# What is not computed here: years, and the numbers of other places, such as chapter 13, D2L 11.7 or mistake 2.
+YEAR = re.compile(r"(?<![\w.,])(?:19|20)\d\d\b(?![,.]\d)")
+PLACES = "chapter|exercise|section|mistake|figure|table|equation|task|part|question|version|D2L"
+PLACE = re.compile(rf"\b(?:{PLACES})s?\s+\d+(?:\.\d+)*(?:(?:,| and| to|–|-)\s*\d+(?:\.\d+)*)*", re.IGNORECASE)
+SHAPE = re.compile(r"\(\s*(?:\w+\s*,\s*)*\w+\s*,?\s*\)|\b\d+ × \d+\b")
+LITERAL = re.compile(r"-?\d[\d.,:/−–-]*")  # inline code that is all number: a date
+
+
+@dataclass
+class Section:
+    """From one heading of the second rank to the next: words, each with the place of its cell, and cells of code."""
+
+    title: str
+    words: list[tuple[int, str]] = field(default_factory=list)
+    code: list[tuple[int, dict]] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        return flat(" ".join(words for _, words in self.words))
+
+
+def sections(notebook) -> list[Section]:
+    found = [Section("")]
+    for place, cell in enumerate(notebook.cells):
+        if cell.cell_type == "code":
+            found[-1].code.append((place, cell))
+            said = cell.metadata.get("mystnb", {})
+            found[-1].words += [
+                (place, said[kind][part]) for kind, part in (("figure", "caption"), ("image", "alt")) if kind in said
+            ]
+            continue
+        for piece in re.split(r"^(?=## )", cell.source, flags=re.MULTILINE):
+            if title := re.match(r"## (.+)", piece):
+                found.append(Section(title[1]))
+            found[-1].words.append((place, piece))
+    return found
+
+
+def prose(source: str) -> str:
+    """What is read as text, with inline code that is all number; no formulas, other code, links' targets or roles.
+
+    >>> prose("Of $n$ words, 9 % ([chapter 2](x.md)) are `1913-11-12`, not `x_B1`.")
+    'Of   words, 9 % (chapter 2) are `1913-11-12`, not  .'
+    """
+    return "\n".join(_pieces(source))
+
+
+def _pieces(source: str) -> Iterator[str]:
+    lines = source.split("\n")
+    for block in blocks(source):
+        start, end = block.map  # pyright: ignore[reportGeneralTypeIssues] (a block has a place)
+        if block.type in ("inline", "heading"):
+            yield INLINE.sub(_read, "\n".join(lines[start:end]))
+        elif block.type in ("fence", "colon_fence") and (directive := Directive.of(block)):
+            if directive.name == "guess":
+                yield _truth(directive)
+            elif directive.name not in ("math", "code-block", "code"):
+                yield prose(directive.argument)
+                yield prose(directive.body)
+
+
+def _read(mark: re.Match) -> str:
+    if mark["code"]:
+        return mark["code"] if LITERAL.fullmatch(mark["code"].strip("`").strip()) else " "
+    if mark["target"] is not None or mark["span"]:
+        return "" if mark["image"] else INLINE.sub(_read, mark["text"])
+    return mark[0] if mark["escape"] else " "
+
+
+def _truth(directive: Directive) -> str:
+    """A question, and of its answers the right one."""
+    lines = directive.body.split("\n")
+    wrong = [line for line in lines if line.startswith("- ") and "{right}" not in line]
+    return prose("\n".join(line for line in lines if line not in wrong)) + " " + directive.options.get("number", "")
+
+
+def unfounded(section: Section) -> Iterator[tuple[str, str]]:
+    """The numbers for which nothing in a section stands, each with the words around it."""
+    said = [flat(phrase) for _, cell in section.code for phrase in phrases(cell)]
+    written = {token for _, cell in section.code if not is_check(cell) for token in tokens(_literals(cell.source))}
+    for place, source in section.words:
+        above = {token for at, cell in section.code if at < place or at == place for token in tokens(printed(cell))}
+        text = flat(prose(source))
+        covered = [found.span() for phrase in said for found in find(phrase, text)]
+        for number, start, end in asked(text):
+            if number not in above | written and not any(a <= start and end <= b for a, b in covered):
+                yield number, text[max(0, start - 40) : end + 20]
+
+
+def asked(text: str) -> Iterator[tuple[str, int, int]]:
+    """The numbers of a text that must come from somewhere, and where they stand.
+
+    >>> [number for number, *_ in asked("In 2017, 9 % of 1,000 were `1913-11-12`; see chapter 13, (2, 11) and 12.")]
+    ['9 %', '1000', '1913-11-12']
+    """
+    literals = [(found[1].strip(), *found.span()) for found in re.finditer(r"`([^`]+)`", text)]
+    free = list(text)
+    for pattern in (r"`[^`]+`", YEAR, PLACE, SHAPE):
+        for found in re.finditer(pattern, text):
+            free[slice(*found.span())] = "·" * len(found[0])
+    numbers = [number for number in numbers_in("".join(free)) if not number.aside]
+    yield from sorted(
+        [*literals, *((plain(number.text), number.place.start, number.place.stop) for number in numbers)],
+        key=lambda found: found[1],
+    )
+
+
+def tokens(text: str) -> set[str]:
+    """The numbers that an output or code shows, as the words would have them."""
+    numbers = {plain(number.text) for number in numbers_in(text)}
+    return numbers | {plain(found) for found in re.findall(r"[\d.,:/+-]*\d[\d.,:/+-]*", text)}
+
+
+def plain(number: str) -> str:
+    """
+    >>> plain("31,392"), plain("9\u00a0%"), plain("−3.2")
+    ('31392', '9 %', '-3.2')
+    """
+    number = re.sub(r"[\s\u00a0\u202f]*%", " %", number.replace("−", "-").strip())
+    return re.sub(r"(?<=\d),(?=\d{3}\b)", "", number)
+
+
+def printed(cell) -> str:
+    """What a cell prints as text."""
+    outputs = cell.get("outputs", [])
+    return "\n".join(output.get("text") or output.get("data", {}).get("text/plain", "") for output in outputs)
+
+
+def is_check(cell) -> bool:
+    return "checks" in cell.metadata.get("tags", [])
+
+
+def _literals(source: str) -> str:
+    """Numbers and texts that code is written with; 30_000 is 30000."""
+    nodes = ast.walk(ast.parse(source))
+    return "\n".join(str(node.value) for node in nodes if isinstance(node, ast.Constant))
+
+
+def phrases(cell) -> Iterator[str]:
+    """The first arguments of a cell's `says`."""
+    if "says" not in cell.source:
+        return
+    for node in ast.walk(ast.parse(cell.source)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "says":
+            first = node.args[0] if node.args else None
+            yield first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
+
+
+def misplaced(section: Section) -> Iterator[str]:
+    """The phrases of a section's `says` that do not stand in its words."""
+    text = section.text
+    for _, cell in section.code:
+        yield from (phrase for phrase in phrases(cell) if not phrase or not any(find(flat(phrase), text)))
+
+
+def find(phrase: str, text: str) -> Iterator[re.Match]:
+    """Where a phrase stands, and no number goes on beyond its ends: not `9 %` in `19 %`."""
+    before = r"(?<![\d.,−-])" if phrase[:1].isdigit() else ""
+    after = r"(?![\d]|[.,]\d)" if phrase[-1:].isdigit() else ""
+    return re.finditer(f"{before}{re.escape(phrase)}{after}", text)
+
+
+def flat(text: str) -> str:
+    return re.sub(r"[\s\u00a0\u202f]+", " ", text).strip()
