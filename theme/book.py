@@ -32,6 +32,7 @@ from booktools.core.address import address
 from booktools.core.assignment import Assignment, assignment_paths
 from booktools.core.contents import edition_language, last_green
 from booktools.core.style import join_styles
+from booktools.editions.checked import fold_on_page
 from booktools.editions.translated import source_in_its_language
 from cards import chapter_head
 from touch import raw
@@ -160,10 +161,12 @@ def configure(app, config):
 
 
 def translate(app, docname, source):
-    """A page of an edition that is not English is read in its translation."""
+    """A page of an edition that is not English is read in its translation; cells that only check are folded."""
     root = Path(app.srcdir)
     page = Path(app.env.doc2path(docname)).relative_to(root).as_posix()
     source[0] = source_in_its_language(source[0], page, root)
+    if page.endswith(".ipynb"):
+        source[0] = fold_on_page(source[0])
 
 
 def name_parts(app, doctree):
@@ -354,7 +357,7 @@ def page(app, pagename, templatename, context, doctree):
     if doctree and not metadata.get("description"):
         log.warning("the page needs a description, in its front matter or the notebook's metadata", location=pagename)
     description = metadata.get("description", say["description"])
-    title = app.env.titles[pagename].astext() if doctree else app.config.html_title
+    title = app.env.titles[pagename].astext() if doctree else context.get("title") or app.config.html_title
     context["preview"] = preview(app.config.html_title, title, description, here, f"{here.site}{pagename}.html")
     context["here"], context["site_path"] = here, urlsplit(here.site).path
     context["say"] = say

@@ -8,7 +8,7 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from attnbook.language import count, words
+from attnbook.language import count, whole, words
 from book_map import draw_file, draw_map, draw_small
 from booktools.core.contents import chapters
 from booktools.editions.minutes import Minutes
@@ -93,10 +93,14 @@ def cards(builder, page: str) -> list[Card]:
 def chapter_head(heading: str, page: str, source: Path, root: str, links: str) -> str:
     """The head of a chapter's page around its <h1>: number, title, minutes, links, and where in the map it stands."""
     say, number, time = words(HERE), number_of(page), Minutes.read(source)
-    minutes = (say["time"][part].format(n=getattr(time, part)) for part in ("reading", "touching", "exercises"))
+    counted = {"words": whole(time.words), "cells": time.cells}
+    minutes = (
+        f'<span title="{say["time"]["of"].format(**counted)}">{say["time"]["reading"].format(n=time.reading)}</span>',
+        *(f"<span>{say['time'][part].format(n=getattr(time, part))}</span>" for part in ("touching", "exercises")),
+    )
     return (
         f'<header class="chapter-head"><p class="number">{say["number"].format(n=number)}</p>{without_number(heading)}'
-        f'<div class="about"><p>{"".join(f"<span>{part}</span>" for part in minutes)}</p>{links}</div>'
+        f'<div class="about"><p>{"".join(minutes)}</p>{links}</div>'
         f'<a class="lead-picture ab-stage" href="{root}index.html#map" aria-label="{escape(say["to_map"])}">'
         f"{pictogram(number)}{draw_small(number)}</a></header>"
     )

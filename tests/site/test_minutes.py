@@ -24,7 +24,7 @@ def code(source="1", tags=(), outputs=()):
     return new_code_cell(source, metadata={"tags": list(tags)}, outputs=list(outputs))
 
 
-BEFORE = Minutes(reading=11, touching=0, exercises=0)  # 1,801 words and two cells
+BEFORE = Minutes(words=1801, cells=2, reading=11, touching=0, exercises=0)  # 1,801 words and two cells
 
 
 def test_the_rule():
@@ -62,6 +62,7 @@ def test_what_counts(cells, more):
         text("$x$ `code` " * 100),
         text(f"## Going further\n\n{TEXT}"),
         code("import torch", tags=["hide-input"]),
+        code("assert x", tags=["checks"]),
     ],
 )
 def test_what_does_not_count(cell):

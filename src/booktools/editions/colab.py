@@ -13,7 +13,9 @@ from booktools.core.address import Address, address
 from booktools.core.assignment import Assignment, assignment_paths
 from booktools.core.contents import read_notebook, settings
 from booktools.core.setup_cells import install, needs, set_up
+from booktools.editions.checked import fold_in_colab, is_check
 from booktools.editions.formulas import Formulas
+from booktools.editions.from_scratch import files
 from booktools.editions.labels import Label, collect
 from booktools.editions.myst import Directive, blocks
 from booktools.editions.plain import Plain
@@ -34,6 +36,7 @@ class Book:
     formulas: Formulas
     references: References
     assignments: dict[str, Assignment]
+    scratch: dict[str, str]
 
     @classmethod
     def read(cls, root: Path) -> "Book":
@@ -47,18 +50,23 @@ class Book:
             Formulas.read(config),
             References.read([root / name for name in config.get("bibtex_bibfiles") or []], here.page("references.md")),
             {path.stem: Assignment.read(path, root=root) for path in assignment_paths(root)},
+            files(here, root),
         )
 
 
 def edition(notebook, page: str, book: Book):
-    """The Colab notebook of a chapter; `page` is the chapter's path in the repository. Code cells stay as they are."""
-    plain = Plain(page, book.here, book.labels, book.formulas, book.references, book.assignments)
+    """The Colab notebook of a chapter; `page` is its path in the repository. Code cells stay as they are, but for a title
+    on those that only check.
+    """
+    plain = Plain(page, book.here, book.labels, book.formulas, book.references, book.assignments, book.scratch)
     notebook = deepcopy(notebook)
     notebook.cells = [part for cell in notebook.cells for part in apart(cell)]
     for cell in markdown(notebook):  # a first reading: a list of references must know what is cited after it
         convert(cell, plain)
     for cell in markdown(notebook):
         cell.source = convert(cell, plain)
+    for cell in filter(is_check, notebook.cells):
+        fold_in_colab(cell)
     title, *written = [cell for cell in notebook.cells if cell.source]
     for cell in written:
         for output in cell.get("outputs", []):

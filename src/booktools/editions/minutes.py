@@ -2,7 +2,7 @@
 
 Reading is 180 words a minute and half a minute a code cell; a widget takes 3 minutes to touch, an exercise 7 to do.
 What counts is what stands open on the way to the summary: no tables, formulas or code among the words, no folded
-answer, no imports, and nothing that comes under *Going further* or after the exercises.
+answer, no imports or checks, and nothing that comes under *Going further* or after the exercises.
 """
 
 import re
@@ -15,12 +15,14 @@ from booktools.editions.myst import INLINE, Directive, blocks
 
 WORDS_A_MINUTE, CODE_CELL, WIDGET, EXERCISE = 180, 0.5, 3, 7
 END = ("## Going further", "## Exercises")
-OUT_OF_SIGHT = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
+OUT_OF_SIGHT = {"hide-input", "hide-cell", "remove-input", "remove-cell", "checks"}
 WORD = re.compile(r"[^\W\d_][\w’'-]*")
 
 
 @dataclass(frozen=True)
 class Minutes:
+    words: int
+    cells: int
     reading: int
     touching: int
     exercises: int
@@ -29,9 +31,10 @@ class Minutes:
     def of(cls, notebook) -> "Minutes":
         core = list(until_the_end(notebook))
         words = sum(words_in(cell.source) for cell in core if cell.cell_type == "markdown")
-        reading = words / WORDS_A_MINUTE + CODE_CELL * sum(map(is_read_as_code, core))
+        cells = sum(map(is_read_as_code, core))
+        reading = words / WORDS_A_MINUTE + CODE_CELL * cells
         touching, exercises = WIDGET * sum(map(widgets_in, core)), EXERCISE * exercises_in(notebook)
-        return cls(round(reading), touching, exercises)
+        return cls(words, cells, round(reading), touching, exercises)
 
     @classmethod
     def read(cls, path: Path) -> "Minutes":

@@ -11,6 +11,7 @@ from booktools.core import BookError
 from booktools.core.address import Address
 from booktools.core.assignment import Assignment
 from booktools.editions.formulas import Formulas
+from booktools.editions.from_scratch import FOLDER
 from booktools.editions.labels import Label
 from booktools.editions.myst import INLINE, Directive, blocks, split_target
 from booktools.editions.references import References
@@ -33,6 +34,7 @@ class Plain:
     formulas: Formulas
     references: References
     assignments: dict[str, Assignment] = field(default_factory=dict)
+    scratch: dict[str, str] = field(default_factory=dict)
     cited: list[str] = field(default_factory=list)
 
     def convert(self, source: str) -> str:
@@ -96,6 +98,8 @@ class Plain:
                 return self.convert(f"{words(HERE)['guess']} {body}")
             case "assignment":
                 return self.assignment(PurePosixPath(self.page).stem)
+            case "from-scratch":
+                return self.from_scratch(PurePosixPath(self.page).stem)
             case "bibliography":
                 return self.references.listed(self.cited)
         raise BookError(f"the directive {{{name}}} {TEACH}")
@@ -121,6 +125,13 @@ class Plain:
         say = words(HERE)
         links = {"colab": f"[{say['open']}]({colab})", "download": f"[{say['download']}]({notebook})"}
         return self.assignments[name].announce(say["links"].format(**links))
+
+    def from_scratch(self, name: str) -> str:
+        if name not in self.scratch:
+            raise BookError(f"chapter {name} keeps nothing to take along; tag its cells `keep`.")
+        say, file = words(CORE)["scratch"], f"{self.here.site}{FOLDER}/{name}"
+        read, download = f"[{say['read']}]({file}.html)", f"[{say['download']}]({file}.py)"
+        return say["told"].format(lines=len(self.scratch[name].splitlines()), read=read, download=download)
 
     def formula(self, tex: str, label: str | None) -> str:
         """As Sphinx sets it: lines that break need an environment, and a label gives a number."""

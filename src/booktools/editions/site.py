@@ -7,14 +7,18 @@ from pathlib import Path
 
 from attnbook.language import speaking
 from booktools.core import BookError
+from booktools.core.address import address
 from booktools.core.assignment import Assignment, assignment_paths
 from booktools.core.contents import LAST_GREEN, chapters, edition_language, last_green
 from booktools.editions.colab import Book, write_edition
+from booktools.editions.from_scratch import FOLDER, write_files
 from booktools.editions.student import write_copy
 
 
 def complete(html: Path, root: Path) -> None:
-    """Add the wheel, `colab/`, `assignments/` and `.nojekyll` (without it the host drops files that start with `_`)."""
+    """Add the wheel, `colab/`, `assignments/` and `from_scratch/`; and `.nojekyll`, without which the host drops files
+    that start with `_`.
+    """
     if not (html / "index.html").is_file():
         raise BookError(f"{html} holds no index.html. Build the book first: `make book` does both.")
     for old in html.glob("attnbook-*.whl"):
@@ -26,6 +30,7 @@ def complete(html: Path, root: Path) -> None:
             write_edition(chapter.path, html / "colab", book, root)
         for path in assignment_paths(root):
             write_copy(Assignment.read(path, root=root), html / "assignments", root)
+    write_files(html / FOLDER, address(root), root)
     if last_green(root):
         shutil.copy(root / LAST_GREEN, html / LAST_GREEN)
     (html / ".nojekyll").touch()
