@@ -31,6 +31,17 @@ def colab(args) -> None:
             print(write_edition(path, args.to, book, Path()))
 
 
+def lengths(args) -> None:
+    from booktools.core.contents import read_chapter
+    from booktools.editions.minutes import Minutes, most
+
+    print(f"{'':34}  words  at most  cells  at most  minutes: reading  touching  exercises")
+    for path in args.notebooks:
+        time, (words, cells) = Minutes.read(path), most(read_chapter(path).number)
+        minutes = f"{time.reading:>16}  {time.touching:>8}  {time.exercises:>9}"
+        print(f"{path.stem:34}  {time.words:>5,}  {words:>7,}  {time.cells:>5}  {cells:>7}  {minutes}")
+
+
 def address(args) -> None:
     from booktools.core.address import sync_address
 
@@ -142,6 +153,8 @@ def parser() -> argparse.ArgumentParser:
         sub.add_argument("--unsafe", action="store_true", help=text)
 
     notebooks(command(run, "Run chapters and store clean outputs: a second run changes no byte."))
+
+    notebooks(command(lengths, "How long chapters are, up to *Going further*, and how long they may be."))
 
     sub = command(colab, "Write the Colab edition of chapters.")
     notebooks(sub)

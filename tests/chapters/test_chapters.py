@@ -1,12 +1,12 @@
 """What every chapter must keep to. Each rule lists complaints, and is itself tried on a planted fault."""
 
-import ast
 import gzip
 import re
 import statistics
 import subprocess
 import sys
 from copy import deepcopy
+from itertools import takewhile
 
 import nbformat
 import pytest
@@ -15,9 +15,13 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from attnbook.plots.renderings import DARK_OF, colours
 from booktools.core.address import address
 from booktools.core.contents import chapters
+from booktools.editions.checked import is_check, statements
+from booktools.editions.from_scratch import kept
+from booktools.editions.minutes import Minutes, is_read_as_code, most, until_the_end
 from booktools.editions.myst import Directive, blocks
 from booktools.editions.run import clean
 from tests import ROOT
+from tests.chapters import SECOND_EDITION
 
 CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
 IGNORED = {"nbval-ignore-output", "nbval-skip"}
@@ -76,8 +80,10 @@ def has_small_cells(notebook, number):
     for name, size in sizes.items():
         if not 1 <= size <= 25:
             yield f"cell {name} has {size} lines, expected 1 to 25"
-    if (median := statistics.median(sizes.values())) > 4:
-        yield f"half of the code cells must have at most 4 lines, got a median of {median:g}"
+    built = [cell.id for cell in kept(notebook)]
+    read = [size for name, size in sizes.items() if name not in built and not is_check(cell_of(notebook, name))]
+    if (median := statistics.median(read)) > 4:
+        yield f"half of the code cells that build nothing must have at most 4 lines, got a median of {median:g}"
 
 
 def ignores_little(notebook, number):
@@ -85,7 +91,7 @@ def ignores_little(notebook, number):
     if len(ignored) > 3:
         yield f"{len(ignored)} cells are not compared, expected at most 3: {[cell.id for cell in ignored]}"
     for cell in ignored:
-        if not (asserts(cell) and re.search(r"#.*\w{3}", cell.source) and cell.outputs):
+        if not (is_checked(notebook, cell) and re.search(r"#.*\w{3}", cell.source) and cell.outputs):
             yield f"cell {cell.id} is not compared: it needs a comment that says why, an assert instead, its outputs"
     for cell in code(notebook):
         if found := re.search(r"#\s*(NBVAL_\w+|PYTEST_VALIDATE_IGNORE_OUTPUT)", cell.source):
@@ -103,7 +109,7 @@ def describes_its_figures(notebook, number):
                 yield f"cell {cell.id} draws: its metadata need mystnb.figure.caption, a sentence or two, got {figure}"
             if not re.fullmatch(rf"ch{number:02}-fig-[a-z0-9-]+", figure.get("name", "")):
                 yield f"cell {cell.id} draws: its metadata need mystnb.figure.name, ch{number:02}-fig-..., got {figure}"
-            if not asserts(cell):
+            if not is_checked(notebook, cell):
                 yield f"cell {cell.id} draws: pixels are not compared, so it must assert something about what it draws"
 
 
@@ -164,6 +170,43 @@ def announces_its_assignment(notebook, number):
         yield "a chapter that has an assignment announces it once, with {assignment}"
 
 
+def keeps_checks_apart(notebook, number):
+    """What is asserted stands in cells of its own, folded to a line; what a reader should learn to assert, in sight."""
+    if number not in SECOND_EDITION:
+        return
+    core = [cell for cell in until_the_end(notebook) if is_read_as_code(cell)]
+    asserting = [cell.id for cell in core if statements(cell.source)]
+    if len(asserting) > 3:
+        yield f"{len(asserting)} cells in sight assert something, expected at most 3: {asserting}; tag them `checks`"
+    for cell in filter(is_check, notebook.cells):
+        if cell.outputs:
+            yield f"cell {cell.id} is tagged `checks` and prints; what is printed belongs in sight"
+        if not statements(cell.source):
+            yield f"cell {cell.id} is tagged `checks` and asserts nothing"
+
+
+def can_be_taken_along(notebook, number):
+    """A chapter's own code becomes a file, to which it leads."""
+    if number not in SECOND_EDITION:
+        return
+    if not kept(notebook):
+        yield "no cell is tagged `keep`: what a chapter is about stands there complete, for readers to take along"
+    named = [entry.name for cell in notebook.cells if cell.cell_type == "markdown" for entry in walk(cell.source)]
+    if named.count("from-scratch") != 1:
+        yield f"a chapter leads to its file once, with {{from-scratch}}, got {named.count('from-scratch')}"
+
+
+def is_short(notebook, number):
+    """Up to *Going further*: so many words, and so many cells of code in sight."""
+    if number not in SECOND_EDITION:
+        return
+    length, (words, cells) = Minutes.of(notebook), most(number)
+    if length.words > words:
+        yield f"{length.words:,} words up to *Going further*, expected at most {words:,}; see `attnbook lengths`"
+    if length.cells > cells:
+        yield f"{length.cells} cells of code in sight, expected at most {cells}"
+
+
 RULES = [
     is_stored_cleanly,
     says_the_same_tomorrow,
@@ -177,6 +220,9 @@ RULES = [
     imports_and_seeds_first,
     has_exercises,
     announces_its_assignment,
+    keeps_checks_apart,
+    can_be_taken_along,
+    is_short,
 ]
 
 
@@ -184,8 +230,15 @@ def code(notebook):
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
-def asserts(cell):
-    return any(isinstance(node, ast.Assert) for node in ast.walk(ast.parse(cell.source)))
+def cell_of(notebook, name):
+    return next(cell for cell in notebook.cells if cell.id == name)
+
+
+def is_checked(notebook, cell):
+    """Whether a cell asserts something, or one for checks does that follows before the next text."""
+    place = notebook.cells.index(cell)
+    after = takewhile(lambda cell: cell.cell_type == "code", notebook.cells[place + 1 :])
+    return any(statements(cell.source) for cell in [cell, *filter(is_check, after)])
 
 
 def walk(source):
@@ -228,7 +281,7 @@ def sound():
         f"```{{solution}} ch05-ex-{name}\n:class: dropdown\nSo.\n```"
         for name in "abcdef"
     )
-    exercises += "\n\n```{assignment}\n```"
+    exercises += "\n\n```{assignment}\n```\n\n```{from-scratch}\n```"
     result = new_output("execute_result", {"text/plain": "2"}, execution_count=2)
     picture = new_output("display_data", {"image/svg+xml": '<svg fill="#1c1b22"></svg>', "text/plain": "<Figure>"})
     said = {
@@ -240,12 +293,13 @@ def sound():
     cells = [
         new_markdown_cell("# 5. Dots", id="title"),
         new_code_cell(seed, id="imports", execution_count=1),
-        new_code_cell("1 + 1", id="one-and-one", execution_count=2, outputs=[result]),
-        new_code_cell("assert draw()", id="bars", execution_count=3, outputs=[picture], metadata={"mystnb": said}),
+        new_code_cell("1 + 1", id="one-and-one", execution_count=2, outputs=[result], metadata={"tags": ["keep"]}),
+        new_code_cell("draw()", id="bars", execution_count=3, outputs=[picture], metadata={"mystnb": said}),
+        new_code_cell("assert draw()", id="bars-checks", execution_count=4, metadata={"tags": ["checks"]}),
         new_code_cell(
             timed,
             id="time",
-            execution_count=4,
+            execution_count=5,
             outputs=[new_output("stream", text="1\n")],
             metadata={"tags": ["nbval-ignore-output"]},
         ),
@@ -413,7 +467,12 @@ def figure_of_another_chapter(notebook):
 
 @fault(describes_its_figures, "must assert")
 def figure_without_assert(notebook):
-    cell(notebook, "bars").source = "draw()"
+    cell(notebook, "bars-checks").source = "draw()"
+
+
+@fault(describes_its_figures, "must assert")
+def figure_whose_checks_stand_after_the_next_text(notebook):
+    notebook.cells.insert(4, new_markdown_cell("Bars.", id="text"))
 
 
 @fault(draws_in_the_books_style, "expected SVG")
@@ -492,11 +551,56 @@ def assignment_not_announced(notebook):
     text.source = text.source.replace("{assignment}", "{note}")
 
 
+@fault(keeps_checks_apart, "4 cells in sight assert")
+def asserts_among_what_teaches(notebook):
+    for name in "abc":
+        notebook.cells.insert(2, new_code_cell("assert_close(1, 1)", id=name))
+
+
+@fault(keeps_checks_apart, "bars-checks is tagged `checks` and prints")
+def checks_that_print(notebook):
+    cell(notebook, "bars-checks").outputs = [new_output("stream", text="1")]
+
+
+@fault(keeps_checks_apart, "asserts nothing")
+def checks_that_check_nothing(notebook):
+    cell(notebook, "bars-checks").source = "draw()"
+
+
+@fault(can_be_taken_along, "no cell is tagged `keep`")
+def nothing_kept(notebook):
+    cell(notebook, "one-and-one").metadata.tags = []
+
+
+@fault(can_be_taken_along, "with {from-scratch}, got 0")
+def no_way_to_the_file(notebook):
+    text = cell(notebook, "exercises")
+    text.source = text.source.replace("{from-scratch}", "{note}")
+
+
+@fault(is_short, "2,202 words")
+def long_text(notebook):
+    cell(notebook, "title").source += "\n\n" + "word " * 2201
+
+
+@fault(is_short, "44 cells of code in sight")
+def many_cells(notebook):
+    notebook.cells[1:1] = [new_code_cell("1", id=f"cell-{n}") for n in range(40)]
+
+
+@pytest.fixture
+def of_the_second_edition(monkeypatch):
+    """The sound notebook, chapter 5, is held to all rules."""
+    monkeypatch.setattr(sys.modules[__name__], "SECOND_EDITION", SECOND_EDITION | {5})
+
+
+@pytest.mark.usefixtures("of_the_second_edition")
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_sound_notebook_keeps_the_rules(rule):
     assert list(rule(sound(), 5)) == []
 
 
+@pytest.mark.usefixtures("of_the_second_edition")
 @pytest.mark.parametrize(("rule", "complaint", "plant"), FAULTS)
 def test_planted_fault_is_found(rule, complaint, plant):
     notebook = sound()

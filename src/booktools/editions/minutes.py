@@ -13,6 +13,7 @@ from pathlib import Path
 from booktools.core.contents import read_notebook
 from booktools.editions.myst import INLINE, Directive, blocks
 
+LONG = {9, 10}  # chapters that may be longer
 WORDS_A_MINUTE, CODE_CELL, WIDGET, EXERCISE = 180, 0.5, 3, 7
 END = ("## Going further", "## Exercises")
 OUT_OF_SIGHT = {"hide-input", "hide-cell", "remove-input", "remove-cell", "checks"}
@@ -39,6 +40,20 @@ class Minutes:
     @classmethod
     def read(cls, path: Path) -> "Minutes":
         return cls.of(read_notebook(path))
+
+
+def most(number: int) -> tuple[int, int]:
+    """The words, and the cells of code in sight, that a chapter has at most.
+
+    >>> most(5), most(9)
+    ((2200, 40), (2700, 50))
+    """
+    return (2700, 50) if number in LONG else (2200, 40)
+
+
+def most_screens(number: int) -> int:
+    """Of 1280 × 800, up to *Going further*."""
+    return 28 if number in LONG else 24
 
 
 def until_the_end(notebook) -> Iterator:
