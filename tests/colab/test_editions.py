@@ -369,9 +369,14 @@ def real_book():
 def test_colab_edition_of_the_chapter(path, real_book):
     source = nbformat.read(path, as_version=4)
     made = edition(source, f"chapters/{path.name}", real_book)
-    assert [cell.source for cell in made.cells if cell.cell_type == "code"][1:] == [
+    titled = re.compile(r"# @title Checked: \d+ statements?\n")
+    code = [cell for cell in made.cells if cell.cell_type == "code"][1:]
+    assert [titled.sub("", cell.source) for cell in code] == [
         cell.source for cell in source.cells if cell.cell_type == "code"
     ]
+    for cell in code:
+        folded = cell.metadata.get("cellView") == "form" and cell.metadata.get("jupyter") == {"source_hidden": True}
+        assert folded == bool(titled.match(cell.source)) == ("checks" in cell.metadata.get("tags", [])), cell.id
     for cell in made.cells:
         if cell.cell_type == "markdown":
             assert leftovers(cell.source) == [], cell.id

@@ -2,7 +2,7 @@
 
 import re
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import nbformat
@@ -36,7 +36,7 @@ class Book:
     formulas: Formulas
     references: References
     assignments: dict[str, Assignment]
-    scratch: dict[str, str]
+    scratch: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def read(cls, root: Path) -> "Book":

@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from attnbook.telling import numbers_in
 from booktools.editions.myst import INLINE, Directive, blocks
@@ -22,7 +23,7 @@ class Section:
 
     title: str
     words: list[tuple[int, str]] = field(default_factory=list)
-    code: list[tuple[int, dict]] = field(default_factory=list)
+    code: list[tuple[int, Any]] = field(default_factory=list)
 
     @property
     def text(self) -> str:

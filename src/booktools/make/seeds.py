@@ -12,7 +12,7 @@ dates      for each of three seeds, how many of a thousand dates come out right:
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
 
 import torch
@@ -26,7 +26,7 @@ from attnbook.learning.training import fit
 from attnbook.learning.translation import Translation
 from attnbook.models.decoding import greedy
 from attnbook.models.transformer import LanguageModel, Transformer
-from attnbook.tasks.dates import DatePair, date_pairs
+from attnbook.tasks.dates import date_pairs
 from attnbook.tasks.phrases import new_and_control, phrase_pairs
 
 SIZES = {"D": 32, "heads": 4, "hidden": 128, "dropout": 0.0}
@@ -75,7 +75,7 @@ def phrases(seed: int) -> dict[str, float]:
 
 
 def right(task: Translation, model: nn.Module, width: int = 1) -> int:
-    return sum(got == pair.target for got, pair in zip(task.translate(model, width=width), task.pairs, strict=True))
+    return sum(got == want for got, (_, want, *_) in zip(task.translate(model, width=width), task.pairs, strict=True))
 
 
 @torch.no_grad()
@@ -121,10 +121,10 @@ def decoder_alone(task: Translation, rest: Translation, layers: int, seed: int) 
     return int((whole == texts).all(1).sum())
 
 
-def one_text(letters: Vocabulary, pairs: Iterable[DatePair]) -> Tensor:
+def one_text(letters: Vocabulary, pairs: Iterable[Sequence]) -> Tensor:
     """A date, START, the same as year-month-day, STOP."""
     ids = letters.ids
-    rows = [[*map(ids.get, pair.source), START, *map(ids.get, pair.target), STOP] for pair in pairs]
+    rows = [[*map(ids.get, source), START, *map(ids.get, target), STOP] for source, target, *_ in pairs]
     return nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=PAD)
 
 
