@@ -51,11 +51,6 @@ def most(number: int) -> tuple[int, int]:
     return (2700, 50) if number in LONG else (2200, 40)
 
 
-def most_screens(number: int) -> int:
-    """Of 1280 × 800, up to *Going further*."""
-    return 28 if number in LONG else 24
-
-
 def until_the_end(notebook) -> Iterator:
     """The cells of the core path; of the one in which it ends, what stands before that."""
     for cell in notebook.cells:
