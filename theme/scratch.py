@@ -47,8 +47,7 @@ def pages(app):
             download=f'<a href="{chapter.stem}.py" download>{say["download"][0].upper() + say["download"][1:]}</a>',
         )
         body = (
-            f"<section><h1>{title}</h1><p>{told}</p>"
-            f'<div class="cell_input"><div class="highlight-python notranslate">{listing}</div></div></section>'
+            f'<section><h1>{title}</h1><p>{told}</p><div class="highlight-python notranslate">{listing}</div></section>'
         )
         meta = {"description": say["description"].format(n=chapter.number, title=chapter.title)}
         yield f"{FOLDER}/{chapter.stem}", {"title": title, "body": body, "meta": meta}, "page.html"
