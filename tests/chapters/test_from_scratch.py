@@ -8,18 +8,19 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
+from attnbook.language import PSEUDO, speaking
 from booktools.core import BookError
 from booktools.core.address import address
 from booktools.core.contents import Chapter
-from booktools.editions.from_scratch import OURS, files, from_scratch
+from booktools.editions.from_scratch import files, from_scratch
 from tests import ROOT
 from tests.chapters import SECOND_EDITION
 
 FILES = files(address(ROOT), ROOT)
-# Where only what Python and PyTorch bring can be imported.
-ALONE = f"""
+# Where what the book stands on cannot be imported.
+ALONE = """
 import runpy, sys
-for name in {sorted(OURS)}:
+for name in ("attnbook", "booktools", "d2l", "einops", "anywidget", "ipywidgets", "IPython", "matplotlib"):
     sys.modules[name] = None
 runpy.run_path(sys.argv[1], run_name="__main__")
 """
@@ -31,12 +32,18 @@ def test_every_chapter_of_the_second_edition_has_one():
 
 @pytest.mark.parametrize("name", FILES)
 def test_it_is_code_as_a_formatter_leaves_it(name, tmp_path):
-    path = tmp_path / f"{name}.py"
-    path.write_text(FILES[name], encoding="utf-8")
-    ruff = [str(Path(sys.executable).with_name("ruff")), "--isolated", "--no-cache"]
-    for command in (["check", "--select", "F,I,E4,E7,E9"], ["format", "--diff", "--line-length", "76"]):
-        done = subprocess.run([ruff[0], command[0], *ruff[1:], *command[1:], path], capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
+    assert unformatted(FILES[name], tmp_path / f"{name}.py") == ""
+
+
+def unformatted(text, path):
+    """What a formatter and a linter would change."""
+    path.write_text(text, encoding="utf-8")
+    ruff, said = Path(sys.executable).with_name("ruff"), ""
+    for command in (["check", "--select", "F,E,I"], ["format", "--diff"]):
+        options = ["--config", ROOT / "chapters/ruff.toml", "--no-cache", path]
+        done = subprocess.run([ruff, *command, *options], capture_output=True, text=True)
+        said += done.stdout + done.stderr if done.returncode else ""
+    return said
 
 
 @pytest.mark.slow
@@ -46,7 +53,7 @@ def test_it_runs_alone(name, tmp_path):
     path.write_text(FILES[name], encoding="utf-8")
     env = {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
     command = [sys.executable, "-I", "-c", ALONE, path.name]
-    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=180)
     assert done.returncode == 0, done.stderr
     stored = "".join(
         output.get("text", "")
@@ -61,36 +68,95 @@ def test_it_runs_alone(name, tmp_path):
 
 # The file, from small cells
 
+IMPORTS = """import torch
+from torch.utils.data import (
+    DataLoader,
+    TensorDataset,
+)
+import math, random
+import numpy as np
+import torch.nn.functional as F
+import torch.utils.checkpoint
+from torch import nn, Tensor as T, optim
+from torch.nn import Module, init, GELU
+from torch.nn import Embedding, LayerNorm, Linear, ModuleList, Parameter, ReLU
+from collections import Counter
+from torch.testing import assert_close
+
+from attnbook import causal, fit
+from einops import rearrange"""
+
 
 def made(*sources):
     """From a notebook's imports, and kept cells."""
-    imports = new_code_cell(
-        "import random\nimport torch.nn.functional as F\nimport torch\n"
-        "from torch import nn, optim\nfrom attnbook import fit"
-    )
-    cells = [new_code_cell(source, metadata={"tags": ["keep"]}) for source in sources]
+    cells = [
+        new_code_cell(source, id=f"cell-{n}", metadata={"tags": ["keep"]}) for n, source in enumerate(sources, start=1)
+    ]
+    other = new_code_cell("unkept = fit(1)")
     chapter = Chapter(5, "Dots", Path("chapters/05_dots.ipynb"))
-    return from_scratch(new_notebook(cells=[imports, *cells]), chapter, address(ROOT))
+    return from_scratch(new_notebook(cells=[new_code_cell(IMPORTS), other, *cells]), chapter, address(ROOT))
 
 
-def test_imports_stand_once_and_only_those_that_are_used():
-    text = made("x = F.relu(torch.ones(3))", "print(nn.Linear(1, 1), random.random(), F.relu(x))")
-    code = text.split('"""\n')[1]
-    assert code == (
-        "\nimport random\n\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn\n\n"
-        "x = F.relu(torch.ones(3))\n\nprint(nn.Linear(1, 1), random.random(), F.relu(x))\n"
+def test_imports_stand_once_and_only_those_that_are_used(tmp_path):
+    text = made(
+        "x = F.relu(torch.ones(3))",
+        "class Layer(Module):\n    def forward(self, x: T):\n        return init.zeros_(nn.Identity()(x))",
+        "print(Layer(), random.random(), Counter(x))\nDataLoader(TensorDataset(x))",
     )
+    imports, _, rest = text.split('"""\n\n', 1)[1].partition("\n\nx = ")
+    assert imports.split("\n") == [
+        "import random",
+        "from collections import Counter",
+        "",
+        "import torch",
+        "import torch.nn.functional as F",
+        "import torch.utils.checkpoint",  # it binds torch, too
+        "from torch import Tensor as T",
+        "from torch import nn",
+        "from torch.nn import Module, init",
+        "from torch.utils.data import DataLoader, TensorDataset",
+    ]
+    assert rest.startswith("F.relu(torch.ones(3))\n\n\nclass Layer(Module):")
+    assert unformatted(text, tmp_path / "05_dots.py") == ""
 
 
-def test_what_is_defined_has_two_blank_lines_around():
-    assert "\n\n\ndef f():\n    return 1\n\n\nx = f()\n" in made("y = 1", "def f():\n    return 1", "x = f()")
+def test_many_names_of_one_module_stand_one_below_the_other(tmp_path):
+    text = made("print(GELU, Embedding, LayerNorm, Linear)", "print(Module, ModuleList, Parameter, ReLU)")
+    assert "from torch.nn import (\n    GELU,\n    Embedding,\n" in text
+    assert unformatted(text, tmp_path / "05_dots.py") == ""
+
+
+def test_what_is_defined_has_two_blank_lines_around(tmp_path):
+    text = made("y = 1", "def f():\n    return 1", "x = f()")
+    assert text.endswith('"""\n\ny = 1\n\n\ndef f():\n    return 1\n\n\nx = f()\n')
+    assert unformatted(text, tmp_path / "05_dots.py") == ""
+
+
+def test_the_file_says_where_it_comes_from():
+    text = made("x = 1")
+    assert text.startswith('"""Dots, from scratch\n\nThe code of chapter 5, ')
+    assert f"\n{address(ROOT).page('chapters/05_dots.ipynb')}\n" in text
+    with speaking(PSEUDO):
+        assert made("x = 1").startswith('"""⟦Dots')
 
 
 def test_a_chapter_that_keeps_nothing_has_no_file():
     assert made() == ""
 
 
-@pytest.mark.parametrize("source", ["fit(1)", "print(nowhere)"])
-def test_a_name_of_the_book_is_refused(source):
-    with pytest.raises(BookError, match="which no kept cell defines"):
-        made(source)
+@pytest.mark.parametrize(
+    ("sources", "said"),
+    [
+        (["x = 1", "def f():\n    return causal(3)"], "cell-2 is kept and uses causal, which comes from attnbook"),
+        (["rearrange"], "cell-1 is kept and uses rearrange, which comes from einops"),
+        (["np.ones(3)"], "cell-1 is kept and uses np, which comes from numpy"),
+        (["print(unkept)"], "cell-1 is kept and uses unkept, which no kept cell defines"),
+        (["def f():\n    a = 1", "def g():\n    return a"], "cell-2 is kept and uses a, which no kept cell defines"),
+        (["class A:\n    n = 1", "def g(n):\n    pass", "n"], "cell-3 is kept and uses n, which no kept cell defines"),
+        (["import math\n\nmath.pi"], "cell-1 is kept and imports something"),
+        (["def f():\n    import numpy"], "cell-1 is kept and imports something"),
+    ],
+)
+def test_what_only_the_book_has_is_refused(sources, said):
+    with pytest.raises(BookError, match=f"^chapters/05_dots.ipynb, cell {said}"):
+        made(*sources)

@@ -2,17 +2,44 @@
 
 import ast
 import builtins
+import symtable
 import sys
-from collections.abc import Iterator
-from itertools import pairwise
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby, pairwise
 from pathlib import Path
 
+from attnbook.language import words
+from booktools.core import HERE as CORE
 from booktools.core import BookError
 from booktools.core.address import Address
 from booktools.core.contents import Chapter, chapters, read_notebook
 
-OURS = {"attnbook", "booktools", "d2l", "einops", "ipywidgets"}  # not of what a reader takes along
 FOLDER = "from_scratch"
+WIDTH = 76  # of a line of the chapters' code
+
+
+@dataclass(frozen=True)
+class Import:
+    """What binds one name: `import module`, `import module as name`, `from module import member`, …"""
+
+    name: str
+    module: str
+    member: str = ""
+    alias: str = ""
+
+    @property
+    def is_pythons(self) -> bool:
+        return self.module.partition(".")[0] in sys.stdlib_module_names
+
+    @property
+    def comes_along(self) -> bool:
+        """Whether whoever has PyTorch has the module."""
+        return self.is_pythons or self.module.partition(".")[0] == "torch"
+
+    @property
+    def renamed(self) -> str:
+        return f" as {self.alias}" if self.alias else ""
 
 
 def from_scratch(notebook, chapter: Chapter, here: Address) -> str:
@@ -20,59 +47,108 @@ def from_scratch(notebook, chapter: Chapter, here: Address) -> str:
     cells = kept(notebook)
     if not cells:
         return ""
-    page = here.page(f"chapters/{chapter.path.name}")
-    told = f"{chapter.title}, from scratch: the code of chapter {chapter.number}. It needs nothing but PyTorch."
-    opening = f'"""{told}\n\n{page}\n"""'
-    return together([opening, "\n".join(imports(notebook, cells, chapter)), *(cell.source for cell in cells)]) + "\n"
+    told = {"title": chapter.title, "n": chapter.number, "page": here.page(f"chapters/{chapter.path.name}")}
+    opening = f'"""{words(CORE)["scratch"]["docstring"].format(**told)}\n"""'
+    pieces = [opening, as_sorted(needed(notebook, cells, chapter)), *(cell.source.strip("\n") for cell in cells)]
+    return together([piece for piece in pieces if piece]) + "\n"
 
 
 def kept(notebook) -> list:
     return [cell for cell in notebook.cells if "keep" in cell.metadata.get("tags", [])]
 
 
-def imports(notebook, cells: list, chapter: Chapter) -> Iterator[str]:
-    """What the kept cells use of what the notebook imports, each once, in the order of a formatter."""
-    imported = {name: line for cell in notebook.cells if cell.cell_type == "code" for name, line in bound(cell.source)}
-    defined = {name for cell in cells for name in names(cell.source, ast.Store)} | set(dir(builtins))
-    used = {}
+def needed(notebook, cells: list, chapter: Chapter) -> set[Import]:
+    """What the kept cells use of what the notebook imports; a name that comes from nowhere else is refused."""
+    found = [each for cell in notebook.cells if cell.cell_type == "code" for each in imports_in(cell.source)]
     for cell in cells:
-        for name in sorted(names(cell.source, ast.Load) - defined):
-            if name not in imported or root_of(imported[name]) in OURS:
-                raise BookError(
-                    f"{chapter.path}, cell {cell.id} is kept and uses {name}, which no kept cell defines. "
-                    "What is kept runs without the book: define it there, or take the tag `keep` away."
-                )
-            used[imported[name]] = root_of(imported[name]) in sys.stdlib_module_names
-    for group in ([line for line in used if used[line]], [line for line in used if not used[line]]):
-        yield from sorted(group, key=lambda line: (line.startswith("from "), line.split()[1], line))
-        yield ""
+        if any(isinstance(node, ast.Import | ast.ImportFrom) for node in ast.walk(ast.parse(cell.source))):
+            raise BookError(
+                f"{chapter.path}, cell {cell.id} is kept and imports something. Imports stand once, at the top "
+                "of the file: move this one to a cell that is not kept."
+            )
+    whole = "\n\n".join(cell.source for cell in cells)
+    missing = free_names(whole)
+    brought = {each for each in found if each.name in missing and each.comes_along}
+    for name in sorted(missing - {each.name for each in brought}):
+        user = next(cell.id for cell in cells if name in free_names(cell.source))
+        source = next((f"comes from {each.module}" for each in found if each.name == name), "no kept cell defines")
+        raise BookError(
+            f"{chapter.path}, cell {user} is kept and uses {name}, which {source}. What is kept needs nothing but "
+            "PyTorch: define it in a kept cell, or take the tag `keep` away."
+        )
+    return brought
 
 
-def bound(source: str) -> Iterator[tuple[str, str]]:
-    """The names that imports of a cell bind, each with the line that binds it alone."""
+def free_names(source: str) -> set[str]:
+    """The names that code uses and does not define, builtins aside.
+
+    >>> sorted(free_names("def f(x):\\n    y = x * scale\\n    return [F.relu(z) for z in y], len(y)\\n\\nf(data)"))
+    ['F', 'data', 'scale']
+    >>> sorted(free_names("def f():\\n    a = 1\\n    return a\\n\\n\\ndef g():\\n    return a"))
+    ['a']
+    """
+    module = symtable.symtable(source, "", "exec")
+    defined = {symbol.get_name() for symbol in module.get_symbols() if symbol.is_assigned()}
+    tables, used = [module], set()
+    for table in tables:
+        tables += table.get_children()
+        used |= {each.get_name() for each in table.get_symbols() if each.is_referenced() and is_global(each, table)}
+    return used - defined - set(dir(builtins)) - {"__name__"}
+
+
+def is_global(symbol: symtable.Symbol, table: symtable.SymbolTable) -> bool:
+    return symbol.is_global() or table.get_type() == "module"
+
+
+def imports_in(source: str) -> Iterator[Import]:
+    """
+    >>> [each.name for each in imports_in("import torch.nn.functional as F, torch.utils.data\\nfrom torch import nn")]
+    ['F', 'torch', 'nn']
+    """
     for node in ast.parse(source).body:
         if isinstance(node, ast.Import | ast.ImportFrom):
-            for alias in node.names:
-                start = f"from {node.module} import" if isinstance(node, ast.ImportFrom) else "import"
-                line = f"{start} {alias.name}" + (f" as {alias.asname}" if alias.asname else "")
-                yield alias.asname or alias.name.partition(".")[0], line
+            module = node.module or "" if isinstance(node, ast.ImportFrom) else ""
+            for each in node.names:
+                name = each.asname or (each.name if module else each.name.partition(".")[0])
+                yield Import(name, module or each.name, each.name if module else "", each.asname or "")
 
 
-def root_of(line: str) -> str:
-    return line.split()[1].partition(".")[0]
+def as_sorted(imports: Iterable[Import]) -> str:
+    """As ruff sorts them: Python's own first, then PyTorch's; whole modules before what is taken from them."""
+    groups = ([each for each in imports if each.is_pythons is pythons] for pythons in (True, False))
+    return "\n\n".join("\n".join(lines(group)) for group in groups if group)
 
 
-def names(source: str, use: type[ast.Load] | type[ast.Store]) -> set[str]:
-    """The names that a cell reads, or those it gives a meaning."""
-    found = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, use):
-            found.add(node.id)
-        elif use is ast.Store and isinstance(node, ast.FunctionDef | ast.ClassDef):
-            found.add(node.name)
-        elif use is ast.Store and isinstance(node, ast.arg):
-            found.add(node.arg)
-    return found
+def lines(imports: list[Import]) -> Iterator[str]:
+    """
+    >>> print(*lines(list(imports_in("from torch import nn, Tensor, optim as o\\nimport torch"))), sep="\\n")
+    import torch
+    from torch import Tensor, nn
+    from torch import optim as o
+    """
+    whole = [each for each in imports if not each.member]
+    yield from sorted(f"import {each.module}{each.renamed}" for each in whole)
+    taken = sorted((each for each in imports if each.member), key=lambda each: (each.module, by_kind(each.member)))
+    for module, group in groupby(taken, key=lambda each: each.module):
+        aliased, plain = [], []
+        for each in group:
+            (aliased if each.alias else plain).append(each.member + each.renamed)
+        lines_of_one = [f"from {module} import {name}" for name in aliased]
+        if plain:
+            lines_of_one.append(wrapped(module, plain))
+        yield from sorted(lines_of_one, key=lambda line: by_kind(line.split(" import ")[1].lstrip("(\n ")))
+
+
+def by_kind(name: str) -> tuple[int, str]:
+    """CONSTANTS, Classes, and all else."""
+    word = name.split(" as ")[0].split(",")[0]
+    return (0 if word.isupper() and len(word) > 1 else 1 if word[0].isupper() else 2), word.lower()
+
+
+def wrapped(module: str, members: list[str]) -> str:
+    line = f"from {module} import {', '.join(members)}"
+    inside = "".join(f"    {name},\n" for name in members)
+    return line if len(line) <= WIDTH else f"from {module} import (\n{inside})"
 
 
 def together(pieces: list[str]) -> str:
@@ -80,7 +156,7 @@ def together(pieces: list[str]) -> str:
     text = pieces[0]
     for before, piece in pairwise(pieces):
         wide = defines(before, -1) or defines(piece, 0)
-        text += ("\n\n\n" if wide else "\n\n") + piece.strip("\n")
+        text += ("\n\n\n" if wide else "\n\n") + piece
     return text
 
 
