@@ -37,7 +37,7 @@ def lengths(args) -> None:
 
     print(f"{'':34}  words  at most  cells  at most  minutes: reading  touching  exercises")
     for path in args.notebooks:
-        time, (words, cells) = Minutes.read(path), most(read_chapter(path).number)
+        time, (words, cells, _) = Minutes.read(path), most(read_chapter(path).number)
         minutes = f"{time.reading:>16}  {time.touching:>8}  {time.exercises:>9}"
         print(f"{path.stem:34}  {time.words:>5,}  {words:>7,}  {time.cells:>5}  {cells:>7}  {minutes}")
 

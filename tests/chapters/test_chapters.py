@@ -174,10 +174,10 @@ def keeps_checks_apart(notebook, number):
     """What is asserted stands in cells of its own, folded to a line; what a reader should learn to assert, in sight."""
     if number not in SECOND_EDITION:
         return
-    core = [cell for cell in until_the_end(notebook) if is_read_as_code(cell)]
-    asserting = [cell.id for cell in core if statements(cell.source)]
-    if len(asserting) > 3:
-        yield f"{len(asserting)} cells in sight assert something, expected at most 3: {asserting}; tag them `checks`"
+    read = filter(is_read_as_code, until_the_end(notebook, end="## Exercises"))
+    asserting = {cell.id: statements(cell.source) for cell in read if statements(cell.source)}
+    if (found := sum(asserting.values())) > 3:
+        yield f"{found} asserts in sight, expected at most 3: {asserting}; move them to cells tagged `checks`"
     for cell in filter(is_check, notebook.cells):
         if cell.outputs:
             yield f"cell {cell.id} is tagged `checks` and prints; what is printed belongs in sight"
@@ -200,7 +200,7 @@ def is_short(notebook, number):
     """Up to *Going further*: so many words, and so many cells of code in sight."""
     if number not in SECOND_EDITION:
         return
-    length, (words, cells) = Minutes.of(notebook), most(number)
+    length, (words, cells, _) = Minutes.of(notebook), most(number)
     if length.words > words:
         yield f"{length.words:,} words up to *Going further*, expected at most {words:,}; see `attnbook lengths`"
     if length.cells > cells:
@@ -551,10 +551,22 @@ def assignment_not_announced(notebook):
     text.source = text.source.replace("{assignment}", "{note}")
 
 
-@fault(keeps_checks_apart, "4 cells in sight assert")
+@fault(keeps_checks_apart, "4 asserts in sight")
 def asserts_among_what_teaches(notebook):
     for name in "abc":
-        notebook.cells.insert(2, new_code_cell("assert_close(1, 1)", id=name))
+        notebook.cells.insert(2, new_code_cell("torch.testing.assert_close(1, 1)", id=name))
+
+
+@fault(keeps_checks_apart, "4 asserts in sight")
+def asserts_that_stand_together(notebook):
+    cell(notebook, "one-and-one").source = "assert 1\n" * 3
+
+
+@fault(keeps_checks_apart, "4 asserts in sight")
+def asserts_for_specialists(notebook):
+    place = notebook.cells.index(cell(notebook, "exercises"))
+    further = [new_markdown_cell("## Going further", id="further"), new_code_cell("assert 1\n" * 3, id="many")]
+    notebook.cells[place:place] = further
 
 
 @fault(keeps_checks_apart, "bars-checks is tagged `checks` and prints")

@@ -15,14 +15,21 @@ def is_check(cell) -> bool:
 def statements(source: str) -> int:
     """How many things a cell asserts.
 
-    >>> statements("assert x\\nassert_close(a, b)\\nfor _ in y:\\n    says('9 %', z)\\nprint(x)")
+    >>> statements("assert x\\ntorch.testing.assert_close(a, b)\\nfor _ in y:\\n    says('9 %', z)\\nprint(x)")
     3
+    >>> statements("check.says(x)\\nasserted(x)")
+    0
     """
-    nodes = list(ast.walk(ast.parse(source)))
-    called = [node.func for node in nodes if isinstance(node, ast.Call)]
-    names = [name.id for name in called if isinstance(name, ast.Name)]
-    asserting = [name for name in names if name == "says" or name.startswith("assert_")]
-    return sum(isinstance(node, ast.Assert) for node in nodes) + len(asserting)
+    return sum(isinstance(node, ast.Assert) or is_asserting_call(node) for node in ast.walk(ast.parse(source)))
+
+
+def is_asserting_call(node: ast.AST) -> bool:
+    match node:
+        case ast.Call(func=ast.Name("says")):
+            return True
+        case ast.Call(func=ast.Name(name) | ast.Attribute(attr=name)):
+            return name.startswith("assert_")
+    return False
 
 
 def title(source: str) -> str:
