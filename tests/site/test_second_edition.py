@@ -1,14 +1,17 @@
-"""How the second edition looks on the page: its checks folded, its code there to take along."""
+"""How the second edition looks on the page: short, its checks folded, its code there to take along."""
 
 import pytest
 
 from booktools.core.contents import chapters, read_notebook
 from booktools.editions.checked import is_check, title
+from booktools.editions.minutes import most
 from tests import ROOT
 from tests.browser.pages import SITE, soup
 from tests.chapters import SECOND_EDITION
 
 pytestmark = pytest.mark.slow
+LAPTOP = {"width": 1280, "height": 800}
+END = "section:is(#going-further, #exercises)"
 CHAPTERS = [chapter for chapter in chapters(ROOT) if chapter.number in SECOND_EDITION]
 
 
@@ -39,3 +42,27 @@ def test_the_chapter_leads_to_its_file_and_back(chapter):
     assert code == [line for line in text.splitlines() if line.strip()]
     assert shown.select_one(f'a[href="../chapters/{chapter.stem}.html"]')
     assert str(len(text.splitlines())) in read.parent.text
+
+
+def screens(page):
+    """How many screens one scrolls, as the page opens, until the core path ends; places of widgets are kept free."""
+    page.evaluate("document.fonts.ready")
+    end = page.locator(END).first.evaluate("node => node.getBoundingClientRect().top + scrollY")
+    return end / page.viewport_size["height"]
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.stem)
+def test_the_core_path_is_not_scrolled_for_ever(visit, chapter):
+    found = screens(visit(f"chapters/{chapter.stem}.html", viewport=LAPTOP))
+    *_, expected = most(chapter.number)
+    assert found <= expected, f"{found:.1f} screens up to *Going further*, expected at most {expected}"
+
+
+@pytest.mark.parametrize(("parts", "count"), [(["summary", "exercises"], 2), (["going-further", "exercises"], 1)])
+def test_screens_are_counted_up_to_what_comes_first(browser, parts, count):
+    page = browser.new_page(viewport=LAPTOP)
+    sections = "".join(f'<section id="{name}" style="height: 800px"></section>' for name in parts)
+    page.set_content(f'<body style="margin: 0"><header style="height: 800px"></header>{sections}')
+    found = screens(page)
+    page.close()
+    assert found == count
