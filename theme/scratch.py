@@ -44,7 +44,7 @@ def pages(app):
         told = say["back"].format(
             lines=len(text.splitlines()),
             chapter=f'<a href="../chapters/{chapter.stem}.html">{chapter.title}</a>',
-            download=f'<a href="{chapter.stem}.py" download>{say["download"][0].upper() + say["download"][1:]}</a>',
+            take=f'<a href="{chapter.stem}.py" download>{say["take"]}</a>',
         )
         body = (
             f'<section><h1>{title}</h1><p>{told}</p><div class="highlight-python notranslate">{listing}</div></section>'

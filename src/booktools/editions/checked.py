@@ -51,6 +51,8 @@ def fold_on_page(source: str) -> str:
 
 
 def fold_in_colab(cell) -> None:
-    """Colab shows a cell that begins with a title as a form, without its code; Jupyter goes by a mark of its own."""
-    cell.source = f"# @title {title(cell.source)}\n{cell.source}"
-    cell.metadata |= {"cellView": "form", "jupyter": {"source_hidden": True}}
+    """Hide what the site folds: Colab shows a form, with its title, if any; Jupyter goes by a mark of its own."""
+    if is_check(cell):
+        cell.source = f"# @title {title(cell.source)}\n{cell.source}"
+    if is_check(cell) or "hide-input" in cell.metadata.get("tags", []):
+        cell.metadata |= {"cellView": "form", "jupyter": {"source_hidden": True}}

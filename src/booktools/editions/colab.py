@@ -13,7 +13,7 @@ from booktools.core.address import Address, address
 from booktools.core.assignment import Assignment, assignment_paths
 from booktools.core.contents import read_notebook, settings
 from booktools.core.setup_cells import install, needs, set_up
-from booktools.editions.checked import fold_in_colab, is_check
+from booktools.editions.checked import fold_in_colab
 from booktools.editions.formulas import Formulas
 from booktools.editions.from_scratch import files
 from booktools.editions.labels import Label, collect
@@ -65,7 +65,7 @@ def edition(notebook, page: str, book: Book):
         convert(cell, plain)
     for cell in markdown(notebook):
         cell.source = convert(cell, plain)
-    for cell in filter(is_check, notebook.cells):
+    for cell in notebook.cells:
         fold_in_colab(cell)
     title, *written = [cell for cell in notebook.cells if cell.source]
     for cell in written:
