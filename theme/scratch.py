@@ -3,54 +3,62 @@
 from functools import cache
 from pathlib import Path
 
-from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from attnbook.language import words
 from booktools.core import HERE as CORE
+from booktools.core import BookError
 from booktools.core.address import address
-from booktools.core.contents import chapters
-from booktools.editions.from_scratch import FOLDER, files
+from booktools.core.contents import read_chapter, read_notebook
+from booktools.editions.from_scratch import FOLDER, from_scratch, kept
+from cards import PAGE, number_of, without_number
+from touch import raw
 
 
 @cache
-def code(root):
-    return files(address(root), root)
+def code(path, root):
+    """The file of a chapter; empty where it keeps nothing."""
+    notebook = read_notebook(path)
+    return from_scratch(notebook, read_chapter(path), address(root)) if kept(notebook) else ""
 
 
 class FromScratch(SphinxDirective):
     def run(self):
-        stem, root = Path(self.env.docname).name, Path(self.env.srcdir)
-        if stem not in code(root):
-            raise self.error(f"{self.env.docname} keeps nothing to take along; tag its cells `keep`")
-        say, file = words(CORE)["scratch"], f"../{FOLDER}/{stem}"
+        page, root = self.env.docname, Path(self.env.srcdir)
+        try:
+            text = code(Path(self.env.doc2path(page)), root)
+        except BookError as error:
+            raise self.error(str(error)) from None
+        if not text:
+            raise self.error(f"{page} keeps nothing to take along; tag its cells `keep`")
+        say, file = words(CORE)["scratch"], f"../{FOLDER}/{Path(page).name}"
         links = {
             "read": f'<a href="{file}.html">{say["read"]}</a>',
             "download": f'<a href="{file}.py" download>{say["download"]}</a>',
         }
-        told = say["told"].format(lines=len(code(root)[stem].splitlines()), **links)
-        return [nodes.raw("", f"<p>{told}</p>", format="html")]
+        return [raw(f"<p>{say['told'].format(lines=len(text.splitlines()), **links)}</p>")]
 
 
 def pages(app):
     """A page for each file, in the frame of the book."""
     root, say = Path(app.srcdir), words(CORE)["scratch"]
-    for chapter in chapters(root):
-        text = code(root).get(chapter.stem)
-        if text is None:
+    for page in sorted(filter(PAGE.match, app.env.found_docs)):
+        text = code(Path(app.env.doc2path(page)), root)
+        if not text:
             continue
-        title = say["title"].format(title=chapter.title)
+        stem, chapter = Path(page).name, without_number(app.env.titles[page].astext())
+        title = say["title"].format(title=chapter)
         listing = app.builder.highlighter.highlight_block(text, "python")
         told = say["back"].format(
             lines=len(text.splitlines()),
-            chapter=f'<a href="../chapters/{chapter.stem}.html">{chapter.title}</a>',
-            take=f'<a href="{chapter.stem}.py" download>{say["take"]}</a>',
+            chapter=f'<a href="../{page}.html">{chapter}</a>',
+            take=f'<a href="{stem}.py" download>{say["take"]}</a>',
         )
         body = (
             f'<section><h1>{title}</h1><p>{told}</p><div class="highlight-python notranslate">{listing}</div></section>'
         )
-        meta = {"description": say["description"].format(n=chapter.number, title=chapter.title)}
-        yield f"{FOLDER}/{chapter.stem}", {"title": title, "body": body, "meta": meta}, "page.html"
+        meta = {"description": say["description"].format(n=number_of(page), title=chapter)}
+        yield f"{FOLDER}/{stem}", {"title": title, "body": body, "meta": meta}, "page.html"
 
 
 def setup(app):
