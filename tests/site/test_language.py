@@ -20,7 +20,9 @@ from tests.pseudo import linked_book, translate_pages
 from tests.widgets.forgotten import forgotten, left_over
 
 CHAPTER = "chapters/02_masked_softmax"
-PAGES = ["index", CHAPTER, "notation", "references"]
+KEPT = "09_the_transformer"  # a chapter whose own code has a page
+FOLDERS = ["chapters", "assignments/source"]
+PAGES = ["index", CHAPTER, f"chapters/{KEPT}", f"from_scratch/{KEPT}", "notation", "references"]
 TOC = f"""format: jb-book
 root: index
 parts:
@@ -51,9 +53,9 @@ def build(book: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    book = linked_book(tmp_path_factory.mktemp("book"), TOC)
-    assignment = f"assignments/source/{Path(CHAPTER).name}.ipynb"
-    translate_pages(book, ["index.md", f"{CHAPTER}.ipynb", "notation.md", "references.md", assignment])
+    book = linked_book(tmp_path_factory.mktemp("book"), TOC.replace(CHAPTER, f"{CHAPTER}, file: chapters/{KEPT}"))
+    notebooks = [f"{folder}/{name}.ipynb" for name in (Path(CHAPTER).name, KEPT) for folder in FOLDERS]
+    translate_pages(book, ["index.md", "notation.md", "references.md", *notebooks])
     return build(book)
 
 
