@@ -16,6 +16,7 @@ ROOMS = {
         "device": "",
         "language": "",
         "colours": "",
+        "telling": "",
         "_inputs": "errors device",
         "layers": "errors device _inputs",
         "models": "errors device _inputs layers",

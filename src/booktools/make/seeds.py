@@ -39,7 +39,7 @@ def main() -> None:
         "phrases": [phrases(seed) for seed in range(8)],
         "dates": [dates(seed) for seed in range(3)],
     }
-    (FOLDER / "seeds.json").write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
+    (FOLDER / "seeds.json").write_text(json.dumps(measured, indent=2) + "\n", encoding="utf-8")
 
 
 def phrases(seed: int) -> dict[str, float]:
