@@ -1,6 +1,7 @@
 """What every chapter must keep to. Each rule lists complaints, and is itself tried on a planted fault."""
 
 import gzip
+import json
 import re
 import statistics
 import subprocess
@@ -25,6 +26,9 @@ from tests.chapters import SECOND_EDITION
 
 CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
 IGNORED = {"nbval-ignore-output", "nbval-skip"}
+TO_COME = json.loads((ROOT / "theme/en.json").read_text("utf-8"))["to_come"]
+# A chapter of this book by its number, or of a work that is cited just before it; and what follows.
+MENTION = re.compile(r"(\{cite[^`]*`[^`]*`, )?\bchapter (\d+)\b([^\n]*)", re.IGNORECASE)
 
 
 # The rules
@@ -170,6 +174,15 @@ def announces_its_assignment(notebook, number):
         yield "a chapter that has an assignment announces it once, with {assignment}"
 
 
+def says_what_is_to_come(notebook, number):
+    """A chapter that does not exist yet is named with its title: a number alone says nothing."""
+    for cell in notebook.cells:
+        for cited, n, rest in MENTION.findall(cell.source) if cell.cell_type == "markdown" else ():
+            title = TO_COME.get(n)
+            if title and not cited and not rest.startswith(f", *{title}*"):
+                yield f"cell {cell.id} sends readers to chapter {n}, which is to come: say `chapter {n}, *{title}*`"
+
+
 def keeps_checks_apart(notebook, number):
     """What is asserted stands in cells of its own, folded to a line; what a reader should learn to assert, in sight."""
     if number not in SECOND_EDITION:
@@ -220,6 +233,7 @@ RULES = [
     imports_and_seeds_first,
     has_exercises,
     announces_its_assignment,
+    says_what_is_to_come,
     keeps_checks_apart,
     can_be_taken_along,
     is_short,
@@ -549,6 +563,14 @@ def label_of_another_chapter(notebook):
 def assignment_not_announced(notebook):
     text = cell(notebook, "exercises")
     text.source = text.source.replace("{assignment}", "{note}")
+
+
+@fault(says_what_is_to_come, f"say `chapter 12, *{TO_COME['12']}*`")
+def number_of_a_chapter_to_come(notebook):
+    said = (
+        f"See chapter 11, *{TO_COME['11']}*, {{cite:t}}`zhang2023d2l`, chapter 11.7, and\nChapter 12 looks into that."
+    )
+    notebook.cells.insert(4, new_markdown_cell(said, id="to-come"))
 
 
 @fault(keeps_checks_apart, "4 asserts in sight")
