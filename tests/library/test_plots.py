@@ -4,6 +4,7 @@ from itertools import pairwise
 import matplotlib as mpl
 import pytest
 import torch
+from IPython.core.formatters import DisplayFormatter
 from matplotlib.colors import to_hex, to_rgb
 
 from attnbook import plots
@@ -53,6 +54,10 @@ def test_a_figures_text_tells_its_data():
     plots.heatmap(torch.tensor([[0.25, 0.75]]), ["a"], ["x", "y"], ax=right)
     line, cells = "up and down 1 to 3, mean 8, later 8.3, of 3", "cells 0.25 to 0.75, mean 0.5, later 0.58, of 2"
     assert repr(left.figure) == f"<Figure: {line}; {cells}>"
+
+
+def test_axes_at_the_end_of_a_cell_show_nothing_beside_their_figure():
+    assert DisplayFormatter().format(plots.axes()) == ({}, {})
 
 
 @pytest.mark.parametrize("kind", ["plot", "bar", "scatter", "fill_between"])

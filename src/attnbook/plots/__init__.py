@@ -67,6 +67,9 @@ class QuietAxes(Axes):
         above = {"y": 1, "rotation": 0, "horizontalalignment": "left", "verticalalignment": "bottom"}
         return super().set_ylabel(ylabel, **above | options)
 
+    def _ipython_display_(self) -> None:
+        """Say nothing: the figure shows itself, so a cell may end with its axes."""
+
 
 class DataFigure(Figure):
     """A figure whose text tells its data: pictures are not compared when a notebook is tested, texts are."""
