@@ -180,6 +180,13 @@ def name_parts(app, doctree):
             tree["caption"] = words(HERE)["parts"][part]
 
 
+def keep_shares_whole(app, doctree):
+    """No line ends between a number and its %."""
+    for text in list(doctree.findall(nodes.Text)):
+        if re.search(r"\d %", text) and not isinstance(text.parent, nodes.literal | nodes.literal_block | nodes.raw):
+            text.parent.replace(text, nodes.Text(re.sub(r"(?<=\d) (?=%)", "\N{NO-BREAK SPACE}", text)))
+
+
 def copy_files(app):
     """The widgets, before any page is written: Sphinx adds a checksum to the address of what it finds."""
     if app.builder.format != "html":
@@ -376,6 +383,7 @@ def setup(app):
     app.connect("builder-inited", copy_files)
     app.connect("source-read", translate)
     app.connect("doctree-read", name_parts, priority=400)  # before Sphinx notes what the contents are
+    app.connect("doctree-read", keep_shares_whole)
     app.connect("env-check-consistency", number_by_chapter)
     app.connect("build-finished", drop_unused_files)
     app.connect("build-finished", style, priority=900)  # after the theme has written its colours of code
