@@ -79,6 +79,18 @@ def test_tasks_tick_when_the_state_shows_them_done(visit):
     assert ticks() == [0, 2, 3, 0], "what was done stays done"
 
 
+def test_what_changes_at_once_is_looked_at_together(visit):
+    """Another date begins anew: written to the end was the one before it."""
+    page = visit("chapters/09_the_transformer.html")
+    live(page)
+    frame = page.locator("#live-transformer")
+    for _ in range(11):
+        frame.get_by_role("button", name="Forward").click()
+    frame.get_by_role("button", name="23rd of october 1962").click()
+    expect(frame).to_contain_text("0 of 11")
+    assert not frame.locator(".tasks li").nth(3).evaluate("task => task.matches('.done')")
+
+
 def test_reset_and_link(visit):
     page = visit(FIVE)
     live(page)

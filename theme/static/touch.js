@@ -63,13 +63,14 @@ function tasks(frame, model, tell) {
   turner.hidden = false;
   show(0);
   const states = items.map((item) => Object.entries(JSON.parse(item.querySelector(".when").dataset.when)));
-  model.on("change", () => {
+  const tick = () => {
     items.forEach((item, i) => {
       if (item.matches(".done") || !states[i].every((state) => holds(model, ...state))) return;
       item.classList.add("done");
       tell(fill(frame.dataset.done, { n: i + 1 }));
     });
-  });
+  };
+  model.on("change", () => queueMicrotask(tick)); // when all that changes at once has changed
 }
 
 document.addEventListener("ab-live", ({ target, detail: model }) => {
