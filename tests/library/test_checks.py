@@ -9,7 +9,7 @@ from statistics import mean, pvariance
 import pytest
 import torch
 
-from attnbook import additive_scores, attention, causal, check, masked_softmax
+from attnbook import additive_scores, attention, causal, check, masked_softmax, padding
 from attnbook.checks.judging import HERE as JUDGED
 from attnbook.checks.judging import say, told
 from attnbook.language import PSEUDO, speaking, words
@@ -84,7 +84,12 @@ def packed(documents):
     return torch.tensor([[bool(documents[i] == documents[j]) and j <= i for j in n] for i in n])
 
 
+def padding_in_loops(lengths, M):
+    return torch.tensor([[[j < length for j in range(M)]] for length in lengths.tolist()])
+
+
 RIGHT += [(check.causal, causal), (check.causal, causal_in_loops), (check.packed, packed)]
+RIGHT += [(check.padding, padding), (check.padding, padding_in_loops)]
 RIGHT += [(check.masked_softmax, masked_softmax), (check.masked_softmax, softmax_in_loops)]
 RIGHT += [(check.masked_softmax, patched)]
 
@@ -501,6 +506,15 @@ def in_place_after(scores, mask):
             lambda L, M: causal(L, M) & (torch.arange(M) != 2),
             "L=4, M=4: first wrong cell (query, key) = (2, 2): expected True, got False",
         ),
+        (check.padding, no_function, "not written yet"),
+        (check.padding, lambda n, M: padding(n, M)[:, 0], "lengths [4, 2], M=4: expected shape (2, 1, 4), got (2, 4)"),
+        (check.padding, lambda n, M: padding(n, M).mT, "expected shape (2, 1, 4), got (2, 4, 1)"),
+        (check.padding, lambda n, M: padding(n, M).int(), "a mask is boolean, got torch.int32"),
+        (
+            check.padding,
+            lambda n, M: padding(n.clamp(min=1), M),
+            "lengths [0, 5], M=6: first wrong cell (text, query, key) = (0, 0, 0): expected False, got True",
+        ),
         (check.packed, lambda d: d[:, None] == d, "(your function looks ahead)"),
         (check.packed, lambda d: causal(len(d)), "(your function looks into other documents)"),
         (
@@ -558,6 +572,7 @@ def overflows(q, k, v, temperature):
 
 NAMED = [(check.soft_lookup, "LOOKUP"), (check.left_out_error, "ERROR")]
 NAMED += [(check.additive_scores, "ADDITIVE"), (check.factorised_scores, "FACTORISED")]
+NAMED += [(check.padding, "PADDING")]
 NAMED += [(check.split_heads, "SPLIT"), (check.multi_head, "MULTI_HEAD")]
 NAMED += [(check.layer_norm, "LAYER_NORM"), (check.greedy, "GREEDY")]
 NAMED += [(check.encoder_block, "ENCODER_BLOCK"), (check.pre_norm_block, "PRE_NORM_BLOCK")]

@@ -11,7 +11,16 @@ from attnbook.checks.additive import WRONG_ADDITIVE, WRONG_FACTORISED, additive_
 from attnbook.checks.dot_product import WRONG_ATTENTION, attention, attention_test, softmax_jacobian
 from attnbook.checks.fast import WRONG_FIT, WRONG_MERGE, merge, tokens_that_fit
 from attnbook.checks.lookup import WRONG_ERROR, WRONG_LOOKUP, left_out_error, soft_lookup
-from attnbook.checks.masks import WRONG_CAUSAL, WRONG_PACKED, WRONG_SOFTMAX, causal, masked_softmax, packed
+from attnbook.checks.masks import (
+    WRONG_CAUSAL,
+    WRONG_PACKED,
+    WRONG_PADDING,
+    WRONG_SOFTMAX,
+    causal,
+    masked_softmax,
+    packed,
+    padding,
+)
 from attnbook.checks.multihead import WRONG_MULTI_HEAD, WRONG_SPLIT, multi_head, split_heads
 from attnbook.checks.places import WRONG_ROTARY, WRONG_SINUSOIDAL, rotary, sinusoidal
 from attnbook.checks.self_attention import (
@@ -52,6 +61,7 @@ __all__ = [
     "WRONG_MULTI_HEAD",
     "WRONG_OPERATIONS",
     "WRONG_PACKED",
+    "WRONG_PADDING",
     "WRONG_PRE_NORM_BLOCK",
     "WRONG_ROTARY",
     "WRONG_SINUSOIDAL",
@@ -76,6 +86,7 @@ __all__ = [
     "multi_head",
     "operations",
     "packed",
+    "padding",
     "pre_norm_block",
     "rotary",
     "sinusoidal",

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from attnbook.checks.judging import Wrong, call, compare, exercise, explained, named, say
 from attnbook.layers.masks import causal as book_causal
-from attnbook.layers.masks import padding
+from attnbook.layers.masks import padding as book_padding
 from attnbook.layers.softmax import masked_softmax as book_masked_softmax
 
 Mask = Callable[..., Tensor]
@@ -21,13 +21,19 @@ def causal(answer: Callable[[int, int], Tensor]) -> None:
 
 
 @exercise
+def padding(answer: Callable[[Tensor, int], Tensor]) -> None:
+    """`answer(lengths_B, M)`, of shape (B, 1, M), is True where key j is one of the text's own, for every query."""
+    _check_mask(answer, book_padding, _LENGTHS, WRONG_PADDING, ("text", "query", "key"))
+
+
+@exercise
 def packed(answer: Callable[[Tensor], Tensor]) -> None:
     """`answer(documents_M)` is True where token i may see token j: of the same document, and not ahead."""
     _check_mask(answer, _packed, _DOCUMENTS, WRONG_PACKED, ("token", "token"))
 
 
 def _check_mask(
-    answer: Mask, right: Mask, cases: dict[str, tuple], wrong: dict[str, Mask], axes: tuple[str, str]
+    answer: Mask, right: Mask, cases: dict[str, tuple], wrong: dict[str, Mask], axes: tuple[str, ...]
 ) -> None:
     answers = {case: call(answer, *inputs) for case, inputs in cases.items()}
     for case, inputs in cases.items():
@@ -80,6 +86,19 @@ def _now(L: int, M: int) -> Tensor:
     return torch.ones(L, M).tril(M - L).triu(M - L).bool()
 
 
+_LENGTHS = {
+    f"lengths {lengths}, M={M}": (torch.tensor(lengths), M)
+    for lengths, M in (([4, 2], 4), ([1, 3, 2], 3), ([0, 5], 6), ([2], 2))
+}
+WRONG_PADDING: dict[str, Mask] = {
+    "hides_what_may_be_seen": lambda lengths, M: ~book_padding(lengths, M),
+    "counts_one_key_too_many": lambda lengths, M: torch.arange(M) <= lengths[:, None, None],
+    "counts_one_key_too_few": lambda lengths, M: torch.arange(1, M + 1) < lengths[:, None, None],
+    "pads_on_the_left": lambda lengths, M: book_padding(lengths, M).flip(-1),
+    "gives_every_text_the_longest": lambda lengths, M: book_padding(lengths.max().expand(len(lengths)), M),
+}
+
+
 def _packed(documents: Tensor) -> Tensor:
     return (documents[:, None] == documents) & book_causal(len(documents))
 
@@ -127,7 +146,7 @@ def _softmax_cases() -> dict[str, tuple[Tensor, Tensor]]:
         "scores_of_1000": (1000 + scores, book_causal(3, 4)),
         "scores_of_minus_100_000": (scores.round() - 100_000, book_causal(3, 4)),
         "a_hidden_score_far_above": (torch.tensor([[0.0, 1.0, 200.0]]), torch.tensor([[True, True, False]])),
-        "two_sentences": (torch.stack([scores, -scores]), padding(torch.tensor([4, 2]))),
+        "two_sentences": (torch.stack([scores, -scores]), book_padding(torch.tensor([4, 2]))),
         "float16": (scores.half(), empty),
     }
 
