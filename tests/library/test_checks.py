@@ -118,10 +118,10 @@ def adam_by_hand(model, loss, batch, steps, lr):
     for n in range(1, steps + 1):
         value = loss(model, batch(None))
         losses.append(value)
-        for p, g, (mean, square) in zip(parameters, torch.autograd.grad(value, parameters), means, strict=True):
-            mean.mul_(0.9).add_(0.1 * g)
+        for p, g, (average, square) in zip(parameters, torch.autograd.grad(value, parameters), means, strict=True):
+            average.mul_(0.9).add_(0.1 * g)
             square.mul_(0.999).add_(0.001 * g**2)
-            p.data -= lr * mean / (1 - 0.9**n) / ((square / (1 - 0.999**n)) ** 0.5 + 1e-8)
+            p.data -= lr * average / (1 - 0.9**n) / ((square / (1 - 0.999**n)) ** 0.5 + 1e-8)
     return losses
 
 

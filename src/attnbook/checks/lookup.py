@@ -76,7 +76,9 @@ def _trained(loop: Loop, steps: int, lr: float) -> Tensor:
     if not isinstance(losses, list | tuple | Tensor) or not all(map(_is_number, losses)):
         raise Wrong("a_list_of_losses", got=describe(losses))
     parameters = [parameter.detach().flatten() for parameter in model.parameters()]
-    return torch.cat([torch.tensor([loss.item() if isinstance(loss, Tensor) else loss for loss in losses]), *parameters])
+    return torch.cat(
+        [torch.tensor([loss.item() if isinstance(loss, Tensor) else loss for loss in losses]), *parameters]
+    )
 
 
 def _is_number(loss: object) -> bool:
@@ -87,7 +89,9 @@ def _run_of(loop: Loop) -> Callable[[int, float], Tensor]:
     return lambda steps, lr: _trained(loop, steps, lr)
 
 
-def _loop(clear=True, late=False, moves=True, again=False, adam=torch.optim.Adam, rate=lambda lr: lr, less=0, one=False):
+def _loop(
+    clear=True, late=False, moves=True, again=False, adam=torch.optim.Adam, rate=lambda lr: lr, less=0, one=False
+):
     def train(model: nn.Module, loss: Callable, batch: Callable, steps: int, lr: float) -> list[float]:
         optimizer, generator, losses, first = adam(model.parameters(), rate(lr)), torch.Generator(), [], None
         for _ in range(steps - less):
