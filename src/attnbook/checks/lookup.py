@@ -90,8 +90,15 @@ def _run_of(loop: Loop) -> Callable[[int, float], Tensor]:
 
 
 def _loop(
-    clear=True, late=False, moves=True, again=False, adam=torch.optim.Adam, rate=lambda lr: lr, less=0, one=False
-):
+    clear=True,
+    late=False,
+    moves=True,
+    again=False,
+    adam: Callable[..., torch.optim.Optimizer] = torch.optim.Adam,
+    rate=lambda lr: lr,
+    less=0,
+    one=False,
+) -> Loop:
     def train(model: nn.Module, loss: Callable, batch: Callable, steps: int, lr: float) -> list[float]:
         optimizer, generator, losses, first = adam(model.parameters(), rate(lr)), torch.Generator(), [], None
         for _ in range(steps - less):
