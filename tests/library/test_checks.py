@@ -112,6 +112,32 @@ def error_without_itself(x, y, width):
 RIGHT += [(check.soft_lookup, look_up), (check.left_out_error, error_without_itself)]
 
 
+def adam_by_hand(model, loss, batch, steps, lr):
+    parameters, losses = list(model.parameters()), []
+    means = [(torch.zeros_like(p), torch.zeros_like(p)) for p in parameters]
+    for n in range(1, steps + 1):
+        value = loss(model, batch(None))
+        losses.append(value)
+        for p, g, (average, square) in zip(parameters, torch.autograd.grad(value, parameters), means, strict=True):
+            average.mul_(0.9).add_(0.1 * g)
+            square.mul_(0.999).add_(0.001 * g**2)
+            p.data -= lr * average / (1 - 0.9**n) / ((square / (1 - 0.999**n)) ** 0.5 + 1e-8)
+    return losses
+
+
+def cleared_in_the_end(model, loss, batch, steps, lr):
+    optimizer, losses = torch.optim.Adam(model.parameters(), lr), []
+    while len(losses) < steps:
+        losses += [loss(model, batch(torch.Generator()))]
+        losses[-1].backward()
+        optimizer.step()
+        model.zero_grad()
+    return torch.stack(losses)
+
+
+RIGHT += [(check.training_loop, adam_by_hand), (check.training_loop, cleared_in_the_end)]
+
+
 def scores_in_loops(queries, keys, W_q, W_k, w):
     rows = [[sum(w * torch.tanh(W_q @ q + W_k @ k)) for k in keys] for q in queries]
     return torch.tensor(rows)
@@ -570,7 +596,12 @@ def overflows(q, k, v, temperature):
     return powers @ v / powers.sum()
 
 
-NAMED = [(check.soft_lookup, "LOOKUP"), (check.left_out_error, "ERROR")]
+def forgets_the_last_step(model, loss, batch, steps, lr):
+    losses = adam_by_hand(model, loss, batch, steps - 1, lr)
+    return [*losses, loss(model, batch(None))]
+
+
+NAMED = [(check.soft_lookup, "LOOKUP"), (check.left_out_error, "ERROR"), (check.training_loop, "LOOP")]
 NAMED += [(check.additive_scores, "ADDITIVE"), (check.factorised_scores, "FACTORISED")]
 NAMED += [(check.padding, "PADDING")]
 NAMED += [(check.split_heads, "SPLIT"), (check.multi_head, "MULTI_HEAD")]
@@ -601,6 +632,12 @@ def test_every_known_mistake_of_these_is_found_and_named(judge, wrong):
         (check.left_out_error, lambda x, y, w: x, "three points: return one number, got a tensor of shape (3,)"),
         (check.left_out_error, lambda x, y, w: error_with_a_finite_fill(x, y, w), "three points, narrow: expected"),
         (check.soft_lookup, overflows, "cold, and far from all: first wrong cell (v) = (0,): expected 2.0000, got NaN"),
+        (check.training_loop, no_function, "not written yet"),
+        (check.training_loop, lambda *asked: 1.0, "return a list of numbers, the loss of every step; got float"),
+        (check.training_loop, lambda *asked: ["low"], "return a list of numbers, the loss of every step; got list"),
+        (check.training_loop, lambda *asked: [0.5], "5 steps: return the loss of each of the 5 steps, got 1"),
+        (check.training_loop, lambda *asked: [0.5] * asked[3], "5 steps: expected a loss of"),
+        (check.training_loop, forgets_the_last_step, "5 steps: the losses are right, but the parameters after the la"),
         (
             check.left_out_error,
             lambda x, y, w: error_without_itself(x, y, w) if len(x) < 5 else 0,
@@ -727,6 +764,7 @@ def everything_said():
     checks = {
         **{"attention": "ATTENTION", "causal": "CAUSAL", "packed": "PACKED", "masked_softmax": "SOFTMAX"},
         **{"analogy": "ANALOGY", "soft_lookup": "LOOKUP", "left_out_error": "ERROR", "merge": "MERGE"},
+        **{"training_loop": "LOOP"},
         **{"additive_scores": "ADDITIVE", "factorised_scores": "FACTORISED", "split_heads": "SPLIT"},
         **{"multi_head": "MULTI_HEAD", "layer_norm": "LAYER_NORM", "greedy": "GREEDY", "tokens_that_fit": "FIT"},
         **{"sinusoidal": "SINUSOIDAL", "rotary": "ROTARY", "three_steps": "STEPS", "equivariant": "TESTS"},

@@ -10,7 +10,14 @@ not written yet: your function returned nothing
 from attnbook.checks.additive import WRONG_ADDITIVE, WRONG_FACTORISED, additive_scores, factorised_scores
 from attnbook.checks.dot_product import WRONG_ATTENTION, attention, attention_test, softmax_jacobian
 from attnbook.checks.fast import WRONG_FIT, WRONG_MERGE, merge, tokens_that_fit
-from attnbook.checks.lookup import WRONG_ERROR, WRONG_LOOKUP, left_out_error, soft_lookup
+from attnbook.checks.lookup import (
+    WRONG_ERROR,
+    WRONG_LOOKUP,
+    WRONG_LOOP,
+    left_out_error,
+    soft_lookup,
+    training_loop,
+)
 from attnbook.checks.masks import (
     WRONG_CAUSAL,
     WRONG_PACKED,
@@ -57,6 +64,7 @@ __all__ = [
     "WRONG_GREEDY",
     "WRONG_LAYER_NORM",
     "WRONG_LOOKUP",
+    "WRONG_LOOP",
     "WRONG_MERGE",
     "WRONG_MULTI_HEAD",
     "WRONG_OPERATIONS",
@@ -96,5 +104,6 @@ __all__ = [
     "split_heads",
     "three_steps",
     "tokens_that_fit",
+    "training_loop",
     "translation_loss",
 ]

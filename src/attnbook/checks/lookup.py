@@ -1,12 +1,15 @@
-"""Chapter 3: a soft dictionary, and regression in which no point sees itself."""
+"""Chapter 3: a soft dictionary, regression in which no point sees itself, and the training loop."""
 
 from collections.abc import Callable
 
 import torch
-from torch import Tensor
+import torch.nn.functional as F
+from torch import Tensor, nn
 
-from attnbook.checks.judging import Wrong, call, compare, describe, exercise, explained
+from attnbook.checks.judging import Wrong, call, close, compare, describe, exercise, explained
 from attnbook.language import number
+
+Loop = Callable[[nn.Module, Callable, Callable, int, float], list]
 
 
 @exercise
@@ -32,6 +35,102 @@ def left_out_error(answer: Callable[[Tensor, Tensor, float], Tensor]) -> None:
             why = explained(answers, WRONG_ERROR, _ERROR_CASES)
             right, found = number(want.item(), 4), number(got.item(), 4)
             raise Wrong("expected", case=case, want=right, got=found, why=why)
+
+
+@exercise
+def training_loop(answer: Loop) -> None:
+    """`answer(model, loss, batch, steps, lr)` trains by Adam: each step draws batch(generator), and takes one step down
+    loss(model, it). It returns the loss of every step, a list.
+    """
+    answers = {case: _trained(answer, *inputs) for case, inputs in _RUNS.items()}
+    for case, got in answers.items():
+        steps, _ = _RUNS[case]
+        wrong = {name: _run_of(mistake) for name, mistake in WRONG_LOOP.items()}
+        if got.shape != (want := _trained(_loop(), *_RUNS[case])).shape:
+            why = explained(answers, wrong, _RUNS)
+            raise Wrong("a_loss_a_step", case=case, want=steps, got=len(got) - 3, why=why)
+        if not (same := close(got, want)).all():
+            step, why = int((~same).nonzero()[0]), explained(answers, wrong, _RUNS)
+            if step >= steps:
+                raise Wrong("parameters_after_training", case=case, why=why)
+            right, found = (number(x[step].item(), 4) for x in (want, got))
+            raise Wrong("loss_of_a_step", case=case, n=step + 1, want=right, got=found, why=why)
+
+
+def _trained(loop: Loop, steps: int, lr: float) -> Tensor:
+    """The losses of a loop, and the three parameters that it leaves, of a model and batches that never change."""
+    draw, model = torch.Generator().manual_seed(5), nn.Linear(2, 1)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(torch.randn(parameter.shape, generator=draw))
+    batches = [torch.randn(8, 2, generator=draw) for _ in range(2 * max(steps for steps, _ in _RUNS.values()))]
+    rest = iter(batches)
+    losses = call(
+        loop,
+        model,
+        lambda model, x: F.mse_loss(model(x)[:, 0], x[:, 0] - 2 * x[:, 1]),
+        lambda generator: next(rest),  # whatever generator is given: the batches are the same for every loop
+        steps,
+        lr,
+    )
+    if not isinstance(losses, list | tuple | Tensor) or not all(map(_is_number, losses)):
+        raise Wrong("a_list_of_losses", got=describe(losses))
+    parameters = [parameter.detach().flatten() for parameter in model.parameters()]
+    return torch.cat(
+        [torch.tensor([loss.item() if isinstance(loss, Tensor) else loss for loss in losses]), *parameters]
+    )
+
+
+def _is_number(loss: object) -> bool:
+    return isinstance(loss, int | float) or (isinstance(loss, Tensor) and loss.numel() == 1)
+
+
+def _run_of(loop: Loop) -> Callable[[int, float], Tensor]:
+    return lambda steps, lr: _trained(loop, steps, lr)
+
+
+def _loop(
+    clear=True,
+    late=False,
+    moves=True,
+    again=False,
+    adam: Callable[..., torch.optim.Optimizer] = torch.optim.Adam,
+    rate=lambda lr: lr,
+    less=0,
+    one=False,
+) -> Loop:
+    def train(model: nn.Module, loss: Callable, batch: Callable, steps: int, lr: float) -> list[float]:
+        optimizer, generator, losses, first = adam(model.parameters(), rate(lr)), torch.Generator(), [], None
+        for _ in range(steps - less):
+            first = batch(generator) if first is None or not one else first
+            value = loss(model, first)
+            optimizer = adam(model.parameters(), rate(lr)) if again else optimizer
+            if late:
+                optimizer.step()
+            if clear:
+                optimizer.zero_grad()
+            value.backward()
+            if moves and not late:
+                optimizer.step()
+            losses.append(value.item())
+        return losses
+
+    return train
+
+
+# What goes wrong with the training loop, each as a function with the signature of the exercise.
+WRONG_LOOP: dict[str, Loop] = {
+    "never_clears_the_gradients": _loop(clear=False),
+    "steps_before_backward": _loop(late=True),
+    "never_moves_the_parameters": _loop(moves=False),
+    "makes_an_optimizer_in_every_step": _loop(again=True),
+    "climbs": _loop(adam=lambda parameters, lr: torch.optim.Adam(parameters, lr, maximize=True)),
+    "takes_sgd": _loop(adam=torch.optim.SGD),
+    "ignores_the_rate": _loop(rate=lambda lr: 1e-3),
+    "takes_a_step_too_few": _loop(less=1),
+    "learns_from_one_batch_alone": _loop(one=True),
+}
+_RUNS: dict[str, tuple[int, float]] = {"5_steps": (5, 0.1), "12_steps": (12, 0.03)}
 
 
 def _lookup(score=lambda q, k: -(q - k).square().sum(-1), cool=lambda s, t: s / t):
