@@ -183,8 +183,9 @@ def name_parts(app, doctree):
 def keep_shares_whole(app, doctree):
     """No line ends between a number and its %."""
     for text in list(doctree.findall(nodes.Text)):
-        if re.search(r"\d %", text) and not isinstance(text.parent, nodes.literal | nodes.literal_block | nodes.raw):
-            text.parent.replace(text, nodes.Text(re.sub(r"(?<=\d) (?=%)", "\N{NO-BREAK SPACE}", text)))
+        whole = re.sub(r"(?<=\d) (?=%)", "\N{NO-BREAK SPACE}", text)
+        if whole != text and not isinstance(text.parent, nodes.literal | nodes.literal_block | nodes.raw):
+            text.parent.replace(text, nodes.Text(whole))
 
 
 def copy_files(app):

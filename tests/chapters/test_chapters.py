@@ -1,7 +1,6 @@
 """What every chapter must keep to. Each rule lists complaints, and is itself tried on a planted fault."""
 
 import gzip
-import json
 import re
 import statistics
 import subprocess
@@ -13,6 +12,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from attnbook.language import words
 from attnbook.plots.renderings import DARK_OF, colours
 from booktools.core.address import address
 from booktools.core.contents import chapters
@@ -26,7 +26,7 @@ from tests.chapters import SECOND_EDITION
 
 CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
 IGNORED = {"nbval-ignore-output", "nbval-skip"}
-TO_COME = json.loads((ROOT / "theme/en.json").read_text("utf-8"))["to_come"]
+TO_COME = words(ROOT / "theme")["to_come"]
 # A chapter of this book by its number, or of a work that is cited just before it; and what follows.
 MENTION = re.compile(r"(\{cite[^`]*`[^`]*`, )?\bchapter (\d+)\b([^\n]*)", re.IGNORECASE)
 

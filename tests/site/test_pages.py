@@ -45,6 +45,7 @@ PLACES = """() => [...document.querySelectorAll(".touch")].map((frame) =>
     .filter(([, kept, needed]) => !(Math.abs(kept - needed) <= 8))"""
 HIGHER = """(most) => [...document.querySelectorAll(".touch")].map((frame) => [frame.id, frame.offsetHeight])
     .filter(([, height]) => height > most)"""
+NARROW = {"width": 320, "height": 640}  # a laptop's page at 400 %
 COLOURS = {**AXE, "runOnly": ["color-contrast", "link-in-text-block"]}
 
 
@@ -61,9 +62,10 @@ def test_a_visit(visit, path):
     if path != "404.html":  # which has no script, and follows the system by its style alone
         expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     is_accessible(page, COLOURS)
-    page.set_viewport_size(PHONE)
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    fits_a_phone(page)
+    for screen in (PHONE, NARROW):
+        page.set_viewport_size(screen)
+        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        fits_a_phone(page, screen["width"])
 
 
 def is_light(page, visit, path):
@@ -123,8 +125,9 @@ def is_accessible(page, rules):
     assert results.violations_count == 0, results.generate_report()
 
 
-def fits_a_phone(page):
-    """Nothing scrolls sideways, and no number of an equation covers it."""
+def fits_a_phone(page, phone):
+    """Nothing scrolls sideways, no number of an equation covers it, and no button an output."""
     width, culprits = page.evaluate(WIDTH)
-    assert width <= PHONE["width"], f"{width} px wide on a phone of {PHONE['width']}: look at {culprits}"
+    assert width <= phone, f"{width} px wide on a phone of {phone}: look at {culprits}"
     assert page.evaluate(COVERED) == []
+    expect(page.locator(".cell_output .copybtn").locator("visible=true")).to_have_count(0)

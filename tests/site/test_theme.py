@@ -119,6 +119,13 @@ def test_a_captions_number_ends_with_a_full_stop(book):
     assert book.tidy(caption) == caption.replace("5.2 </span>", "5.2.</span> ")
 
 
+def test_a_share_keeps_its_percent_sign_on_its_line(book):
+    share, code = nodes.paragraph("", "29 % of all, 4 of 7"), nodes.literal("", "29 % 7")
+    book.keep_shares_whole(None, nodes.container("", share, nodes.paragraph("", "", code)))
+    assert share.astext() == "29\N{NO-BREAK SPACE}% of all, 4 of 7"
+    assert code.astext() == "29 % 7"
+
+
 @pytest.mark.parametrize(("font", "stand_in"), [("serif", "As Georgia"), ("serif", "As Times"), ("sans", "As Arial")])
 def test_a_stand_in_is_as_high_as_the_font_it_stands_for(font, stand_in):
     style = (ROOT / "theme/static/book.css").read_text("utf-8")

@@ -1,6 +1,7 @@
 """Chapter 3: a soft dictionary, regression in which no point sees itself, and the training loop."""
 
 from collections.abc import Callable
+from itertools import cycle
 
 import torch
 import torch.nn.functional as F
@@ -63,13 +64,12 @@ def _trained(loop: Loop, steps: int, lr: float) -> Tensor:
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.copy_(torch.randn(parameter.shape, generator=draw))
-    batches = [torch.randn(8, 2, generator=draw) for _ in range(2 * max(steps for steps, _ in _RUNS.values()))]
-    rest = iter(batches)
+    batches = cycle([torch.randn(8, 2, generator=draw) for _ in range(12)])
     losses = call(
         loop,
         model,
         lambda model, x: F.mse_loss(model(x)[:, 0], x[:, 0] - 2 * x[:, 1]),
-        lambda generator: next(rest),  # whatever generator is given: the batches are the same for every loop
+        lambda generator: next(batches),  # whatever generator is given: the batches are the same for every loop
         steps,
         lr,
     )
