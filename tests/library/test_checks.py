@@ -112,6 +112,15 @@ def error_without_itself(x, y, width):
 RIGHT += [(check.soft_lookup, look_up), (check.left_out_error, error_without_itself)]
 
 
+def a_softplus_each(scores):
+    signs = torch.ones_like(scores)
+    signs[:, 0] = -1
+    return torch.nn.functional.softplus(signs * scores).sum() / len(scores)
+
+
+RIGHT += [(check.sampling_loss, a_softplus_each), (check.sampling_loss, lambda s: a_softplus_each(s.double()))]
+
+
 def adam_by_hand(model, loss, batch, steps, lr):
     parameters, losses = list(model.parameters()), []
     means = [(torch.zeros_like(p), torch.zeros_like(p)) for p in parameters]
@@ -601,7 +610,12 @@ def forgets_the_last_step(model, loss, batch, steps, lr):
     return [*losses, loss(model, batch(None))]
 
 
-NAMED = [(check.soft_lookup, "LOOKUP"), (check.left_out_error, "ERROR"), (check.training_loop, "LOOP")]
+NAMED = [
+    (check.sampling_loss, "SAMPLING_LOSS"),
+    (check.soft_lookup, "LOOKUP"),
+    (check.left_out_error, "ERROR"),
+    (check.training_loop, "LOOP"),
+]
 NAMED += [(check.additive_scores, "ADDITIVE"), (check.factorised_scores, "FACTORISED")]
 NAMED += [(check.padding, "PADDING")]
 NAMED += [(check.split_heads, "SPLIT"), (check.multi_head, "MULTI_HEAD")]
@@ -632,6 +646,9 @@ def test_every_known_mistake_of_these_is_found_and_named(judge, wrong):
         (check.left_out_error, lambda x, y, w: x, "three points: return one number, got a tensor of shape (3,)"),
         (check.left_out_error, lambda x, y, w: error_with_a_finite_fill(x, y, w), "three points, narrow: expected"),
         (check.soft_lookup, overflows, "cold, and far from all: first wrong cell (v) = (0,): expected 2.0000, got NaN"),
+        (check.sampling_loss, no_function, "not written yet"),
+        (check.sampling_loss, lambda scores: scores[:, 0], "one pair: return the loss as a tensor of one number"),
+        (check.sampling_loss, lambda scores: a_softplus_each(scores) / 2, "one pair: expected 1.1333, got 0.5667"),
         (check.training_loop, no_function, "not written yet"),
         (check.training_loop, lambda *asked: 1.0, "return a list of numbers, the loss of every step; got float"),
         (check.training_loop, lambda *asked: ["low"], "return a list of numbers, the loss of every step; got list"),
@@ -764,7 +781,7 @@ def everything_said():
     checks = {
         **{"attention": "ATTENTION", "causal": "CAUSAL", "packed": "PACKED", "masked_softmax": "SOFTMAX"},
         **{"analogy": "ANALOGY", "soft_lookup": "LOOKUP", "left_out_error": "ERROR", "merge": "MERGE"},
-        **{"training_loop": "LOOP"},
+        **{"training_loop": "LOOP", "sampling_loss": "SAMPLING_LOSS"},
         **{"additive_scores": "ADDITIVE", "factorised_scores": "FACTORISED", "split_heads": "SPLIT"},
         **{"multi_head": "MULTI_HEAD", "layer_norm": "LAYER_NORM", "greedy": "GREEDY", "tokens_that_fit": "FIT"},
         **{"sinusoidal": "SINUSOIDAL", "rotary": "ROTARY", "three_steps": "STEPS", "equivariant": "TESTS"},

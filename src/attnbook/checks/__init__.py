@@ -50,7 +50,13 @@ from attnbook.checks.transformer import (
     pre_norm_block,
     translation_loss,
 )
-from attnbook.checks.word_vectors import WRONG_ANALOGY, analogy, skip_gram_pairs
+from attnbook.checks.word_vectors import (
+    WRONG_ANALOGY,
+    WRONG_SAMPLING_LOSS,
+    analogy,
+    sampling_loss,
+    skip_gram_pairs,
+)
 
 __all__ = [
     "WRONG_ADDITIVE",
@@ -72,6 +78,7 @@ __all__ = [
     "WRONG_PADDING",
     "WRONG_PRE_NORM_BLOCK",
     "WRONG_ROTARY",
+    "WRONG_SAMPLING_LOSS",
     "WRONG_SINUSOIDAL",
     "WRONG_SOFTMAX",
     "WRONG_SPLIT",
@@ -97,6 +104,7 @@ __all__ = [
     "padding",
     "pre_norm_block",
     "rotary",
+    "sampling_loss",
     "sinusoidal",
     "skip_gram_pairs",
     "soft_lookup",

@@ -1,12 +1,14 @@
-"""Chapter 1: pairs of a word and its context, analogies."""
+"""Chapter 1: pairs of a word and its context, the loss of negative sampling, analogies."""
 
 from collections import Counter
 from collections.abc import Callable
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
-from attnbook.checks.judging import Wrong, call, describe, exercise, explained, say, shape_of
+from attnbook.checks.judging import Wrong, call, close, describe, exercise, explained, say, shape_of
+from attnbook.language import number
 
 
 @exercise
@@ -27,6 +29,19 @@ def skip_gram_pairs(answer: Callable[[list[str], int], list[tuple[str, str]]]) -
 
 
 @exercise
+def sampling_loss(answer: Callable[[Tensor], Tensor]) -> None:
+    """`answer(scores_BC)` is the loss of negative sampling, a mean over the batch; the first score of a row is real."""
+    answers = {case: call(answer, scores.clone()) for case, (scores,) in _SCORES.items()}
+    for case, got in answers.items():
+        want = _sampling()(*_SCORES[case])
+        if shape_of(got) != ():
+            raise Wrong("one_loss", case=case, got=describe(got))
+        if not close(got, want):
+            why = explained(answers, WRONG_SAMPLING_LOSS, _SCORES)
+            raise Wrong("expected", case=case, want=number(want.item(), 4), got=number(got.item(), 4), why=why)
+
+
+@exercise
 def analogy(answer: Callable[[Tensor, int, int, int], int]) -> None:
     """`answer(vectors_ND, a, b, c)` is the row that is to c as b is to a: nearest by cosine, and none of the three."""
     answers = {case: call(answer, *inputs) for case, inputs in _ANALOGY_CASES.items()}
@@ -42,13 +57,38 @@ def analogy(answer: Callable[[Tensor, int, int, int], int]) -> None:
             raise Wrong("row", case=case, want=want, got=got, why=why)
 
 
+def _sampling(log=F.logsigmoid, real=0, sign=1, drawn=-1, over_draws=torch.sum, over_batch=torch.mean):
+    def loss(scores: Tensor) -> Tensor:
+        others = scores[:, [column for column in range(scores.shape[1]) if column != real % scores.shape[1]]]
+        return -sign * over_batch(log(scores[:, real]) + over_draws(log(drawn * others), 1))
+
+    return loss
+
+
+# What goes wrong with the loss of negative sampling, each as a function with the signature of the exercise.
+WRONG_SAMPLING_LOSS: dict[str, Callable[[Tensor], Tensor]] = {
+    "takes_drawn_for_real": _sampling(drawn=1),
+    "takes_the_last_for_real": _sampling(real=-1),
+    "averages_over_the_draws": _sampling(over_draws=torch.mean),
+    "adds_up_the_batch": _sampling(over_batch=torch.sum),
+    "forgets_the_minus": _sampling(sign=-1),
+    "forgets_the_logarithm": _sampling(log=torch.sigmoid),
+    "takes_the_logarithm_of_0": _sampling(log=lambda x: x.sigmoid().log()),
+}
+_SCORES: dict[str, tuple[Tensor]] = {
+    "one_pair": (torch.tensor([[2.0, -1, 0]]),),
+    "three_pairs": (torch.tensor([[1.0, 3, -2, 0.5], [-1, 2, 2, -3], [0, 0.2, -1, 1]]),),
+    "large_scores": (torch.tensor([[-200.0, 1], [3, 200]]),),
+}
+
+
 def _cosine(rows: Tensor, to: Tensor) -> Tensor:
     return torch.cosine_similarity(rows, to, dim=-1)
 
 
 def _analogy(aim=lambda a, b, c: b - a + c, alike=_cosine, left_out=(True, True, True), unit=True):
     def solve(vectors: Tensor, *asked: int) -> int:
-        rows = torch.nn.functional.normalize(vectors, dim=-1) if unit else vectors
+        rows = F.normalize(vectors, dim=-1) if unit else vectors
         scores = alike(rows, aim(*rows[list(asked)]))
         scores[[row for row, left in zip(asked, left_out, strict=True) if left]] = -torch.inf
         return int(scores.argmax())
@@ -73,9 +113,9 @@ def _analogy_cases() -> dict[str, tuple[Tensor, int, int, int]]:
     square = torch.tensor([[1.0, 0, 0], [1, 1, 0], [1, 0, 1], [1, 1, 1], [-1, 0.5, 0.5]])
     long = torch.cat([square, torch.tensor([[9.0, 9, 0]])])
     cases = {"a_square": (square, 0, 1, 2), "backwards": (square, 3, 2, 1), "with_a_long_vector": (long, 0, 1, 2)}
-    for number in range(6):
+    for n in range(6):
         vectors = torch.randn(30, 6, generator=draw) * (0.1 + torch.rand(30, 1, generator=draw))
-        cases[f"thirty_random_words {number}"] = (vectors, 3, 8, 11)
+        cases[f"thirty_random_words {n}"] = (vectors, 3, 8, 11)
     return cases
 
 
