@@ -29,6 +29,7 @@ from torch import Tensor, nn
 
 from attnbook.data import FOLDER
 from attnbook.device import seed_everything
+from attnbook.layers.additive import AdditiveAttention
 from attnbook.layers.softmax import masked_softmax
 from attnbook.learning.text import PAD, START, STOP, Vocabulary
 from attnbook.learning.training import fit
@@ -90,7 +91,7 @@ class Bilinear(nn.Module):
 class Linear(nn.Module):
     """Additive scores without their tanh."""
 
-    def __init__(self, attention: nn.Module):
+    def __init__(self, attention: AdditiveAttention):
         super().__init__()
         self.query, self.key, self.score = attention.query, attention.key, attention.score
 
@@ -105,7 +106,7 @@ def numbers(seed: int) -> dict[str, object]:
         seed_everything(seed)
         model = Seq2Seq(N=13, D=D)  # ten digits, and what pads, starts and stops
         if not looks:
-            model.attention = BothEnds()
+            model.add_module("attention", BothEnds())
         fit(model, Translation.loss, lambda generator: drawn(generator, 64, 1, LONGEST), STEPS, lr=1e-2, seed=seed)
         row[name] = {n: copied(model, n) for n in range(4, LONGEST + 1, 4)}
     return row
@@ -132,19 +133,20 @@ def copied(model: Seq2Seq, n: int) -> float:
 
 def readers(seed: int) -> dict[str, object]:
     task = Translation(date_pairs(60_000))
-    rest = Translation(date_pairs(DATES, held_out=True), vocabulary=task.vocabulary)
+    pairs = date_pairs(DATES, held_out=True)
+    rest = Translation(pairs, vocabulary=task.vocabulary)
     row: dict[str, object] = {"seed": seed, "tested": DATES, "steps": 400}
 
-    def trained(look: Callable[[nn.Module], nn.Module], steps: int = 400) -> Seq2Seq:
+    def trained(look: Callable[[AdditiveAttention], nn.Module], steps: int = 400) -> Seq2Seq:
         seed_everything(seed)
         model = Seq2Seq(len(task.vocabulary), D=32)
-        model.attention = look(model.attention)
+        model.add_module("attention", look(model.attention))
         fit(model, task.loss, task.batch(64), steps, lr=3e-2, seed=seed)
         return model
 
     model = trained(lambda additive: additive)
     row["additive"] = right(rest, model)
-    shares = share_on_spans(model.alignment(rest.source, rest.target[:, :-1]), rest.pairs)
+    shares = share_on_spans(model.alignment(rest.source, rest.target[:, :-1]), pairs)
     row["spans"] = {part: round(share, 3) for part, share in shares.items()}
     nn.init.zeros_(model.attention.score.weight)
     row["blindfold"] = right(rest, model)
@@ -155,8 +157,8 @@ def readers(seed: int) -> dict[str, object]:
     for steps in (400, 1200):
         mean = trained(lambda _: Mean(), steps)
         row[f"mean_{steps}"] = right(rest, mean)
-        hits = [text == pair.target for text, pair in zip(rest.translate(mean), rest.pairs, strict=True)]
-        slashes = [hit for hit, pair in zip(hits, rest.pairs, strict=True) if "/" in pair.source]
+        hits = [text == pair.target for text, pair in zip(rest.translate(mean), pairs, strict=True)]
+        slashes = [hit for hit, pair in zip(hits, pairs, strict=True) if "/" in pair.source]
         row[f"mean_{steps}_slashes"] = round(sum(slashes) / len(slashes), 3)
     return row
 
