@@ -291,6 +291,12 @@ def gives_the_whole_target(model, source, target):
     return torch.nn.functional.cross_entropy(logits.mT, target[:, 1:], ignore_index=0)
 
 
+def in_four_lines(letter, hidden, look, cell, output):
+    context = look(hidden)
+    new = cell(torch.cat([letter, context], dim=1), hidden)
+    return output(torch.cat([new, context], dim=1)), new
+
+
 RIGHT += [(check.merge, one_after_the_other), (check.merge, by_logarithms)]
 RIGHT += [(check.tokens_that_fit, until_full)]
 RIGHT += [(check.tokens_that_fit, lambda *sizes: torch.tensor(until_full(*sizes)))]
@@ -298,6 +304,7 @@ RIGHT += [(check.layer_norm, by_statistics), (check.greedy, writes)]
 RIGHT += [(check.greedy, lambda *asked: writes(*asked).tolist()), (check.greedy, lambda *asked: [*writes(*asked)])]
 RIGHT += [(check.encoder_block, in_two_lines), (check.pre_norm_block, on_the_side)]
 RIGHT += [(check.translation_loss, token_by_token), (check.translation_loss, gives_the_whole_target)]
+RIGHT += [(check.decoder_step, in_four_lines), (check.decoder_step, lambda *parts: [*in_four_lines(*parts)])]
 RIGHT += [(check.sinusoidal, number_by_number), (check.rotary, by_complex_numbers)]
 RIGHT += [(check.three_steps, word_after_word), (check.operations, product_by_product)]
 RIGHT += [(check.equivariant, test) for test in (in_every_order, in_three_random_orders, by_matrices)]
@@ -622,6 +629,7 @@ NAMED += [(check.split_heads, "SPLIT"), (check.multi_head, "MULTI_HEAD")]
 NAMED += [(check.layer_norm, "LAYER_NORM"), (check.greedy, "GREEDY")]
 NAMED += [(check.encoder_block, "ENCODER_BLOCK"), (check.pre_norm_block, "PRE_NORM_BLOCK")]
 NAMED += [(check.translation_loss, "TRANSLATION_LOSS")]
+NAMED += [(check.decoder_step, "DECODER_STEP")]
 NAMED += [(check.merge, "MERGE"), (check.tokens_that_fit, "FIT")]
 NAMED += [(check.sinusoidal, "SINUSOIDAL"), (check.rotary, "ROTARY")]
 NAMED += [(check.three_steps, "STEPS"), (check.equivariant, "TESTS"), (check.operations, "OPERATIONS")]
@@ -737,6 +745,18 @@ def test_wrong_lookups_are_told_what_broke(judge, answer, words):
         (check.translation_loss, no_function, "not written yet"),
         (check.translation_loss, lambda *asked: 2.5, "return the loss as a tensor of one number, got float"),
         (check.translation_loss, lambda *asked: token_by_token(*asked) / 2, "two texts, one of them padded: expected"),
+        (check.decoder_step, no_function, "not written yet"),
+        (check.decoder_step, lambda letter, *parts: letter, "return two tensors, the logits and the new state; got a"),
+        (
+            check.decoder_step,
+            lambda letter, *parts: (letter, letter),
+            "the new state: expected shape (2, 5), got (2, 3)",
+        ),
+        (
+            check.decoder_step,
+            lambda *parts: (2 * in_four_lines(*parts)[0], in_four_lines(*parts)[1]),
+            "the logits: first",
+        ),
         (check.merge, no_function, "not written yet"),
         (check.merge, lambda m, total, output: output, "2 readers: expected shape (4,), got (2, 4)"),
         (check.tokens_that_fit, no_function, "not written yet"),
@@ -786,7 +806,7 @@ def everything_said():
         **{"multi_head": "MULTI_HEAD", "layer_norm": "LAYER_NORM", "greedy": "GREEDY", "tokens_that_fit": "FIT"},
         **{"sinusoidal": "SINUSOIDAL", "rotary": "ROTARY", "three_steps": "STEPS", "equivariant": "TESTS"},
         **{"operations": "OPERATIONS", "encoder_block": "ENCODER_BLOCK", "pre_norm_block": "PRE_NORM_BLOCK"},
-        **{"translation_loss": "TRANSLATION_LOSS"},
+        **{"translation_loss": "TRANSLATION_LOSS", "decoder_step": "DECODER_STEP"},
     }
     for name, wrong in checks.items():
         for answer in (*getattr(check, f"WRONG_{wrong}").values(), no_function, lambda *_: "text"):

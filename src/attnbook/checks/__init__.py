@@ -7,7 +7,14 @@
 not written yet: your function returned nothing
 """
 
-from attnbook.checks.additive import WRONG_ADDITIVE, WRONG_FACTORISED, additive_scores, factorised_scores
+from attnbook.checks.additive import (
+    WRONG_ADDITIVE,
+    WRONG_DECODER_STEP,
+    WRONG_FACTORISED,
+    additive_scores,
+    decoder_step,
+    factorised_scores,
+)
 from attnbook.checks.dot_product import WRONG_ATTENTION, attention, attention_test, softmax_jacobian
 from attnbook.checks.fast import WRONG_FIT, WRONG_MERGE, merge, tokens_that_fit
 from attnbook.checks.lookup import (
@@ -63,6 +70,7 @@ __all__ = [
     "WRONG_ANALOGY",
     "WRONG_ATTENTION",
     "WRONG_CAUSAL",
+    "WRONG_DECODER_STEP",
     "WRONG_ENCODER_BLOCK",
     "WRONG_ERROR",
     "WRONG_FACTORISED",
@@ -90,6 +98,7 @@ __all__ = [
     "attention",
     "attention_test",
     "causal",
+    "decoder_step",
     "encoder_block",
     "equivariant",
     "factorised_scores",

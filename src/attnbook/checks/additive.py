@@ -1,4 +1,4 @@
-"""Chapter 4: additive scores, and the same without a number for every pair and hidden unit."""
+"""Chapter 4: additive scores, the same without a number for every pair and hidden unit, and a step of the decoder."""
 
 from collections.abc import Callable
 
@@ -6,9 +6,11 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from attnbook.checks.judging import Wrong, call, compare, exercise, explained
+from attnbook.checks.judging import Wrong, call, compare, describe, exercise, explained
 from attnbook.language import whole
 from attnbook.layers.additive import additive_scores as book_scores
+
+Step = Callable[[Tensor, Tensor, Callable, Callable, Callable], tuple[Tensor, Tensor]]
 
 
 @exercise
@@ -38,6 +40,22 @@ def factorised_scores(answer: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Non
         raise Wrong("large_tensor", case=_LARGE, got=whole(watch.largest), most=whole(pairs))
     if watch.curved > single:
         raise Wrong("many_powers", case=_LARGE, got=whole(watch.curved), enough=whole(single))
+
+
+@exercise
+def decoder_step(answer: Step) -> None:
+    """`answer(letter_BE, hidden_BD, look, cell, output)` gives logits and the new state: it looks with the state as it
+    was, the cell is given letter and context, and the logits come of the new state and the context.
+    """
+    got = call(answer, *_STEP)
+    if not isinstance(got, list | tuple) or len(got) != 2:
+        raise Wrong("logits_and_state", got=describe(got))
+    answers = {"the_logits": got[0], "the_new_state": got[1]}
+    cases = {case: (place,) for place, case in enumerate(answers)}
+    wrong = {name: (lambda place, step=step: step(*_STEP)[place]) for name, step in WRONG_DECODER_STEP.items()}
+    for case in ("the_new_state", "the_logits"):
+        want = _step()(*_STEP)[cases[case][0]]
+        compare(case, answers[case], want, ("text", "feature"), lambda: explained(answers, wrong, cases))
 
 
 class _Watch(TorchFunctionMode):
@@ -95,6 +113,32 @@ WRONG_FACTORISED: dict[str, Callable[..., Tensor]] = {
 }
 
 
+def _join(*parts: Tensor) -> Tensor:
+    return torch.cat(parts, -1)
+
+
+def _step(given=_join, read=_join, again: bool = False, late: bool = False, old: bool = False) -> Step:
+    def step(letter, hidden, look, cell, output):
+        context = look(hidden)
+        new = cell(given(letter, context), hidden)
+        context = look(new) if again else context
+        return output(read(hidden if late else new, context)), hidden if old else new
+
+    return step
+
+
+# What goes wrong with a step of the decoder, each as a function with the signature of the exercise.
+WRONG_DECODER_STEP: dict[str, Step] = {
+    "joins_the_context_before_the_letter": _step(given=lambda letter, context: _join(context, letter)),
+    "joins_the_context_before_the_state": _step(read=lambda new, context: _join(context, new)),
+    "looks_again_with_the_new_state": _step(again=True),
+    "takes_logits_of_the_old_state": _step(late=True),
+    "gives_the_old_state_back": _step(old=True),
+    "gives_the_cell_no_context": _step(given=lambda letter, context: _join(letter, 0 * context)),
+    "takes_logits_without_the_context": _step(read=lambda new, context: _join(new, 0 * context)),
+}
+
+
 _LARGE = "L=64, M=48, K=16"
 
 
@@ -115,3 +159,21 @@ def _cases() -> tuple[dict[str, tuple], dict[str, tuple]]:
 
 
 _CASES, _FACTORS = _cases()
+
+
+def _parts() -> tuple:
+    """Two texts, letters of 3 numbers, states of 5, contexts of 4, and logits for 6 tokens."""
+    draw = torch.Generator().manual_seed(7)
+    letter, hidden, asks, memory, turns, keeps, reads = (
+        torch.randn(*shape, generator=draw) for shape in ((2, 3), (2, 5), (5, 7), (7, 4), (7, 5), (5, 5), (9, 6))
+    )
+    return (
+        letter,
+        hidden,
+        lambda x: (x @ asks).softmax(-1) @ memory,
+        lambda given, x: torch.tanh(given @ turns + x @ keeps),
+        lambda x: x @ reads,
+    )
+
+
+_STEP = _parts()

@@ -1,4 +1,4 @@
-"""What chapter 9 measures once, measured with other seeds, too: made by `booktools.make.seeds`."""
+"""What chapters 4 and 9 measure with several seeds: made by `booktools.make.seeds`."""
 
 import json
 
@@ -6,7 +6,7 @@ from attnbook.data import FOLDER
 
 
 def seeds(name: str) -> list[dict]:
-    """A row for each seed: of the "phrases", or of the "dates".
+    """A row for each seed: of the "numbers" or "readers" of chapter 4, of the "phrases" or "dates" of chapter 9.
 
     >>> [row["seed"] for row in seeds("dates")]
     [0, 1, 2]

@@ -1,7 +1,14 @@
-"""Make seeds.json: what chapter 9 measures once on the page, measured again with other seeds.
+"""Make seeds.json: what chapters 4 and 9 measure once on the page or not at all, measured with several seeds.
 
-    python -m booktools.make.seeds
+    python -m booktools.make.seeds                    all of it
+    python -m booktools.make.seeds numbers readers    these, and the rest as it is
 
+numbers    chapter 4: for each of three seeds, networks that read a number of up to 24 digits and write it again, with
+           additive attention and without, and without but four times as wide: the share that comes out right, by how
+           many digits there are
+readers    chapter 4: for each of three seeds, the reader of dates after 400 steps, with one score or another, with what
+           it knows at both ends, and with the mean of all it has read (after 1,200 steps, too): how many of a thousand
+           dates come out right; and of the one with additive scores how many with a blindfold, and where it looks
 phrases    for each of eight seeds, a Transformer trained on phrases: how many of three thousand it gets wrong, where a
            noun and an adjective meet for the first time (`new`), and where they have met before, in phrases as long
            that are not in training either (`control`); how many of the new ones it gets right at step 150 and in the
@@ -12,7 +19,8 @@ dates      for each of three seeds, how many of a thousand dates come out right:
 """
 
 import json
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 
 import torch
@@ -21,25 +29,138 @@ from torch import Tensor, nn
 
 from attnbook.data import FOLDER
 from attnbook.device import seed_everything
+from attnbook.layers.additive import AdditiveAttention
+from attnbook.layers.softmax import masked_softmax
 from attnbook.learning.text import PAD, START, STOP, Vocabulary
 from attnbook.learning.training import fit
 from attnbook.learning.translation import Translation
 from attnbook.models.decoding import greedy
+from attnbook.models.seq2seq import Seq2Seq
 from attnbook.models.transformer import LanguageModel, Transformer
-from attnbook.tasks.dates import date_pairs
+from attnbook.tasks.dates import date_pairs, share_on_spans
 from attnbook.tasks.phrases import new_and_control, phrase_pairs
 
 SIZES = {"D": 32, "heads": 4, "hidden": 128, "dropout": 0.0}
 PHRASES, DATES = 3000, 1000  # tested
 HALF, STEPS = 150, 1000  # of the phrases, of the dates
+LONGEST, NUMBERS = 24, 500  # digits, numbers tested of each length
 
 
 def main() -> None:
-    measured = {
-        "phrases": [phrases(seed) for seed in range(8)],
-        "dates": [dates(seed) for seed in range(3)],
-    }
-    (FOLDER / "seeds.json").write_text(json.dumps(measured, indent=2) + "\n", encoding="utf-8")
+    path = FOLDER / "seeds.json"
+    measured = json.loads(path.read_text("utf-8"))
+    kinds = {"phrases": (phrases, 8), "dates": (dates, 3), "numbers": (numbers, 3), "readers": (readers, 3)}
+    for name in sys.argv[1:] or kinds:
+        measure, count = kinds[name]
+        measured[name] = [measure(seed) for seed in range(count)]
+    path.write_text(json.dumps(measured, indent=2) + "\n", encoding="utf-8")
+
+
+class BothEnds(nn.Module):
+    """In place of attention: what each direction of the encoder knows when it has read all, for every query."""
+
+    def __init__(self):
+        super().__init__()
+        self.query = self.key = nn.Identity()
+
+    def blend(self, query: Tensor, keys: Tensor, memory_BMV: Tensor, mask_B1M: Tensor) -> Tensor:
+        forwards, backwards = memory_BMV.chunk(2, -1)
+        last_B = mask_B1M.sum((1, 2)) - 1
+        return torch.cat([forwards[torch.arange(len(last_B)), last_B], backwards[:, 0]], -1)[:, None]
+
+
+class Mean(BothEnds):
+    """In place of attention: the mean of all that was read."""
+
+    def blend(self, query: Tensor, keys: Tensor, memory_BMV: Tensor, mask_B1M: Tensor) -> Tensor:
+        return mask_B1M / mask_B1M.sum(-1, keepdim=True) @ memory_BMV
+
+
+class Bilinear(nn.Module):
+    """Scores q·W k (Luong's *general*); with `width`, W_q q · W_k k, both of that width."""
+
+    def __init__(self, D: int, width: int | None = None):
+        super().__init__()
+        self.query = nn.Linear(D, width or 2 * D, bias=False)
+        self.key = nn.Linear(2 * D, width, bias=False) if width else nn.Identity()
+
+    def blend(self, query: Tensor, keys: Tensor, memory_BMV: Tensor, mask_B1M: Tensor) -> Tensor:
+        return masked_softmax(query @ keys.mT, mask_B1M) @ memory_BMV
+
+
+class Linear(nn.Module):
+    """Additive scores without their tanh."""
+
+    def __init__(self, attention: AdditiveAttention):
+        super().__init__()
+        self.query, self.key, self.score = attention.query, attention.key, attention.score
+
+    def blend(self, query: Tensor, keys: Tensor, memory_BMV: Tensor, mask_B1M: Tensor) -> Tensor:
+        scores_BLM = self.score(query[:, :, None] + keys[:, None])[..., 0]
+        return masked_softmax(scores_BLM, mask_B1M) @ memory_BMV
+
+
+def numbers(seed: int) -> dict[str, object]:
+    row: dict[str, object] = {"seed": seed, "tested": NUMBERS, "steps": STEPS, "longest": LONGEST}
+    for name, D, looks in (("attention", 32, True), ("none", 32, False), ("none_wide", 128, False)):
+        seed_everything(seed)
+        model = Seq2Seq(N=13, D=D)  # ten digits, and what pads, starts and stops
+        if not looks:
+            model.add_module("attention", BothEnds())
+        fit(model, Translation.loss, lambda generator: drawn(generator, 64, 1, LONGEST), STEPS, lr=1e-2, seed=seed)
+        row[name] = {n: copied(model, n) for n in range(4, LONGEST + 1, 4)}
+    return row
+
+
+def drawn(generator: torch.Generator, size: int, shortest: int, longest: int) -> tuple[Tensor, Tensor]:
+    """Random numbers as ids, each with a STOP, and the same with a START in front: what is read and what is written."""
+    lengths_B = torch.randint(shortest, longest + 1, (size,), generator=generator)
+    ids_BM = torch.randint(STOP + 1, STOP + 11, (size, longest + 1), generator=generator)
+    places_M = torch.arange(longest + 1)
+    ids_BM[places_M == lengths_B[:, None]] = STOP
+    ids_BM[places_M > lengths_B[:, None]] = PAD
+    return ids_BM, F.pad(ids_BM, (1, 0), value=START)
+
+
+@torch.no_grad()
+def copied(model: Seq2Seq, n: int) -> float:
+    """The share of numbers of n digits that come out right to the last."""
+    source, target = drawn(torch.Generator().manual_seed(99), NUMBERS, n, n)
+    written = greedy(model, target[:, :1], source, stop=STOP, length=n + 2)
+    right = (F.pad(written, (0, n + 2 - written.shape[1]), value=PAD) == target).all(1)
+    return round(right.float().mean().item(), 3)
+
+
+def readers(seed: int) -> dict[str, object]:
+    task = Translation(date_pairs(60_000))
+    pairs = date_pairs(DATES, held_out=True)
+    rest = Translation(pairs, vocabulary=task.vocabulary)
+    row: dict[str, object] = {"seed": seed, "tested": DATES, "steps": 400}
+
+    def trained(look: Callable[[AdditiveAttention], nn.Module], steps: int = 400) -> Seq2Seq:
+        seed_everything(seed)
+        model = Seq2Seq(len(task.vocabulary), D=32)
+        model.add_module("attention", look(model.attention))
+        fit(model, task.loss, task.batch(64), steps, lr=3e-2, seed=seed)
+        return model
+
+    model = trained(lambda additive: additive)
+    row["additive"] = right(rest, model)
+    shares = share_on_spans(model.alignment(rest.source, rest.target[:, :-1]), pairs)
+    row["spans"] = {part: round(share, 3) for part, share in shares.items()}
+    nn.init.zeros_(model.attention.score.weight)
+    row["blindfold"] = right(rest, model)
+    row["linear"] = right(rest, trained(Linear))
+    row["bilinear"] = right(rest, trained(lambda _: Bilinear(32)))
+    row["dot"] = right(rest, trained(lambda _: Bilinear(32, width=32)))
+    row["ends"] = right(rest, trained(lambda _: BothEnds()))
+    for steps in (400, 1200):
+        mean = trained(lambda _: Mean(), steps)
+        row[f"mean_{steps}"] = right(rest, mean)
+        hits = [text == pair.target for text, pair in zip(rest.translate(mean), pairs, strict=True)]
+        slashes = [hit for hit, pair in zip(hits, pairs, strict=True) if "/" in pair.source]
+        row[f"mean_{steps}_slashes"] = round(sum(slashes) / len(slashes), 3)
+    return row
 
 
 def phrases(seed: int) -> dict[str, float]:
