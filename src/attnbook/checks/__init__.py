@@ -28,7 +28,14 @@ from attnbook.checks.masks import (
     packed,
     padding,
 )
-from attnbook.checks.multihead import WRONG_MULTI_HEAD, WRONG_SPLIT, multi_head, split_heads
+from attnbook.checks.multihead import (
+    WRONG_CAUSAL_MULTI_HEAD,
+    WRONG_MULTI_HEAD,
+    WRONG_SPLIT,
+    causal_multi_head,
+    multi_head,
+    split_heads,
+)
 from attnbook.checks.places import WRONG_ROTARY, WRONG_SINUSOIDAL, rotary, sinusoidal
 from attnbook.checks.self_attention import (
     WRONG_OPERATIONS,
@@ -57,6 +64,7 @@ __all__ = [
     "WRONG_ANALOGY",
     "WRONG_ATTENTION",
     "WRONG_CAUSAL",
+    "WRONG_CAUSAL_MULTI_HEAD",
     "WRONG_ENCODER_BLOCK",
     "WRONG_ERROR",
     "WRONG_FACTORISED",
@@ -83,6 +91,7 @@ __all__ = [
     "attention",
     "attention_test",
     "causal",
+    "causal_multi_head",
     "encoder_block",
     "equivariant",
     "factorised_scores",
