@@ -119,7 +119,7 @@ WRONG_CAUSAL_MULTI_HEAD: dict[str, Callable[..., Tensor]] = {
     "hides_a_token_from_itself": _multi_head(
         attend=_weighed(lambda scores, sees: scores.masked_fill(~sees.tril(-1), -torch.inf).softmax(-1))
     ),
-    "hides_what_may_be_seen": _multi_head(
+    "hides_itself_and_what_came_before": _multi_head(
         attend=_weighed(lambda scores, sees: scores.masked_fill(sees, -torch.inf).softmax(-1))
     ),
     "masks_weights_and_not_scores": _multi_head(attend=_weighed(lambda scores, sees: scores.softmax(-1) * sees)),
