@@ -179,7 +179,14 @@ def head_after_head(x, W_q, W_k, W_v, W_o, heads):
     return torch.cat([attention(x @ q.T, x @ k.T, x @ v.T)[0] for q, k, v in zip(*pieces, strict=True)], -1) @ W_o.T
 
 
+def token_after_token(x, W_q, W_k, W_v, W_o, heads):
+    """Causal, without a mask: each token asks what there is so far."""
+    rows = [head_after_head(x[:, : i + 1], W_q, W_k, W_v, W_o, heads)[:, -1] for i in range(x.shape[1])]
+    return torch.stack(rows, 1)
+
+
 RIGHT += [(check.split_heads, split_by_slices), (check.multi_head, head_after_head)]
+RIGHT += [(check.causal_multi_head, token_after_token)]
 RIGHT += [(check.additive_scores, scores_in_loops)]
 RIGHT += [(check.factorised_scores, in_pieces), (check.factorised_scores, key_by_key)]
 
@@ -626,6 +633,7 @@ NAMED = [
 NAMED += [(check.additive_scores, "ADDITIVE"), (check.factorised_scores, "FACTORISED")]
 NAMED += [(check.padding, "PADDING")]
 NAMED += [(check.split_heads, "SPLIT"), (check.multi_head, "MULTI_HEAD")]
+NAMED += [(check.causal_multi_head, "CAUSAL_MULTI_HEAD")]
 NAMED += [(check.layer_norm, "LAYER_NORM"), (check.greedy, "GREEDY")]
 NAMED += [(check.encoder_block, "ENCODER_BLOCK"), (check.pre_norm_block, "PRE_NORM_BLOCK")]
 NAMED += [(check.translation_loss, "TRANSLATION_LOSS")]
@@ -712,6 +720,9 @@ def test_wrong_lookups_are_told_what_broke(judge, answer, words):
             "D=6, 2 heads: first wrong cell",
         ),
         (check.multi_head, lambda *a: 1.01 * head_after_head(*a), "2 heads: first wrong cell (text, token, feature)"),
+        (check.causal_multi_head, no_function, "not written yet"),
+        (check.causal_multi_head, head_after_head, "your function has no mask"),
+        (check.causal_multi_head, lambda *a: token_after_token(*a)[:, 1:], "expected shape (1, 3, 4), got (1, 2, 4)"),
         (check.three_steps, no_function, "not written yet"),
         (check.three_steps, lambda x: word_after_word(x)[-1], "three tokens: expected shape (3, 2), got (2,)"),
         (check.three_steps, lambda x: word_after_word(1.1 * x), "three tokens: first wrong cell (token, feature) = (0"),
@@ -803,6 +814,7 @@ def everything_said():
         **{"analogy": "ANALOGY", "soft_lookup": "LOOKUP", "left_out_error": "ERROR", "merge": "MERGE"},
         **{"training_loop": "LOOP", "sampling_loss": "SAMPLING_LOSS"},
         **{"additive_scores": "ADDITIVE", "factorised_scores": "FACTORISED", "split_heads": "SPLIT"},
+        **{"causal_multi_head": "CAUSAL_MULTI_HEAD"},
         **{"multi_head": "MULTI_HEAD", "layer_norm": "LAYER_NORM", "greedy": "GREEDY", "tokens_that_fit": "FIT"},
         **{"sinusoidal": "SINUSOIDAL", "rotary": "ROTARY", "three_steps": "STEPS", "equivariant": "TESTS"},
         **{"operations": "OPERATIONS", "encoder_block": "ENCODER_BLOCK", "pre_norm_block": "PRE_NORM_BLOCK"},

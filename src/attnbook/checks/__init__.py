@@ -35,7 +35,14 @@ from attnbook.checks.masks import (
     packed,
     padding,
 )
-from attnbook.checks.multihead import WRONG_MULTI_HEAD, WRONG_SPLIT, multi_head, split_heads
+from attnbook.checks.multihead import (
+    WRONG_CAUSAL_MULTI_HEAD,
+    WRONG_MULTI_HEAD,
+    WRONG_SPLIT,
+    causal_multi_head,
+    multi_head,
+    split_heads,
+)
 from attnbook.checks.places import WRONG_ROTARY, WRONG_SINUSOIDAL, rotary, sinusoidal
 from attnbook.checks.self_attention import (
     WRONG_OPERATIONS,
@@ -70,6 +77,7 @@ __all__ = [
     "WRONG_ANALOGY",
     "WRONG_ATTENTION",
     "WRONG_CAUSAL",
+    "WRONG_CAUSAL_MULTI_HEAD",
     "WRONG_DECODER_STEP",
     "WRONG_ENCODER_BLOCK",
     "WRONG_ERROR",
@@ -98,6 +106,7 @@ __all__ = [
     "attention",
     "attention_test",
     "causal",
+    "causal_multi_head",
     "decoder_step",
     "encoder_block",
     "equivariant",

@@ -1,4 +1,4 @@
-"""Chapter 6: one tensor in heads, and multi-head attention."""
+"""Chapter 6: one tensor in heads, and multi-head attention, also without a look ahead."""
 
 from collections.abc import Callable
 
@@ -8,6 +8,7 @@ from torch import Tensor
 
 from attnbook.checks.judging import Wrong, call, compare, exercise, explained
 from attnbook.layers.dot_product import attention
+from attnbook.layers.masks import causal
 
 
 @exercise
@@ -23,12 +24,22 @@ def split_heads(answer: Callable[[Tensor, int], Tensor]) -> None:
 @exercise
 def multi_head(answer: Callable[..., Tensor]) -> None:
     """`answer(x_BLD, W_q, W_k, W_v, W_o, heads)`, each matrix (D, D), is multi-head self-attention (B, L, D)."""
+    _judge_layer(answer, _multi_head(), WRONG_MULTI_HEAD)
+
+
+@exercise
+def causal_multi_head(answer: Callable[..., Tensor]) -> None:
+    """The same arguments: multi-head self-attention in which each token sees itself and what came before it."""
+    _judge_layer(answer, _multi_head(attend=_causally), WRONG_CAUSAL_MULTI_HEAD)
+
+
+def _judge_layer(answer: Callable[..., Tensor], right: Callable, wrong: dict[str, Callable]) -> None:
     answers = {case: call(answer, *inputs) for case, inputs in _LAYERS.items()}
     for case, got in answers.items():
         if isinstance(got, tuple):
             raise Wrong("output_alone", case=case, n=len(got))
-        want = _multi_head()(*_LAYERS[case])
-        compare(case, got, want, ("text", "token", "feature"), lambda: explained(answers, WRONG_MULTI_HEAD, _LAYERS))
+        want = right(*_LAYERS[case])
+        compare(case, got, want, ("text", "token", "feature"), lambda: explained(answers, wrong, _LAYERS))
 
 
 def _right(x: Tensor, H: int) -> Tensor:
@@ -52,11 +63,15 @@ WRONG_SPLIT: dict[str, Callable[[Tensor, int], Tensor]] = {
 
 
 def _multi_head(
-    split: Callable = _right, join: str = "B H L K -> B L (H K)", scale: Callable = lambda D, H: 1.0, output=True
+    split: Callable = _right,
+    join: str = "B H L K -> B L (H K)",
+    scale: Callable = lambda D, H: 1.0,
+    output=True,
+    attend: Callable = attention,
 ) -> Callable[..., Tensor]:
     def layer(x, W_q, W_k, W_v, W_o, heads):
         q, k, v = (split(x @ W.T, heads) for W in (W_q, W_k, W_v))
-        y, _ = attention(q * scale(x.shape[-1], heads), k, v)
+        y, _ = attend(q * scale(x.shape[-1], heads), k, v)
         y = y.reshape(x.shape) if split is _view else rearrange(y, join)
         return y @ W_o.T if output else y
 
@@ -80,6 +95,38 @@ WRONG_MULTI_HEAD: dict[str, Callable[..., Tensor]] = {
     "multiplies_by_the_matrices": lambda x, W_q, W_k, W_v, W_o, heads: _multi_head()(
         x, W_q.T, W_k.T, W_v.T, W_o.T, heads
     ),
+}
+
+
+def _causally(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    return attention(q, k, v, causal(q.shape[-2]))
+
+
+def _weighed(weights: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., tuple[Tensor, Tensor]]:
+    """Attention by weights that are made of scores and of what may be seen."""
+
+    def attend(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        p = weights(q @ k.mT / q.shape[-1] ** 0.5, causal(q.shape[-2]))
+        return p @ v, p
+
+    return attend
+
+
+# What goes wrong with the causal layer, each as a function with the signature of the exercise.
+WRONG_CAUSAL_MULTI_HEAD: dict[str, Callable[..., Tensor]] = {
+    "has_no_mask": _multi_head(),
+    "looks_at_later_tokens_alone": _multi_head(attend=lambda q, k, v: attention(q, k, v, causal(q.shape[-2]).mT)),
+    "hides_a_token_from_itself": _multi_head(
+        attend=_weighed(lambda scores, sees: scores.masked_fill(~sees.tril(-1), -torch.inf).softmax(-1))
+    ),
+    "hides_itself_and_what_came_before": _multi_head(
+        attend=_weighed(lambda scores, sees: scores.masked_fill(sees, -torch.inf).softmax(-1))
+    ),
+    "masks_weights_and_not_scores": _multi_head(attend=_weighed(lambda scores, sees: scores.softmax(-1) * sees)),
+    "gives_hidden_scores_a_0": _multi_head(attend=_weighed(lambda scores, sees: (scores * sees).softmax(-1))),
+    "views_without_a_transpose_in_a_layer": _multi_head(_view, attend=_causally),
+    "divides_by_root_of_the_whole_width": _multi_head(scale=lambda D, H: H**-0.5, attend=_causally),
+    "has_one_head": lambda x, W_q, W_k, W_v, W_o, heads: _multi_head(attend=_causally)(x, W_q, W_k, W_v, W_o, 1),
 }
 
 

@@ -55,7 +55,7 @@ class Finder(nn.Module):
 
 @cache
 def finders() -> dict[int, Finder]:
-    """Three `Finder`s that have learned as in chapter 6, by their number of heads: 1, 2 and 4."""
+    """Three `Finder`s that have learned, for chapter 6's widget, by their number of heads: 1, 2 and 4."""
     models = {heads: Finder(heads) for heads in (1, 2, 4)}
     stored.unpack(FOLDER / "finders.bin", models)
     return models

@@ -2,7 +2,7 @@
 
     python -m booktools.make.finders
 
-The recipe is chapter 6's; `stored` says what the file is like.
+Chapter 6 trains the same network by a loop of its own, for fewer steps. `stored` says what the file is like.
 """
 
 from attnbook.data import FOLDER
