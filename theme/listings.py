@@ -9,6 +9,8 @@ _LISTING = re.compile(
 # Names, signs and spaces have the colour of the text: a third of a page's elements, which say nothing.
 _PLAIN = re.compile(r'<span class="[npw]">([^<]*)</span>')
 _TAG = re.compile(r"<[^>]+>")
+_MAY_BREAK = re.compile(r'(<span class="o">\.</span>)|(<[^>]+>)|\(')
+_PHONE = 30  # characters that stand side by side on a narrow phone
 
 
 def wrapping(body):
@@ -30,7 +32,19 @@ def line(html):
     text = _TAG.sub("", html)
     indent = len(text) - len(text.lstrip(" "))
     style = f' style="--in:{indent}"' if indent else ""
+    if indent + max(map(len, text.split()), default=0) > _PHONE:
+        html = _MAY_BREAK.sub(breakable, html)
     return f'<span class="line"{style}>{html}</span>\n'
+
+
+def breakable(sign):
+    """What is too long for a phone may break before a dot or behind a parenthesis, and not in the middle of a name.
+
+    >>> _MAY_BREAK.sub(breakable, 'layer<span class="o">.</span>weight.data(x)')
+    'layer<wbr><span class="o">.</span>weight.data(<wbr>x)'
+    """
+    dot, tag = sign.groups()
+    return tag or (f"<wbr>{dot}" if dot else "(<wbr>")
 
 
 def wrap(app, pagename, templatename, context, doctree):
