@@ -8,7 +8,14 @@ not written yet: your function returned nothing
 """
 
 from attnbook.checks.additive import WRONG_ADDITIVE, WRONG_FACTORISED, additive_scores, factorised_scores
-from attnbook.checks.dot_product import WRONG_ATTENTION, attention, attention_test, softmax_jacobian
+from attnbook.checks.dot_product import (
+    WRONG_ATTENTION,
+    WRONG_ATTENTION_LAYER,
+    attention,
+    attention_layer,
+    attention_test,
+    softmax_jacobian,
+)
 from attnbook.checks.fast import WRONG_FIT, WRONG_MERGE, merge, tokens_that_fit
 from attnbook.checks.lookup import (
     WRONG_ERROR,
@@ -62,6 +69,7 @@ __all__ = [
     "WRONG_ADDITIVE",
     "WRONG_ANALOGY",
     "WRONG_ATTENTION",
+    "WRONG_ATTENTION_LAYER",
     "WRONG_CAUSAL",
     "WRONG_ENCODER_BLOCK",
     "WRONG_ERROR",
@@ -88,6 +96,7 @@ __all__ = [
     "additive_scores",
     "analogy",
     "attention",
+    "attention_layer",
     "attention_test",
     "causal",
     "encoder_block",
