@@ -44,7 +44,7 @@ def attention(answer: Attention) -> None:
 
 
 @exercise
-def attention_layer(answer: type[nn.Module]) -> None:
+def attention_layer(answer: Callable[[int, int], nn.Module]) -> None:
     """`answer(D, K)` is a layer with `query`, `key`, `value`, (D, K) each, and `output`, (K, D), without biases;
     `layer(x_BLD, context_BMD, mask=None)` returns output (B, L, D) and weights (B, L, M).
     """
