@@ -43,6 +43,62 @@ RIGHT = [(check.attention, attention), (check.attention, loops), (check.softmax_
 RIGHT += [(check.attention_test, thorough_test), (check.attention_test, lambda f: torch.tensor(thorough_test(f)))]
 
 
+class LayerInLoops(torch.nn.Module):
+    """A right answer that looks different: attention in loops, text after text."""
+
+    def __init__(self, D, K):
+        super().__init__()
+        for name in ("query", "key", "value"):
+            self.add_module(name, torch.nn.Linear(D, K, bias=False))
+        self.output = torch.nn.Linear(K, D, bias=False)
+
+    def forward(self, x, context, mask=None):
+        texts = zip(self.query(x), self.key(context), self.value(context), strict=True)
+        outputs, weights = zip(*(loops(*three, mask) for three in texts), strict=True)
+        return self.output(torch.stack(outputs)), torch.stack(weights)
+
+
+class BareLayer(LayerInLoops):
+    def forward(self, x, context, mask=None):
+        return None
+
+
+class OutputAlone(LayerInLoops):
+    def forward(self, *inputs):
+        return super().forward(*inputs)[0]
+
+
+class TurnedWeights(LayerInLoops):
+    def forward(self, *inputs):
+        output, weights = super().forward(*inputs)
+        return output, weights.flip(-1)
+
+
+class NoMatrices(torch.nn.Module):
+    def __init__(self, D, K):
+        super().__init__()
+
+    def forward(self, x, context, mask=None):
+        return attention(x, context, context, mask)
+
+
+class WithBias(LayerInLoops):
+    def __init__(self, D, K):
+        super().__init__(D, K)
+        self.key = torch.nn.Linear(D, K)
+
+
+class Backwards(LayerInLoops):
+    def __init__(self, D, K):
+        super().__init__(K, D)
+
+    def forward(self, x, context, mask=None):
+        return x, context
+
+
+RIGHT += [(check.attention_layer, LayerInLoops)]
+
+
 def pairs(words, window):
     found = []
     for i, word in enumerate(words):
@@ -415,6 +471,14 @@ def lazy_test(function):
         (check.softmax_jacobian, lambda p: p, "M=2: expected shape (2, 2), got (2,)"),
         (check.softmax_jacobian, lambda p: torch.diag(p - p * p), "got 0.0000 (the diagonal is right)"),
         (check.softmax_jacobian, lambda p: -jacobian(p), "(the sign is wrong)"),
+        (check.attention_layer, no_function, "not written yet"),
+        (check.attention_layer, BareLayer, "not written yet"),
+        (check.attention_layer, lambda D, K: "text", "give the check a class of nn.Module; it made str"),
+        (check.attention_layer, NoMatrices, "`query` must be nn.Linear(7, 4, bias=False) for D=7"),
+        (check.attention_layer, Backwards, "bias=False) for D=7 and K=4, got a tensor of shape (7, 4)"),
+        (check.attention_layer, WithBias, "`key` has a bias"),
+        (check.attention_layer, OutputAlone, "one text: return two tensors, output and weights"),
+        (check.attention_layer, TurnedWeights, "one text: weights: first wrong cell (text, query, key)"),
         (check.attention_test, no_function, "not written yet"),
         (check.attention_test, lambda f: False, "your test rejects the right function"),
         (check.attention_test, lambda f: True, f"catches 0 of {len(check.WRONG_ATTENTION)} wrong functions"),
@@ -631,7 +695,7 @@ NAMED = [
     (check.training_loop, "LOOP"),
 ]
 NAMED += [(check.additive_scores, "ADDITIVE"), (check.factorised_scores, "FACTORISED")]
-NAMED += [(check.padding, "PADDING")]
+NAMED += [(check.padding, "PADDING"), (check.attention_layer, "ATTENTION_LAYER")]
 NAMED += [(check.split_heads, "SPLIT"), (check.multi_head, "MULTI_HEAD")]
 NAMED += [(check.causal_multi_head, "CAUSAL_MULTI_HEAD")]
 NAMED += [(check.layer_norm, "LAYER_NORM"), (check.greedy, "GREEDY")]
@@ -810,7 +874,8 @@ def test_wrong_scores_and_heads_are_told_what_broke(judge, answer, words):
 def everything_said():
     """What is said of every known mistake, of a stub, of an error, of a text, and of what is right."""
     checks = {
-        **{"attention": "ATTENTION", "causal": "CAUSAL", "packed": "PACKED", "masked_softmax": "SOFTMAX"},
+        **{"attention": "ATTENTION", "attention_layer": "ATTENTION_LAYER"},
+        **{"causal": "CAUSAL", "packed": "PACKED", "masked_softmax": "SOFTMAX"},
         **{"analogy": "ANALOGY", "soft_lookup": "LOOKUP", "left_out_error": "ERROR", "merge": "MERGE"},
         **{"training_loop": "LOOP", "sampling_loss": "SAMPLING_LOSS"},
         **{"additive_scores": "ADDITIVE", "factorised_scores": "FACTORISED", "split_heads": "SPLIT"},

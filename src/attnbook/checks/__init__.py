@@ -15,7 +15,14 @@ from attnbook.checks.additive import (
     decoder_step,
     factorised_scores,
 )
-from attnbook.checks.dot_product import WRONG_ATTENTION, attention, attention_test, softmax_jacobian
+from attnbook.checks.dot_product import (
+    WRONG_ATTENTION,
+    WRONG_ATTENTION_LAYER,
+    attention,
+    attention_layer,
+    attention_test,
+    softmax_jacobian,
+)
 from attnbook.checks.fast import WRONG_FIT, WRONG_MERGE, merge, tokens_that_fit
 from attnbook.checks.lookup import (
     WRONG_ERROR,
@@ -76,6 +83,7 @@ __all__ = [
     "WRONG_ADDITIVE",
     "WRONG_ANALOGY",
     "WRONG_ATTENTION",
+    "WRONG_ATTENTION_LAYER",
     "WRONG_CAUSAL",
     "WRONG_CAUSAL_MULTI_HEAD",
     "WRONG_DECODER_STEP",
@@ -104,6 +112,7 @@ __all__ = [
     "additive_scores",
     "analogy",
     "attention",
+    "attention_layer",
     "attention_test",
     "causal",
     "causal_multi_head",

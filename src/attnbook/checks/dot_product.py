@@ -1,9 +1,10 @@
-"""Chapter 5: attention, the derivative of softmax, a test of attention."""
+"""Chapter 5: attention, the layer around it, the derivative of softmax, a test of attention."""
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from attnbook.checks.judging import (
     Wrong,
@@ -40,6 +41,28 @@ def attention(answer: Attention) -> None:
         in_weights, in_output = (say(name, case=named(case)) for name in ("weights_of", "output_of"))
         compare(in_weights, got[1], weights, ("query", "key"), lambda got=got: _mistake(answers, got[1]))
         compare(in_output, got[0], output, ("query", "value"), lambda: say("mix_the_values"))
+
+
+@exercise
+def attention_layer(answer: Callable[[int, int], nn.Module]) -> None:
+    """`answer(D, K)` is a layer with `query`, `key`, `value`, (D, K) each, and `output`, (K, D), without biases;
+    `layer(x_BLD, context_BMD, mask=None)` returns output (B, L, D) and weights (B, L, M).
+    """
+    layer = call(answer, _D, _K)
+    if not isinstance(layer, nn.Module):
+        raise Wrong("a_module", got=describe(layer))
+    answers = {case: call(layer, *inputs) for case, inputs in _LAYER_CASES.items()}  # a stub has no layers yet
+    _give_parameters(layer)
+    answers = {case: call(layer, *inputs) for case, inputs in _LAYER_CASES.items()}
+    outputs = {case: got[0] if isinstance(got, tuple) and len(got) == 2 else None for case, got in answers.items()}
+    wrong = {name: partial(_output_of, kind) for name, kind in WRONG_ATTENTION_LAYER.items()}
+    for case, got in answers.items():
+        if outputs[case] is None:
+            raise Wrong("two_tensors", case=case, got=describe(got))
+        want, weights = _built(_Layer)(*_LAYER_CASES[case])
+        in_output, in_weights = (say(name, case=named(case)) for name in ("output_of", "weights_of"))
+        compare(in_output, got[0], want, ("text", "query", "feature"), lambda: explained(outputs, wrong, _LAYER_CASES))
+        compare(in_weights, got[1], weights, ("text", "query", "key"), lambda: "")
 
 
 @exercise
@@ -103,6 +126,131 @@ def _attention_cases() -> dict[str, tuple]:
 
 
 _ATTENTION_CASES = _attention_cases()
+
+
+_D, _K = 7, 4
+
+
+class _Layer(nn.Module):
+    """The layer of the exercise; `attend` and `scale` are what a wrong one has of its own."""
+
+    attend: Callable = staticmethod(book_attention)
+    scale = 1.0
+
+    def __init__(self, D: int, K: int):
+        super().__init__()
+        self.query, self.key, self.value = (nn.Linear(D, K, bias=False) for _ in range(3))
+        self.output = nn.Linear(K, D, bias=False)
+
+    def forward(self, x: Tensor, context: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        q, k, v = self.three(x, context)
+        output, weights = self.attend(q * self.scale, k, v, mask)
+        return self.output(output), weights
+
+    def three(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return self.query(x), self.key(context), self.value(context)
+
+
+class _LooksAtItself(_Layer):
+    def three(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return super().three(x, x)
+
+
+class _AsksFromTheContext(_Layer):
+    def three(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return super().three(context, x)
+
+
+class _HandsOverItsKeys(_Layer):
+    def three(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return self.query(x), self.key(context), self.key(context)
+
+
+class _SwapsQueriesAndKeys(_Layer):
+    def three(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return self.key(x), self.query(context), self.value(context)
+
+
+class _ForgetsTheMask(_Layer):
+    attend = staticmethod(WRONG_ATTENTION["ignores_the_mask"])
+
+
+class _TurnsTheMask(_Layer):
+    attend = staticmethod(WRONG_ATTENTION["has_the_mask_the_wrong_way"])
+
+
+class _HasNaN(_Layer):
+    attend = staticmethod(WRONG_ATTENTION["gives_nan_where_a_query"])
+
+
+class _DoesNotDivide(_Layer):
+    scale = _K**0.5
+
+
+class _DividesByRootD(_Layer):
+    scale = (_K / _D) ** 0.5
+
+
+class _DividesTwice(_Layer):
+    scale = _K**-0.5
+
+
+# What goes wrong with the layer, each as a class with the signature of the exercise.
+WRONG_ATTENTION_LAYER: dict[str, type[nn.Module]] = {
+    "makes_keys_and_values_of_x": _LooksAtItself,
+    "makes_queries_of_the_context": _AsksFromTheContext,
+    "hands_over_its_keys": _HandsOverItsKeys,
+    "swaps_queries_and_keys": _SwapsQueriesAndKeys,
+    "ignores_the_mask": _ForgetsTheMask,
+    "has_the_mask_the_wrong_way": _TurnsTheMask,
+    "gives_nan_where_a_query": _HasNaN,
+    "does_not_divide_the_scores": _DoesNotDivide,
+    "divides_by_root_of_the_whole_width": _DividesByRootD,
+    "divides_by_k": _DividesTwice,
+}
+
+
+def _layer_cases() -> dict[str, tuple]:
+    draw = torch.Generator().manual_seed(55)
+    x, other, longer = (torch.randn(2, n, _D, generator=draw) for n in (3, 3, 5))
+    empty_row = causal(3) & torch.tensor([[True], [False], [True]])
+    return {
+        "one_text": (x, x),
+        "two_texts_equally_long": (x, other),
+        "with_a_causal_mask": (x, x, causal(3)),
+        "a_query_with_nothing_to_attend": (x, x, empty_row),
+        "3_queries_5_keys": (x, longer),
+    }
+
+
+_LAYER_CASES = _layer_cases()
+
+
+def _give_parameters(layer: nn.Module) -> None:
+    """The same matrices for every answer, in layers of the names asked for."""
+    draw = torch.Generator().manual_seed(56)
+    for name, shape in {**dict.fromkeys(("query", "key", "value"), (_K, _D)), "output": (_D, _K)}.items():
+        linear = getattr(layer, name, None)
+        if not isinstance(linear, nn.Linear) or linear.weight.shape != shape:
+            given = getattr(linear, "weight", None)
+            got = describe(given if isinstance(given, Tensor) else linear)
+            raise Wrong("a_linear_layer", layer=name, ins=shape[1], outs=shape[0], got=got)
+        if linear.bias is not None:
+            raise Wrong("no_bias", layer=name)
+        linear.weight.data.copy_(torch.randn(shape, generator=draw))
+
+
+def _built(kind: type[nn.Module]) -> nn.Module:
+    layer = kind(_D, _K)
+    _give_parameters(layer)
+    return layer
+
+
+def _output_of(kind: type[nn.Module], *inputs: Tensor) -> Tensor | None:
+    try:
+        return _built(kind)(*inputs)[0]
+    except (RuntimeError, ValueError):  # sizes that don't fit: such an answer has raised already
+        return None
 
 
 def _accepts(test: Callable[[Attention], bool], function: Attention) -> bool:
