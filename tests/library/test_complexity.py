@@ -17,6 +17,8 @@ KINDS = [
     Convolution(2, dilated=True),
     Convolution(3, dilated=True),
     Recurrence(),
+    Recurrence("gru"),
+    Recurrence("lstm"),
     SelfAttention(),
     SelfAttention(heads=3),
 ]
@@ -35,6 +37,8 @@ def test_the_figures_by_hand():
     # two dilated layers reach 8 back, three 26
     assert count(Convolution(3, dilated=True), 10, 4) == Cost(10 * 4 * (4 * 3) * 2, 12 * 4, 1, 3)
     assert count(Recurrence(), 10, 4) == Cost(10 * (16 + 16) * 2, 10 * 4 + 11 * 4, 10, 9)
+    assert count(Recurrence("gru"), 10, 4) == Cost(10 * 3 * (16 + 16) * 2, 8 * 10 * 4, 10, 9)
+    assert count(Recurrence("lstm"), 10, 4) == Cost(10 * 4 * (16 + 16) * 2, 8 * 10 * 4, 10, 9)
     four_projections, scores, blends = 4 * 10 * 16 * 2, 10 * 10 * 4 * 2, 10 * 10 * 4 * 2
     kept = 5 * 40 + 2 * 100  # inputs, queries, keys, values, blends; the weights of two heads
     assert count(SelfAttention(2), 10, 4) == Cost(four_projections + scores + blends, kept, 4, 1)
@@ -96,6 +100,11 @@ def test_what_is_counted_is_what_happens():
 def test_a_kernel_that_sees_no_other_token_is_refused(kernel):
     with pytest.raises(ValueError, match=f"kernel must be at least 2.*got {kernel}"):
         Convolution(kernel)
+
+
+def test_an_unknown_cell_is_refused():
+    with pytest.raises(ValueError, match=r"one of rnn, gru, lstm; got 'mgu'"):
+        Recurrence("mgu")
 
 
 def test_a_long_way_is_counted_to_its_end():

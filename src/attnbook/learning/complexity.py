@@ -103,15 +103,28 @@ class Convolution(Kind):
         return layer(F.pad(x.mT, (layer.dilation[0] * (self.kernel - 1), 0))).mT
 
 
+_CELLS = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
+
+
 @dataclass(frozen=True)
 class Recurrence(Kind):
-    """Each token looks at the one before, which must have looked itself."""
+    """Each token looks at the one before, which must have looked itself.
+
+    A cell has two matrices (d, d), one for the token and one for the state; with gates, one pair more for each.
+    """
+
+    cell: str = "rnn"
+
+    def __post_init__(self):
+        if self.cell not in _CELLS:
+            raise ValueError(f"cell must be one of {', '.join(_CELLS)}; got {self.cell!r}.")
 
     def operations_per_step(self, n: int, d: int) -> list[int]:
-        return [4 * d**2] * n
+        pairs = {"rnn": 1, "gru": 3, "lstm": 4}[self.cell]
+        return [4 * pairs * d**2] * n
 
     def memory(self, n: int, d: int) -> int:
-        return (2 * n + 1) * d
+        return (2 * n + 1) * d if self.cell == "rnn" else 8 * n * d
 
     def path(self, n: int) -> int:
         return max(1, n - 1)
@@ -120,7 +133,7 @@ class Recurrence(Kind):
         return 1
 
     def layer(self, d: int, number: int = 0) -> nn.Module:
-        return nn.RNN(d, d, batch_first=True)
+        return _CELLS[self.cell](d, d, batch_first=True)
 
     def run(self, layer: nn.Module, x: Tensor) -> Tensor:
         return layer(x)[0]
@@ -128,7 +141,8 @@ class Recurrence(Kind):
     def pass_on(self, layer: nn.Module, x: Tensor, known: Tensor) -> Tensor:
         """All tokens at once: a batch of sequences of one, each from the state of the token before."""
         before = F.pad(known[:, :-1], (0, 0, 1, 0))
-        return layer(x.mT.permute(2, 0, 1), before)[1]
+        output, _ = layer(x.mT.permute(2, 0, 1), (before, before) if self.cell == "lstm" else before)
+        return output.permute(1, 0, 2)
 
 
 @dataclass(frozen=True)
@@ -160,7 +174,8 @@ def count(kind: Kind, n: int, d: int) -> Cost:
     """The same cost, not by formula but counted while layers run, on the CPU."""
     if n < 1 or d < 1:
         raise ValueError(f"n tokens of width d: both must be at least 1, got {n} and {d}.")
-    layer, x, kept = kind.layer(d), torch.randn(1, n, d, requires_grad=True), {}
+    # In double precision no LSTM is fused, into which no counter looks.
+    layer, x, kept = kind.layer(d).double(), torch.randn(1, n, d, dtype=torch.double, requires_grad=True), {}
     parameters = {parameter.untyped_storage().data_ptr() for parameter in layer.parameters()}
 
     def keep(saved: Tensor) -> Tensor:
