@@ -41,8 +41,9 @@ READ = """(node) => {
 def expected(widget) -> dict[str, Tensor]:
     """By the formulas that are tested by counting; what is pairs of them, by what more than doubles with n."""
     n, d, h, k = widget.n, widget.d, widget.heads, widget.kernel
-    other = Recurrence() if widget.against == "recurrence" else Convolution(k)
-    kinds = (SelfAttention(h), Recurrence(), Convolution(k))
+    kinds = (SelfAttention(h), Recurrence(), Recurrence("gru"), Recurrence("lstm"), Convolution(k))
+    names = ("attention", "recurrence", "gru", "lstm", "convolution")
+    other = dict(zip(names, kinds, strict=True))[widget.against]
     operations = [kind.cost(n, d).operations for kind in kinds]
     pairs = (SelfAttention().cost(2 * n, d).operations - 2 * SelfAttention().cost(n, d).operations) // 2
     if widget.projections == "out":
@@ -68,7 +69,7 @@ def expected(widget) -> dict[str, Tensor]:
         "lines": torch.tensor(lines),
         "never": torch.tensor(slope <= 0),
         "kernel": torch.tensor(k),
-        "chosen": torch.tensor([True, widget.against == "recurrence", widget.against == "convolution"]),
+        "chosen": torch.tensor([name in ("attention", widget.against) for name in names]),
     }
 
 
@@ -87,11 +88,13 @@ class TestCostPlane(Laws):
         *slide("Width", "d", last=2**14, first=16),
         *slide("Heads", "heads", last=128, first=1),
         *choose("projections", "out"),
+        *choose("against", "lstm"),
         *choose("against", "recurrence"),
         *press("Llama 3.1 8B", {"n": 131072, "d": 4096, "heads": 32}),
     ]
     changes = [
         {"against": "convolution"},
+        {"against": "gru"},
         {"projections": "in"},
         {"n": 131072},
         {"d": 4096},
@@ -102,6 +105,7 @@ class TestCostPlane(Laws):
     states = {
         "as long and as wide as can be": CostPlane(n=2**20, d=2**14, heads=128, projections="in"),
         "attention always needs more": CostPlane(projections="in"),
+        "beside a GRU": CostPlane(against="gru", projections="in"),
         "attention needs more than a small kernel, always": CostPlane(**CONVOLUTION, kernel=3),
         "between the lines": CostPlane(against="convolution", kernel=5, projections="in", n=1000, d=3000, heads=96),
     }
@@ -146,12 +150,13 @@ def test_a_model_is_a_light_to_press(visit):
 
 def test_table_of_costs():
     assert_close(numbers(CostPlane(n=1000, d=100, heads=2))[0], torch.tensor([4e8, 2.5e6]))
-    assert_close(numbers(CostPlane(n=1000, d=100, kernel=5, projections="in"))[:, 0], torch.tensor([4.8e8, 4e7, 1e8]))
+    assert_close(numbers(CostPlane(n=1000, d=100, kernel=5, projections="in"))[:, 0], torch.tensor([4.8e8, 4e7, 1.2e8, 1.6e8, 1e8]))
     start = "One layer: n = 512, d = 512, 8 heads. Self-attention and"
     captions = {
-        f"{start} recurrence need as many operations where n is 1 times d": {},
+        f"{start} RNN need as many operations where n is 1 times d": {},
         f"{start} convolution need as many operations where n is 2.5 times d": CONVOLUTION,
-        f"{start} recurrence need as many operations nowhere": {"projections": "in"},
+        f"{start} RNN need as many operations nowhere": {"projections": "in"},
+        f"{start} LSTM need as many operations where n is 2 times d": {"projections": "in", "against": "lstm"},
         f"{start} convolution need as many operations nowhere": CONVOLUTION | {"kernel": 3},
     }
     for caption, traits in captions.items():
@@ -163,7 +168,7 @@ def test_what_chapter_7_says_of_it():
         return CostPlane(**traits).crossover()
 
     assert border() == 1
-    assert border(projections="in") == 0
+    assert [border(projections="in", against=cell) for cell in ("recurrence", "gru", "lstm")] == [0, 1, 2]
     assert [border(projections="in", against="convolution", kernel=k) for k in (3, 5, 9)] == [0, 0.5, 2.5]
     llama = CostPlane(n=131072, d=4096, heads=32, projections="in")
     pairs = CostPlane(n=131072, d=4096).operations(SelfAttention())

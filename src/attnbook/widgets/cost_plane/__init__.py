@@ -20,13 +20,15 @@ class CostPlane(BookWidget):
     d = traitlets.Int(512, min=16, max=WIDEST).tag(sync=True)
     heads = traitlets.Int(8, min=1, max=128).tag(sync=True)
     kernel = traitlets.Enum([3, 5, 9, 17, 33], 9).tag(sync=True)
-    against = traitlets.Enum(["recurrence", "convolution"], "recurrence").tag(sync=True)
+    against = traitlets.Enum(["recurrence", "gru", "lstm", "convolution"], "recurrence").tag(sync=True)
     projections = traitlets.Enum(["in", "out"], "out").tag(sync=True)
 
     def kinds(self) -> dict[str, Kind]:
         return {
             "attention": SelfAttention(self.heads),
             "recurrence": Recurrence(),
+            "gru": Recurrence("gru"),
+            "lstm": Recurrence("lstm"),
             "convolution": Convolution(self.kernel),
         }
 
@@ -37,9 +39,9 @@ class CostPlane(BookWidget):
     def crossover(self) -> float:
         """The n / d at which attention needs as many operations as what it is compared with; 0 if it always needs more.
 
-        4 n² d + 8 n d² (without the projections, 4 n² d) is then c n d², where c is 4, or 2 k for a convolution.
+        4 n² d + 8 n d² (without the projections, 4 n² d) is then c n d², where c is that of the other.
         """
-        c = 4 if self.against == "recurrence" else 2 * self.kernel
+        c = self.kinds()[self.against].cost(1, 1).operations
         return max(c - 8 * (self.projections == "in"), 0) / 4
 
     def table(self) -> str:

@@ -47,19 +47,20 @@ const at = (n, d) => [(Math.log2(n) - LEFT) * UNIT, (HIGH - Math.log2(d)) * UNIT
 
 const given = (model) => Object.fromEntries(TRAITS.map((trait) => [trait, model.get(trait)]));
 
+// Of the others the operations for each n d².
+const factors = (kernel) => ({ recurrence: 4, gru: 12, lstm: 16, convolution: 2 * kernel });
+
 // The n / d at which attention needs as many operations as the other; 0 or less where it always needs more.
-const slopeOf = ({ kernel, against, projections }) =>
-  ((against === "recurrence" ? 4 : 2 * kernel) - (projections === "in" ? 8 : 0)) / 4;
+const slopeOf = ({ kernel, against, projections }) => (factors(kernel)[against] - (projections === "in" ? 8 : 0)) / 4;
 
 // Of each kind of layer the operations and the numbers kept.
 function compute({ n, d, heads, kernel, against, projections }) {
   const counted = projections === "in";
   const pairs = 4 * n ** 2 * d;
-  const costs = {
-    attention: [pairs + (counted ? 8 * n * d ** 2 : 0), 5 * n * d + heads * n ** 2],
-    recurrence: [4 * n * d ** 2, (2 * n + 1) * d],
-    convolution: [2 * kernel * n * d ** 2, (n + kernel - 1) * d],
-  };
+  const kept = { recurrence: (2 * n + 1) * d, gru: 8 * n * d, lstm: 8 * n * d, convolution: (n + kernel - 1) * d };
+  const others = Object.entries(factors(kernel)).map(([kind, factor]) => [kind, [factor * n * d ** 2, kept[kind]]]);
+  const attention = [pairs + (counted ? 8 * n * d ** 2 : 0), 5 * n * d + heads * n ** 2];
+  const costs = { attention, ...Object.fromEntries(others) };
   return { pairs, costs, slope: slopeOf({ kernel, against, projections }), counted };
 }
 
