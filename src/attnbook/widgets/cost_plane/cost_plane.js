@@ -166,7 +166,9 @@ function table(say) {
     node: element("table", {}, heading(say.heads), element("tbody", {}, ...rows.map(({ node }) => node))),
     show(k, against, costs) {
       kernel.textContent = whole(k);
+      const recurrence = against === "convolution" ? "recurrence" : against; // one of the three at a time
       for (const { kind, cells, node } of rows) {
+        node.hidden = !["attention", recurrence, "convolution"].includes(kind);
         costs[kind].forEach((x, i) => {
           cells[i].textContent = large(x, say.sizes);
         });
