@@ -182,7 +182,7 @@ def adam_by_hand(model, loss, batch, steps, lr):
     means = [(torch.zeros_like(p), torch.zeros_like(p)) for p in parameters]
     for n in range(1, steps + 1):
         value = loss(model, batch(None))
-        losses.append(value)
+        losses.append(value.detach())
         for p, g, (average, square) in zip(parameters, torch.autograd.grad(value, parameters), means, strict=True):
             average.mul_(0.9).add_(0.1 * g)
             square.mul_(0.999).add_(0.001 * g**2)
@@ -193,11 +193,12 @@ def adam_by_hand(model, loss, batch, steps, lr):
 def cleared_in_the_end(model, loss, batch, steps, lr):
     optimizer, losses = torch.optim.Adam(model.parameters(), lr), []
     while len(losses) < steps:
-        losses += [loss(model, batch(torch.Generator()))]
-        losses[-1].backward()
+        value = loss(model, batch(torch.Generator()))
+        value.backward()
+        losses += [value.item()]
         optimizer.step()
         model.zero_grad()
-    return torch.stack(losses)
+    return torch.tensor(losses)
 
 
 RIGHT += [(check.training_loop, adam_by_hand), (check.training_loop, cleared_in_the_end)]
@@ -685,7 +686,7 @@ def overflows(q, k, v, temperature):
 
 def forgets_the_last_step(model, loss, batch, steps, lr):
     losses = adam_by_hand(model, loss, batch, steps - 1, lr)
-    return [*losses, loss(model, batch(None))]
+    return [*losses, loss(model, batch(None)).item()]
 
 
 NAMED = [
@@ -732,6 +733,7 @@ def test_every_known_mistake_of_these_is_found_and_named(judge, wrong):
         (check.training_loop, no_function, "not written yet"),
         (check.training_loop, lambda *asked: 1.0, "return a list of numbers, the loss of every step; got float"),
         (check.training_loop, lambda *asked: ["low"], "return a list of numbers, the loss of every step; got list"),
+        (check.training_loop, lambda *asked: [torch.ones(1, requires_grad=True)], "each loss in your list keeps all"),
         (check.training_loop, lambda *asked: [0.5], "5 steps: return the loss of each of the 5 steps, got 1"),
         (check.training_loop, lambda *asked: [0.5] * asked[3], "5 steps: expected a loss of"),
         (check.training_loop, forgets_the_last_step, "5 steps: the losses are right, but the parameters after the la"),

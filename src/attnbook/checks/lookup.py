@@ -75,6 +75,8 @@ def _trained(loop: Loop, steps: int, lr: float) -> Tensor:
     )
     if not isinstance(losses, list | tuple | Tensor) or not all(map(_is_number, losses)):
         raise Wrong("a_list_of_losses", got=describe(losses))
+    if any(isinstance(loss, Tensor) and loss.requires_grad for loss in losses):
+        raise Wrong("losses_with_graphs")
     parameters = [parameter.detach().flatten() for parameter in model.parameters()]
     return torch.cat(
         [torch.tensor([loss.item() if isinstance(loss, Tensor) else loss for loss in losses]), *parameters]
