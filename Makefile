@@ -12,7 +12,7 @@ ifeq ($(origin LANGUAGE),command line)
 export ATTNBOOK_LANGUAGE := $(LANGUAGE)
 endif
 unexport PYTHONDONTWRITEBYTECODE # a module is compiled once, and not by every process again
-.PHONY: help setup check lint dev serve book test slow devices rehearse notebooks bench lighthouse clean
+.PHONY: help setup check lint dev serve book test slow devices processors rehearse notebooks bench lighthouse clean
 
 help:                                   ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -62,6 +62,9 @@ slow: book devices                      ## what check leaves out: the site in a 
 devices: .venv/ready                    ## what changes a whole process: a device that only pretends; a GPU, if any
 	$(BIN)/pytest -q tests/library/elsewhere
 	$(if $(shell command -v nvidia-smi),$(BIN)/pytest -q -m gpu tests)
+
+processors: setup                       ## every notebook, as other processors run it
+	$(BIN)/attnbook processors $(CHAPTERS) $(ASSIGNMENTS)
 
 rehearse: book                          ## every Colab notebook, on what Colab has
 	$(BIN)/attnbook rehearse $(SITE) $(REHEARSE)

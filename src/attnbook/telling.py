@@ -1,7 +1,5 @@
-"""Numbers in outputs and in words: `about` prints how far one may be off, `says` holds words to what was computed.
+"""Words held to what was computed: `says` compares each number of a text with its value.
 
->>> about(0.99612, 0.004)
-≈ 0.996 ± 0.004
 >>> says("9 % of the words, a third of the time", 0.0912, 1 / 3)
 """
 
@@ -9,13 +7,12 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 
 @dataclass(frozen=True)
 class About:
-    """A number that differs a little from machine to machine, and by how much it may."""
+    """A value that differs a little from machine to machine, and by how much it may."""
 
     value: float
     within: float
@@ -26,22 +23,14 @@ class About:
         if not 0 < self.within < math.inf:
             raise ValueError(f"within is how far the number may be off, more than 0; got {self.within}.")
 
-    def __float__(self) -> float:
-        return self.value
-
-    def __repr__(self) -> str:
-        decimals = max(0, -int(Decimal(str(self.within)).normalize().as_tuple().exponent))
-        return f"≈ {self.value:,.{decimals}f} ± {self.within:,.{decimals}f}"
-
-    def __format__(self, spec: str) -> str:
-        return format(repr(self), spec)
+    def __str__(self) -> str:
+        return f"{self.value:.6g} within {self.within:g}"
 
 
 def about(value: Any, within: float) -> About:
-    """What prints as `≈ 0.996 ± 0.004`: such numbers of a notebook are compared within what they say.
+    """A value that another machine may compute a little differently, for `says`.
 
-    >>> print(f"{about(12_345, 20):>18}")
-         ≈ 12,345 ± 20
+    >>> says("≈ 99 % are right", about(0.981, within=0.006))
     """
     return About(float(value), float(within))
 
@@ -58,8 +47,8 @@ class Written:
     aside: bool = False  # a small whole number, or one in words: it may be a way of speaking
 
     def fits(self, value: Any) -> bool:
-        slack = value.within * self.scale if isinstance(value, About) else 0.0
-        return abs(float(value) * self.scale - self.value) <= (self.half + slack) * (1 + 1e-9)
+        value, within = (value.value, value.within) if isinstance(value, About) else (float(value), 0.0)
+        return abs(value * self.scale - self.value) <= (self.half + within * self.scale) * (1 + 1e-9)
 
 
 SMALL = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
@@ -130,7 +119,7 @@ def says(text: str, *values: Any) -> None:
         raise AssertionError(f"{_quoted(text)} has {len(every)} numbers ({found}), got {len(numbers)} values.")
     for written, value in zip(every if len(numbers) == len(every) else asked, numbers, strict=True):
         if not written.fits(value):
-            is_ = value if isinstance(value, About) else f"{float(value):.6g}"
+            is_ = str(value) if isinstance(value, About) else f"{float(value):.6g}"
             raise AssertionError(
                 f"{_quoted(text)} says {written.text}, but the value is {is_}. "
                 "Write it rounded, or look what has changed."

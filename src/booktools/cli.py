@@ -21,6 +21,13 @@ def run(args) -> None:
     run_all(args.notebooks)
 
 
+def processors(args) -> None:
+    from booktools.rehearsal.processors import PROCESSORS, run_everywhere
+
+    chosen = [processor for processor in PROCESSORS if processor.name in (args.only or [processor.name])]
+    run_everywhere(args.notebooks, chosen, args.jobs)
+
+
 def colab(args) -> None:
     from booktools.core.contents import edition_language
     from booktools.editions.colab import Book, write_edition
@@ -153,6 +160,13 @@ def parser() -> argparse.ArgumentParser:
         sub.add_argument("--unsafe", action="store_true", help=text)
 
     notebooks(command(run, "Run chapters and store clean outputs: a second run changes no byte."))
+
+    text = "Run notebooks as other processors would: each must print what is stored."
+    sub = command(processors, text)
+    notebooks(sub, "a chapter or an assignment")
+    sub.add_argument("--only", nargs="+", metavar="PROCESSOR", help="of the processors only these, such as AVX2")
+    text = "how many at a time (default: %(default)s)"
+    sub.add_argument("-j", dest="jobs", type=positive, default=os.cpu_count() or 1, metavar="N", help=text)
 
     notebooks(command(lengths, "How long chapters are, up to *Going further*, and how long they may be."))
 

@@ -1,4 +1,4 @@
-"""A number that may be off, and words that may not."""
+"""Words that say what was computed, and a value that may be a little off."""
 
 import pytest
 import torch
@@ -7,23 +7,6 @@ from hypothesis import strategies as st
 
 from attnbook import about, says
 from attnbook.telling import numbers_in
-
-
-@pytest.mark.parametrize(
-    ("value", "within", "printed"),
-    [
-        (0.99612, 0.004, "≈ 0.996 ± 0.004"),
-        (torch.tensor(0.5), 0.25, "≈ 0.50 ± 0.25"),
-        (7, 3, "≈ 7 ± 3"),
-        (12_345.6, 20, "≈ 12,346 ± 20"),
-        (-1.26, 0.1, "≈ -1.3 ± 0.1"),
-        (3e-5, 1e-5, "≈ 0.00003 ± 0.00001"),
-    ],
-)
-def test_what_about_prints(value, within, printed):
-    assert str(about(value, within)) == repr(about(value, within)) == printed
-    assert f"{about(value, within):>30}" == printed.rjust(30)
-    assert float(about(value, within)) == pytest.approx(float(value))
 
 
 @pytest.mark.parametrize(("value", "within", "said"), [(1, 0, "more than 0"), (float("nan"), 1, "finite")])
@@ -63,7 +46,7 @@ WRONG = [
     ("no number", (3,), r"has 0 numbers \(none\), got 1"),
     ("63.1 million", (36_082_496,), "says 63.1 million"),
     ("`1913-11-12`", ("2013-11-12",), "does not hold '2013-11-12'"),
-    ("99 %", (about(0.97, 0.006),), "but the value is ≈ 0.970 ± 0.006"),
+    ("99 %", (about(0.97, 0.006),), "but the value is 0.97 within 0.006"),
 ]
 
 

@@ -113,6 +113,12 @@ WRONG_ATTENTION: dict[str, Attention] = {
 }
 
 
+def _powers_alone(scores: Tensor, d: int, mask: Tensor) -> Tensor:
+    """Softmax as the formula has it: the power of a large score overflows."""
+    powers = (scores / d**0.5).exp() * mask
+    return powers / powers.sum(-1, keepdim=True).clamp(min=torch.finfo(powers.dtype).tiny)
+
+
 def _attention_cases() -> dict[str, tuple]:
     draw = torch.Generator().manual_seed(5)
     q, k, v = (torch.randn(*shape, generator=draw) for shape in ((3, 4), (5, 4), (5, 2)))
@@ -122,6 +128,7 @@ def _attention_cases() -> dict[str, tuple]:
         "L=3, M=5": (q, k, v),
         "with_a_causal_mask": (q, k, v, causal(3, 5)),
         "a_query_with_nothing_to_attend": (q, k, v, empty_row),
+        "large_scores": (200 * q, k, v),
     }
 
 
@@ -266,7 +273,8 @@ def _notices_nothing(test: Callable[[Attention], bool], function: Attention) -> 
 
 def _mistake(answers: dict[str, tuple], weights: Tensor) -> str:
     """Which known mistake gives just these weights in every case, or else a row that doesn't add up."""
-    wrong = {name: lambda *inputs, f=f: f(*inputs)[1] for name, f in WRONG_ATTENTION.items()}
+    known = {**WRONG_ATTENTION, "subtracts_no_maximum": _attention_from(_powers_alone)}
+    wrong = {name: lambda *inputs, f=f: f(*inputs)[1] for name, f in known.items()}
     if why := explained({case: got[1] for case, got in answers.items()}, wrong, _ATTENTION_CASES):
         return why
     total = weights.sum(-1)

@@ -1,0 +1,125 @@
+"""The same on every processor: each notebook, run as other processors would, prints what is stored.
+
+Three switches of PyTorch's libraries stand in for other processors. What they can't stand in for, a machine that nobody
+tried, is a change in the last bit of one weight wherever something is trained.
+"""
+
+import ast
+import os
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nbclient import NotebookClient
+from nbformat.v4 import new_code_cell
+
+from booktools.core import BookError
+from booktools.core.contents import read_notebook
+from booktools.editions.compare import settle_outputs, tolerance
+from booktools.editions.run import EVERYWHERE, KERNEL, keep, merge_streams
+
+START = "from booktools.rehearsal import last_bit as _; _.install(); del _"
+# What only the notebook's own process knows.
+QUESTION = "from booktools.rehearsal import last_bit as _; print(sorted(_.TRAINED))"
+
+
+@dataclass(frozen=True)
+class Processor:
+    name: str
+    switches: dict[str, str] = field(default_factory=dict)
+    last_bit: bool = False
+
+
+PROCESSORS = [
+    Processor(
+        "without vectors",
+        {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE", "ONEDNN_MAX_CPU_ISA": "SSE41"},
+    ),
+    Processor("AVX2", {"ATEN_CPU_CAPABILITY": "avx2", "MKL_CBWR": "AVX2", "ONEDNN_MAX_CPU_ISA": "AVX2"}),
+    Processor("AVX-512", {"ATEN_CPU_CAPABILITY": "avx512", "MKL_CBWR": "AVX512", "ONEDNN_MAX_CPU_ISA": "AVX512_CORE"}),
+    Processor("another last bit", last_bit=True),
+]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one notebook printed otherwise on one processor, and in which of its cells something is trained."""
+
+    path: Path
+    processor: Processor
+    differences: list[str]
+    trained: list[str]
+
+    def __str__(self) -> str:
+        trained = f"; cells that train: {', '.join(self.trained)}" if self.trained else ""
+        head = f"{self.path}, {self.processor.name}: {len(self.differences) or 'no'} differences{trained}"
+        return "\n".join([head, *self.differences])
+
+
+def run_everywhere(paths: Iterable[Path], processors: Iterable[Processor], jobs: int) -> None:
+    """Run notebooks on processors and say what differs as soon as it is known; an error, if something does."""
+    pairs = [(path, processor) for processor in processors for path in paths]
+    with ThreadPoolExecutor(jobs) as pool:
+        runs = []
+        for run in pool.map(lambda pair: run_on(*pair), pairs):
+            print(run, flush=True)
+            runs.append(run)
+    if red := {str(run.path) for run in runs if run.differences}:
+        raise BookError(
+            f"{', '.join(sorted(red))}: not the same on every processor (above). Print a trained number with ≈ and "
+            "fewer digits, or say in the cell's metadata how far it may be off: attnbook.within."
+        )
+
+
+def run_on(path: Path, processor: Processor) -> Run:
+    stored = read_notebook(path)
+    fresh = deepcopy(stored)
+    client = NotebookClient(
+        fresh,
+        kernel_name=KERNEL["name"],
+        timeout=600,
+        allow_errors=True,
+        store_widget_state=False,
+        extra_arguments=["--IPKernelApp.log_level=40"]
+        + ([f"--IPKernelApp.exec_lines={START}"] if processor.last_bit else []),
+        resources={"metadata": {"path": str(path.parent)}},
+    )
+    if processor.last_bit:
+        fresh.cells.append(new_code_cell(QUESTION))
+    with client.setup_kernel(env=os.environ | EVERYWHERE | processor.switches):
+        for place, cell in enumerate(fresh.cells):
+            client.execute_cell(cell, place)
+    counts = ast.literal_eval(fresh.cells.pop().outputs[0].text) if processor.last_bit else []
+    trained = [cell.id for cell in fresh.cells if cell.get("execution_count") in counts]
+    return Run(path, processor, list(differences(stored, fresh)), trained)
+
+
+def differences(stored, fresh) -> Iterator[str]:
+    """The cells that printed something else, each with both outputs."""
+    for then, now in zip(stored.cells, fresh.cells, strict=True):
+        if then.cell_type != "code" or {"nbval-ignore-output", "nbval-skip"} & set(then.metadata.get("tags", [])):
+            continue
+        outputs = settle_outputs(then.outputs, [o for o in merge_streams(now.outputs) if keep(o)], tolerance(then))
+        before, after = said(then.outputs), said(outputs)
+        if before != after:
+            yield f"  cell {then.id}, stored:\n{_indented(before)}\n  printed:\n{_indented(after)}"
+
+
+def said(outputs: list) -> str:
+    """What outputs say in words; a picture says nothing."""
+    return "\n".join(text for output in outputs for text in _texts(output))
+
+
+def _texts(output) -> Iterator[str]:
+    if output.output_type == "error":
+        yield f"{output.ename}: {output.evalue}"
+    elif "text" in output:
+        yield output.text
+    else:
+        yield from (text for kind, text in sorted(output.data.items()) if not kind.startswith("image/"))
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.strip().splitlines())

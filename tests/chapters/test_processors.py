@@ -1,0 +1,69 @@
+"""A digit that only one processor prints is found before it is stored."""
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+
+from booktools.core import BookError
+from booktools.editions.run import execute
+from booktools.rehearsal.processors import PROCESSORS, run_everywhere, run_on
+
+BY_NAME = {processor.name: processor for processor in PROCESSORS}
+BEGIN = "import torch\nfrom attnbook import fit\n\nx = torch.linspace(-1, 1, 33)[:, None]"
+TRAIN = """torch.manual_seed(0)
+model = torch.nn.Sequential(torch.nn.Linear(1, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+fit(model, lambda model, x: (model(x) - x.sin()).square().mean(), lambda generator: x, 50)
+weight = model[0].weight[0].item()"""
+CELLS = {
+    "begin": BEGIN,
+    "train": TRAIN,
+    "rounded": "print(f'≈ {weight:.2f}')",
+    "digits": "print(f'{weight:.9f}')",
+    "switch": "import os\nos.environ.get('ATEN_CPU_CAPABILITY')",
+    "cpu": "torch.backends.cpu.get_cpu_capability()",
+}
+
+
+@pytest.fixture
+def notebook(tmp_path):
+    """Cells by their names, or with a source of their own, run here and stored."""
+
+    def stored(*names, **sources):
+        cells = [new_code_cell(source, id=name) for name, source in ({n: CELLS[n] for n in names} | sources).items()]
+        made, path = new_notebook(cells=cells), tmp_path / "made.ipynb"
+        execute(made, path)
+        nbformat.write(made, path)
+        return path
+
+    return stored
+
+
+@pytest.mark.slow
+def test_a_trained_digit_falls_to_the_last_bit_and_a_rounded_one_does_not(notebook):
+    run = run_on(notebook("begin", "train", "rounded", "digits"), BY_NAME["another last bit"])
+    assert [difference.split(",")[0] for difference in run.differences] == ["  cell digits"]
+    assert run.trained == ["train"]
+
+
+@pytest.mark.slow
+def test_asserts_hold_under_the_same(notebook, capsys):
+    digits = nbformat.read(notebook("begin", "train", "digits"), as_version=4).cells[-1].outputs[0].text.strip()
+    path = notebook("begin", "train", asserts=f"assert f'{{weight:.9f}}' == '{digits}'")
+    with pytest.raises(BookError, match="not the same on every processor"):
+        run_everywhere([path], [BY_NAME["another last bit"]], jobs=1)
+    said = capsys.readouterr().out
+    assert "cells that train: train" in said
+    assert "cell asserts, stored:\n\n  printed:\n    AssertionError" in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["without vectors", "AVX2", "AVX-512"])
+def test_a_processor_is_another_one(notebook, name):
+    run = run_on(notebook("begin", "switch"), BY_NAME[name])
+    assert BY_NAME[name].switches["ATEN_CPU_CAPABILITY"] in run.differences[0]
+
+
+@pytest.mark.slow
+def test_one_of_them_has_no_vector_instructions(notebook):
+    run = run_on(notebook("begin", "cpu"), BY_NAME["without vectors"])
+    assert "printed:\n    'DEFAULT'" in run.differences[0]
