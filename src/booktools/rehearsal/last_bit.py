@@ -18,11 +18,12 @@ def change_one_weight(optimizer: torch.optim.Optimizer) -> None:
 
 
 def install() -> None:
-    plain = torch.optim.Optimizer.__init__
+    plain, shell = torch.optim.Optimizer.__init__, get_ipython()
+    assert shell is not None, "this runs in a kernel"
 
     def changed(self, *given, **named):
         plain(self, *given, **named)
         change_one_weight(self)
-        TRAINED.add(len(get_ipython().user_ns["In"]) - 1)
+        TRAINED.add(len(shell.user_ns["In"]) - 1)
 
     torch.optim.Optimizer.__init__ = changed
