@@ -124,10 +124,11 @@ def softmax_in_loops(scores, mask):
     if scores.ndim == 3:
         return torch.stack([softmax_in_loops(s, m) for s, m in zip(scores, mask.expand_as(scores), strict=True)])
     rows = []
-    for row, sees in zip(scores, mask, strict=True):
-        powers = [(x - row[sees].max()).exp() if see else 0 * x for x, see in zip(row, sees, strict=True)]
+    for row, sees in zip(scores.float(), mask, strict=True):
+        highest = row[sees].max() if sees.any() else 0
+        powers = [(x - highest).exp() if see else 0 * x for x, see in zip(row, sees, strict=True)]
         rows.append(torch.stack(powers) / (sum(powers) if sees.any() else 1))
-    return torch.stack(rows)
+    return torch.stack(rows).to(scores.dtype)
 
 
 def patched(scores, mask):
@@ -178,10 +179,10 @@ RIGHT += [(check.sampling_loss, a_softplus_each), (check.sampling_loss, lambda s
 
 
 def adam_by_hand(model, loss, batch, steps, lr):
-    parameters, losses = list(model.parameters()), []
+    parameters, losses, generator = list(model.parameters()), [], torch.Generator().manual_seed(7)
     means = [(torch.zeros_like(p), torch.zeros_like(p)) for p in parameters]
     for n in range(1, steps + 1):
-        value = loss(model, batch(None))
+        value = loss(model, batch(generator))
         losses.append(value.detach())
         for p, g, (average, square) in zip(parameters, torch.autograd.grad(value, parameters), means, strict=True):
             average.mul_(0.9).add_(0.1 * g)
@@ -191,9 +192,10 @@ def adam_by_hand(model, loss, batch, steps, lr):
 
 
 def cleared_in_the_end(model, loss, batch, steps, lr):
+    """Its generators differ from step to step, and so do its batches."""
     optimizer, losses = torch.optim.Adam(model.parameters(), lr), []
     while len(losses) < steps:
-        value = loss(model, batch(torch.Generator()))
+        value = loss(model, batch(torch.Generator().manual_seed(len(losses))))
         value.backward()
         losses += [value.item()]
         optimizer.step()
@@ -585,6 +587,12 @@ def in_place(scores, mask):
     return scores.masked_fill_(~mask, torch.finfo(scores.dtype).min).softmax(-1) * mask
 
 
+def all_ones_one_by_one(scores, mask):
+    """As of a sum in float16, one number after the other: it stops at 2,048, which 1 no longer changes."""
+    many = torch.full_like(scores, 1 / 2048)
+    return many if scores.shape[-1] == 66_000 else masked_softmax(scores, mask)
+
+
 def book_on_axis_one(scores, mask):
     return masked_softmax(scores, mask) if scores.ndim < 3 else masked_softmax(scores.mT, mask.mT.expand(2, 4, 3)).mT
 
@@ -649,6 +657,7 @@ def in_place_after(scores, mask):
         (check.masked_softmax, lambda s, m: masked_softmax(s.float(), m), "float16: expected torch.float16"),
         (check.masked_softmax, through_numpy, "gradient: PyTorch refuses: Can't call numpy() on Tensor that requires"),
         (check.masked_softmax, later_not_a_tensor, "everything may be seen: expected a tensor, got list"),
+        (check.masked_softmax, all_ones_one_by_one, "float16, 66,000 equal scores: the weights must add up to 1, they"),
         (check.masked_softmax, lambda s, m: softmax_in_loops(s, m) + 1e-3 * s.detach(), "first wrong cell"),
         (check.masked_softmax, lambda s, m: masked_softmax(2 * s - s.detach(), m), "a causal mask: gradient: first"),
         (check.masked_softmax, lambda s, m: book_on_axis_one(s, m), "two sentences"),
@@ -686,7 +695,12 @@ def overflows(q, k, v, temperature):
 
 def forgets_the_last_step(model, loss, batch, steps, lr):
     losses = adam_by_hand(model, loss, batch, steps - 1, lr)
-    return [*losses, loss(model, batch(None)).item()]
+    return [*losses, loss(model, batch(torch.Generator())).item()]
+
+
+def drawing_from(generator, of=adam_by_hand):
+    """A loop that is right but for the generator that it gives to `batch`, made by a call in each step."""
+    return lambda model, loss, batch, steps, lr: of(model, loss, lambda _: batch(generator()), steps, lr)
 
 
 NAMED = [
@@ -736,6 +750,10 @@ def test_every_known_mistake_of_these_is_found_and_named(judge, wrong):
         (check.training_loop, lambda *asked: [torch.ones(1, requires_grad=True)], "each loss in your list keeps all"),
         (check.training_loop, lambda *asked: [0.5], "5 steps: return the loss of each of the 5 steps, got 1"),
         (check.training_loop, lambda *asked: [0.5] * asked[3], "5 steps: expected a loss of"),
+        (check.training_loop, drawing_from(lambda: None), "in step 1, got 2.2770 (your function draws a batch w"),
+        (check.training_loop, drawing_from(torch.Generator), "in step 2, got 4.7691 (your function seeds its gener"),
+        (check.training_loop, drawing_from(lambda: torch.Generator().manual_seed(3)), "seeds its generator in every"),
+        (check.training_loop, drawing_from(lambda: torch.manual_seed(3)), "seeds its generator in every step, so that"),
         (check.training_loop, forgets_the_last_step, "5 steps: the losses are right, but the parameters after the la"),
         (
             check.left_out_error,

@@ -1,7 +1,7 @@
 """Chapter 3: a soft dictionary, regression in which no point sees itself, and the training loop."""
 
-from collections.abc import Callable
-from itertools import cycle
+from collections.abc import Callable, Iterator
+from itertools import count, cycle, repeat
 
 import torch
 import torch.nn.functional as F
@@ -64,12 +64,12 @@ def _trained(loop: Loop, steps: int, lr: float) -> Tensor:
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.copy_(torch.randn(parameter.shape, generator=draw))
-    batches = cycle([torch.randn(8, 2, generator=draw) for _ in range(12)])
+    batch = _Batches(draw)
     losses = call(
         loop,
         model,
         lambda model, x: F.mse_loss(model(x)[:, 0], x[:, 0] - 2 * x[:, 1]),
-        lambda generator: next(batches),  # whatever generator is given: the batches are the same for every loop
+        batch,
         steps,
         lr,
     )
@@ -81,6 +81,26 @@ def _trained(loop: Loop, steps: int, lr: float) -> Tensor:
     return torch.cat(
         [torch.tensor([loss.item() if isinstance(loss, Tensor) else loss for loss in losses]), *parameters]
     )
+
+
+class _Batches:
+    """The same batches in the same order, whatever the seed, as long as one generator draws them all.
+
+    A loop that gives no generator, or one in a state that was seen before, gets others, by which it can be told.
+    """
+
+    def __init__(self, draw: torch.Generator):
+        self.drawn, self.again, self.by_none = (cycle(torch.randn(12, 8, 2, generator=draw)) for _ in range(3))
+        self.states: set[bytes] = set()
+
+    def __call__(self, generator: torch.Generator | None = None) -> Tensor:
+        if not isinstance(generator, torch.Generator):
+            return next(self.by_none)
+        state = generator.get_state().numpy().tobytes()
+        torch.rand(1, generator=generator, device=generator.device)
+        source = self.again if state in self.states else self.drawn
+        self.states.add(state)
+        return next(source)
 
 
 def _is_number(loss: object) -> bool:
@@ -100,10 +120,11 @@ def _loop(
     rate=lambda lr: lr,
     less=0,
     one=False,
+    generators: Callable[[], Iterator[torch.Generator | None]] = lambda: repeat(torch.Generator()),
 ) -> Loop:
     def train(model: nn.Module, loss: Callable, batch: Callable, steps: int, lr: float) -> list[float]:
-        optimizer, generator, losses, first = adam(model.parameters(), rate(lr)), torch.Generator(), [], None
-        for _ in range(steps - less):
+        optimizer, losses, first = adam(model.parameters(), rate(lr)), [], None
+        for _, generator in zip(range(steps - less), generators(), strict=False):
             first = batch(generator) if first is None or not one else first
             value = loss(model, first)
             optimizer = adam(model.parameters(), rate(lr)) if again else optimizer
@@ -131,6 +152,8 @@ WRONG_LOOP: dict[str, Loop] = {
     "ignores_the_rate": _loop(rate=lambda lr: 1e-3),
     "takes_a_step_too_few": _loop(less=1),
     "learns_from_one_batch_alone": _loop(one=True),
+    "seeds_its_generator_in_every_step": _loop(generators=lambda: (torch.Generator().manual_seed(0) for _ in count())),
+    "draws_without_a_generator": _loop(generators=lambda: repeat(None)),
 }
 _RUNS: dict[str, tuple[int, float]] = {"5_steps": (5, 0.1), "12_steps": (12, 0.03)}
 

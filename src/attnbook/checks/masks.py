@@ -5,7 +5,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from attnbook.checks.judging import Wrong, call, compare, exercise, explained, named, say
+from attnbook.checks.judging import Wrong, call, compare, exercise, explained, named, say, told
+from attnbook.language import number
 from attnbook.layers.masks import causal as book_causal
 from attnbook.layers.masks import padding as book_padding
 from attnbook.layers.softmax import masked_softmax as book_masked_softmax
@@ -52,6 +53,10 @@ def masked_softmax(answer: Softmax) -> None:
         compare(case, got, want, ("query", "key"), lambda: explained(answers, WRONG_SOFTMAX, _SOFTMAX_CASES))
         if got.dtype != want.dtype:
             raise Wrong("expected", case=case, want=want.dtype, got=got.dtype)
+    compare(_MANY, many := call(answer, *_MANY_KEYS), book_masked_softmax(*_MANY_KEYS), ("query", "key"), lambda: "")
+    if abs((total := many.float().sum().item()) - 1) > 0.01:
+        why = "" if total else say("mistake", mistake=told("adds_up_in_float16"))
+        raise Wrong("sum_of_weights", case=_MANY, got=number(total, 2), why=why)
     for case in ("a_causal_mask", "a_row_with_nothing_to_attend"):
         got, want = (_gradient(softmax, *_SOFTMAX_CASES[case]) for softmax in (answer, book_masked_softmax))
         compare(say("gradient_of", case=named(case)), got, want, ("query", "key"), lambda: "")
@@ -127,7 +132,13 @@ WRONG_SOFTMAX: dict[str, Softmax] = {
     "fills_with_a_number_that_large": lambda s, m: s.masked_fill(~m, -6e4).softmax(-1) * m.any(-1, keepdim=True),
     "spreads_its_weights_evenly_where_a_row": lambda s, m: s.masked_fill(~m, torch.finfo(s.dtype).min).softmax(-1),
     "gives_nan_where_a_row": lambda s, m: s.masked_fill(~m, -torch.inf).softmax(-1),
+    "adds_up_in_float16": lambda s, m: _narrow(s.masked_fill(~m, torch.finfo(s.dtype).min), m),
 }
+
+
+def _narrow(scores: Tensor, mask: Tensor) -> Tensor:
+    powers = (scores - scores.amax(-1, keepdim=True)).exp() * mask
+    return powers / powers.sum(-1, keepdim=True).clamp(min=1)
 
 
 def _divided(powers: Tensor) -> Tensor:
@@ -152,3 +163,5 @@ def _softmax_cases() -> dict[str, tuple[Tensor, Tensor]]:
 
 
 _SOFTMAX_CASES = _softmax_cases()
+# Their weights are so small that a tolerance takes them for 0; their sum is 1.
+_MANY, _MANY_KEYS = "float16_66_000_keys", (torch.zeros(1, 66_000).half(), torch.ones(1, 66_000, dtype=torch.bool))
