@@ -21,11 +21,17 @@ def loops(q, k, v, mask=None):
     weights = torch.zeros(len(q), len(k))
     for i in range(len(q)):
         allowed = [j for j in range(len(k)) if mask is None or mask[i, j]]
-        powers = {
-            j: torch.exp(sum(a * b for a, b in zip(q[i], k[j], strict=True)) / q.shape[-1] ** 0.5) for j in allowed
-        }
+        scores = {j: sum(a * b for a, b in zip(q[i], k[j], strict=True)) / q.shape[-1] ** 0.5 for j in allowed}
+        powers = {j: torch.exp(score - max(scores.values())) for j, score in scores.items()}
         for j in allowed:
             weights[i, j] = powers[j] / sum(powers.values())
+    return weights @ v, weights
+
+
+def overflowing(q, k, v, mask=None):
+    """The formula as it is written: the power of a large score is infinite."""
+    powers = (q @ k.T / q.shape[-1] ** 0.5).exp() * (1 if mask is None else mask)
+    weights = powers / powers.sum(-1, keepdim=True).clamp(min=1e-30)
     return weights @ v, weights
 
 
@@ -458,6 +464,7 @@ def lazy_test(function):
         (check.attention, leaves, "your function raised SystemExit"),
         (check.attention, mutates, "changed its argument 1; work on a copy"),
         (check.attention, scores_only, "return two tensors, output and weights; got a tensor of shape (1, 2)"),
+        (check.attention, overflowing, "subtracts no maximum"),
         (check.attention, lambda *a: (1, 2), "one query, two keys: weights: expected a tensor, got int"),
         (check.attention, swapped, "one query, two keys: return the output first, then the weights"),
         (check.attention, lambda *a: (attention(*a)[0], torch.ones(2)), "weights: expected shape (1, 2), got (2,)"),
