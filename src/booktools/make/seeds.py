@@ -1,4 +1,4 @@
-"""Make seeds.json: what chapters 4 and 9 measure once on the page or not at all, measured with several seeds.
+"""Make seeds.json: what chapters 4, 6 and 9 measure once on the page or not at all, measured with several seeds.
 
     python -m booktools.make.seeds                    all of it
     python -m booktools.make.seeds numbers readers    these, and the rest as it is
@@ -9,6 +9,8 @@ numbers    chapter 4: for each of three seeds, networks that read a number of up
 readers    chapter 4: for each of three seeds, the reader of dates after 400 steps, with one score or another, with what
            it knows at both ends, and with the mean of all it has read (after 1,200 steps, too): how many of a thousand
            dates come out right; and of the one with additive scores how many with a blindfold, and where it looks
+copiers    chapter 6: for each of three seeds, one causal layer that reads a passage twice, twice as wide as the page's,
+           with twice as many heads and trained ten and thirty times as long: the share of letters that it copies
 phrases    for each of eight seeds, a Transformer trained on phrases: how many of three thousand it gets wrong, where a
            noun and an adjective meet for the first time (`new`), and where they have met before, in phrases as long
            that are not in training either (`control`); how many of the new ones it gets right at step 150 and in the
@@ -30,6 +32,8 @@ from torch import Tensor, nn
 from attnbook.data import FOLDER
 from attnbook.device import seed_everything
 from attnbook.layers.additive import AdditiveAttention
+from attnbook.layers.masks import causal
+from attnbook.layers.multihead import MultiHeadAttention
 from attnbook.layers.softmax import masked_softmax
 from attnbook.learning.text import PAD, START, STOP, Vocabulary
 from attnbook.learning.training import fit
@@ -49,7 +53,13 @@ LONGEST, NUMBERS = 24, 500  # digits, numbers tested of each length
 def main() -> None:
     path = FOLDER / "seeds.json"
     measured = json.loads(path.read_text("utf-8"))
-    kinds = {"phrases": (phrases, 8), "dates": (dates, 3), "numbers": (numbers, 3), "readers": (readers, 3)}
+    kinds = {
+        "phrases": (phrases, 8),
+        "dates": (dates, 3),
+        "numbers": (numbers, 3),
+        "readers": (readers, 3),
+        "copiers": (copiers, 3),
+    }
     for name in sys.argv[1:] or kinds:
         measure, count = kinds[name]
         measured[name] = [measure(seed) for seed in range(count)]
@@ -161,6 +171,51 @@ def readers(seed: int) -> dict[str, object]:
         slashes = [hit for hit, pair in zip(hits, pairs, strict=True) if "/" in pair.source]
         row[f"mean_{steps}_slashes"] = round(sum(slashes) / len(slashes), 3)
     return row
+
+
+class Copier(nn.Module):
+    """Causal layers one after the other, each added to what it was given; chapter 6 builds them on its page."""
+
+    def __init__(self, layers: int, D: int, heads: int):
+        super().__init__()
+        self.letters, self.places = nn.Embedding(16, D), nn.Embedding(17, D)
+        self.layers = nn.ModuleList(MultiHeadAttention(D, heads) for _ in range(layers))
+        self.answers = nn.Linear(D, 16)
+
+    def forward(self, letters_BL: Tensor) -> Tensor:
+        L = letters_BL.shape[1]
+        x_BLD = self.letters(letters_BL) + self.places.weight[:L]
+        for layer in self.layers:
+            x_BLD = x_BLD + layer(x_BLD, mask=causal(L))
+        return self.answers(x_BLD)
+
+
+def copiers(seed: int) -> dict[str, float]:
+    D, heads, steps, longer = 64, 4, 3000, 9000
+    torch.manual_seed(seed)
+    model = Copier(1, D, heads)
+    generator = torch.Generator().manual_seed(seed)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.005)
+    tested_BL = said_twice(1000, torch.Generator().manual_seed(1))
+    row: dict[str, float] = {"seed": seed, "width": D, "heads": heads, "steps": steps, "longer": longer}
+    for step in range(1, longer + 1):
+        texts_BL = said_twice(64, generator)
+        loss = F.cross_entropy(model(texts_BL[:, :-1])[:, 12:].flatten(0, 1), texts_BL[:, 13:].flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        if step in (steps, longer):
+            with torch.no_grad():
+                copied = model(tested_BL[:, :-1])[:, 12:].argmax(-1) == tested_BL[:, 13:]
+            row[f"after_{step}"] = round(copied.float().mean().item(), 3)
+    return row
+
+
+def said_twice(B: int, generator: torch.Generator) -> Tensor:
+    """Twelve different letters of sixteen, and six of them, in a row, once more."""
+    first_BL = torch.rand(B, 16, generator=generator).argsort(-1)[:, :12]
+    start_B1 = torch.randint(7, (B, 1), generator=generator)
+    return torch.cat([first_BL, first_BL.gather(1, start_B1 + torch.arange(6))], 1)
 
 
 def phrases(seed: int) -> dict[str, float]:
