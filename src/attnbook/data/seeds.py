@@ -7,7 +7,7 @@ from attnbook.data import FOLDER
 
 def seeds(name: str) -> list[dict]:
     """A row for each seed: of the "numbers" or "readers" of chapter 4, of the "copiers" of chapter 6,
-    of the "phrases" or "dates" of chapter 9.
+    of the "phrases", "dates" or "rates" of chapter 9.
 
     >>> [row["seed"] for row in seeds("dates")]
     [0, 1, 2]
