@@ -17,9 +17,9 @@ VALUES = [4, 0, 8, 2, 6, 10, 0, 4]
 
 
 class OnlineSoftmax(BookWidget):
-    """One query, eight keys, of which the first `read` are read, so many at a time as a `block` has.
+    """One query and eight keys, of which the first `read` have been read, `block` at a time.
 
-    `way` is to "rescale" what was summed when the maximum grows, to "forget" that, or to subtract "no maximum".
+    `way`: "rescale" what was summed when the maximum grows, "forget" to, or subtract "no maximum" at all.
 
     >>> m, parts = OnlineSoftmax(block=4).states()[-1]
     >>> m, round(parts.sum().item(), 3)
