@@ -1,5 +1,6 @@
 """What chapter 8 measures beside its page, by its own code: layers trained on 12 letters read longer texts.
 
+both      the chapter's table once more, without a mask: for each of three seeds, by the number of letters
 attacks   of texts of 96 letters, how many in a hundred come out right, for each of three seeds, all with a causal mask:
           as on the page, trained five times as long, with other clocks, with positions from random starts
 slower    rotary clocks, two heads of width 16, slowed down after training in one way or another, and trained a little
@@ -29,7 +30,7 @@ LONG, SEEDS, TIMES = 96, 3, 8
 def places() -> dict[str, dict[str, Any]]:
     own: dict[str, Any] = {"__name__": "chapter_8"}
     exec(files(address(Path()), Path())["08_positional_encoding"], own)
-    return {"attacks": attacks(own), "none": none(own), "slower": slower(own)}
+    return {"both": both(own), "attacks": attacks(own), "none": none(own), "slower": slower(own)}
 
 
 def percent(own: dict[str, Any], models: Iterable[nn.Module], length: int = LONG) -> list[int]:
@@ -82,6 +83,11 @@ class Wandering(Clocks):
 
     def turn(self, x_BHLK: Tensor) -> Tensor:
         return x_BHLK
+
+
+def both(own: dict[str, Any]) -> dict[str, list[list[int]]]:
+    _, rows = own["table"](False, [own[name] for name in ("Sinusoidal", "Relative", "ALiBi", "Rotary")])
+    return {name: row.round().int().tolist() for name, row in rows.items()}
 
 
 def attacks(own: dict[str, Any]) -> dict[str, list[int]]:
