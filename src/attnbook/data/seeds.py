@@ -1,13 +1,13 @@
-"""What chapters 4, 6 and 9 measure with several seeds: made by `booktools.make.seeds`."""
+"""What chapters measure with several seeds, beside their page: made by `booktools.make.seeds`."""
 
 import json
+from typing import Any
 
 from attnbook.data import FOLDER
 
 
-def seeds(name: str) -> list[dict]:
-    """A row for each seed: of the "numbers" or "readers" of chapter 4, of the "copiers" of chapter 6,
-    of the "phrases", "dates" or "rates" of chapter 9.
+def seeds(name: str) -> Any:
+    """What was measured under a name, which `booktools.make.seeds` explains: mostly a row for each seed.
 
     >>> [row["seed"] for row in seeds("dates")]
     [0, 1, 2]

@@ -4,7 +4,8 @@ import re
 
 import nbformat
 
-APPROXIMATE = re.compile(r"[ ]*≈ (?P<value>[-−]?[\d,]+(?:\.(?P<decimals>\d+))?)")
+# One number, or the ends of a range: ≈ 0.996, ≈ 23–27.
+APPROXIMATE = re.compile(r"[ ]*≈ (?P<value>[-−]?[\d,]+(?:\.(?P<decimals>\d+))?)(?:–(?P<to>[\d,]+(?:\.\d+)?))?")
 
 
 def settle(stored: str, fresh: str, within: float | None = None) -> str:
@@ -17,6 +18,8 @@ def settle(stored: str, fresh: str, within: float | None = None) -> str:
     'right: ≈ 0.996'
     >>> settle("right: ≈ 0.996", "right: ≈ 0.990", 0.004)
     'right: ≈ 0.990 (stored: 0.996, off by more than 0.004)'
+    >>> settle("of three seeds ≈ 23–27", "of three seeds ≈ 24–28"), settle("≈ 23–27", "≈ 23")
+    ('of three seeds ≈ 23–27', '≈ 23 (stored: 23–27, off by more than 1)')
     """
     theirs = list(APPROXIMATE.finditer(stored))
     if len(theirs) != len(APPROXIMATE.findall(fresh)):
@@ -27,11 +30,16 @@ def settle(stored: str, fresh: str, within: float | None = None) -> str:
         then = next(before)
         unit = 10.0 ** -len(then["decimals"] or "")
         allowed = unit if within is None else within
-        if abs(number(found["value"]) - number(then["value"])) <= allowed * (1 + 1e-9):
+        pairs = list(zip(ends(found), ends(then), strict=False))
+        if len(ends(found)) == len(ends(then)) and all(abs(a - b) <= allowed * (1 + 1e-9) for a, b in pairs):
             return then[0]
-        return f"{found[0]} (stored: {then['value']}, off by more than {allowed:g})"
+        return f"{found[0]} (stored: {then[0].strip(' ≈')}, off by more than {allowed:g})"
 
     return APPROXIMATE.sub(settled, fresh)
+
+
+def ends(found: re.Match) -> list[float]:
+    return [number(digits) for digits in (found["value"], found["to"]) if digits]
 
 
 def number(digits: str) -> float:

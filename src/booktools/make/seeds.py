@@ -21,6 +21,7 @@ dates      for each of three seeds, how many of a thousand dates come out right:
            block, from a decoder alone of one block, and of two
 rates      for each of three seeds, how many come out right of a Transformer twice as wide and twice as deep, after 500
            steps at one rate and at another
+places     chapter 8: see places.py
 """
 
 import json
@@ -45,6 +46,7 @@ from attnbook.models.seq2seq import Seq2Seq
 from attnbook.models.transformer import LanguageModel, Transformer
 from attnbook.tasks.dates import date_pairs, share_on_spans
 from attnbook.tasks.phrases import new_and_control, phrase_pairs
+from booktools.make.places import places
 
 SIZES = {"D": 32, "heads": 4, "hidden": 128, "dropout": 0.0}
 PHRASES, DATES = 3000, 1000  # tested
@@ -63,7 +65,10 @@ def main() -> None:
         "readers": (readers, 3),
         "copiers": (copiers, 3),
     }
-    for name in sys.argv[1:] or kinds:
+    for name in sys.argv[1:] or [*kinds, "places"]:
+        if name == "places":
+            measured[name] = places()
+            continue
         measure, count = kinds[name]
         measured[name] = [measure(seed) for seed in range(count)]
     path.write_text(json.dumps(measured, indent=2) + "\n", encoding="utf-8")
