@@ -1,5 +1,6 @@
 """Round trips, what is held out, and the dates that are easily got wrong."""
 
+import hashlib
 import json
 from datetime import date
 
@@ -9,7 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnbook.data import FOLDER, english_vectors
+from attnbook.data import FOLDER, english_vectors, shakespeare
 from attnbook.data.benchmarks import measured
 from attnbook.data.stored import to_bytes
 from attnbook.learning.translation import Translation
@@ -42,7 +43,7 @@ from attnbook.tasks.phrases import (
 from attnbook.tasks.senses import MEANINGS, NEW_WORDS, as_tensors, became, three_matrices, two_stories, understood
 from attnbook.tasks.sentences import SENSES, references, two_senses
 from benchmarks.tables import tables
-from booktools.make import bank, word_map
+from booktools.make import bank, seeds, word_map
 from booktools.make import words as word_files
 from tests import ROOT
 
@@ -319,6 +320,26 @@ def test_the_files_of_the_widgets_are_as_their_script_makes_them():
     assert json.loads(header)["words"].split() == words.tolist()
     assert len(places) == 4 * len(words)
     assert word_map.places_bytes(words, np.frombuffer(places, "<i2").reshape(-1, 2)) == header + b"\n" + places
+
+
+def test_shakespeare_is_as_it_was_collected():
+    text = shakespeare()
+    assert hashlib.sha256(text.encode()).hexdigest() == (
+        "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed"
+    )
+    assert (len(text), text.count("\n")) == (1_115_394, 40_000)
+    assert (FOLDER / "shakespeare.txt.xz").stat().st_size <= 370_000
+
+
+def test_frequent_words_of_the_plays_are_thinned_out():
+    """What `seeds.json` says of chapter 1 was measured on these words."""
+    words, left = seeds.spoken(), seeds.subsampled(0)
+    for row in json.loads((FOLDER / "seeds.json").read_text("utf-8"))["plays"]:
+        assert (row["words"], row["left"]) == (len(words), len(seeds.subsampled(row["seed"])))
+    assert left.count("the") / words.count("the") == pytest.approx(
+        (1e-3 * len(words) / words.count("the")) ** 0.5, rel=0.1
+    )
+    assert left.count("sword") == words.count("sword")
 
 
 def test_the_committed_date_reader_reads_dates_it_was_not_taught():

@@ -1,6 +1,7 @@
 """Small data that travels with the package."""
 
 import json
+import lzma
 from functools import cache
 from pathlib import Path
 
@@ -34,3 +35,14 @@ def word_vectors() -> dict[str, Tensor]:
     about = json.loads(header)
     table = torch.frombuffer(bytearray(steps), dtype=torch.int8).view(-1, about["width"]) * about["unit"]
     return dict(zip(about["words"].split(), table, strict=True))
+
+
+@cache
+def shakespeare() -> str:
+    """A million letters of Shakespeare's plays, which are in the public domain; each speech under its speaker's name.
+
+    >>> print(shakespeare()[:45])
+    First Citizen:
+    Before we proceed any further,
+    """
+    return lzma.decompress((FOLDER / "shakespeare.txt.xz").read_bytes()).decode("ascii")
