@@ -9,11 +9,12 @@ plays      chapter 1: for each of three seeds, word vectors of Shakespeare: by s
            English word among their ten neighbours (`all`, `thinned`, `longer`, `counted`), and what share of the ten
            the first seed had (`shared`, `counted_shared`); and the neighbours of some (`near`, `counted_near`)
 numbers    chapter 4: for each of three seeds, networks that read a number of up to 24 digits and write it again, with
-           additive attention and without, and without but four times as wide: the share that comes out right, by how
-           many digits there are
-readers    chapter 4: for each of three seeds, the reader of dates after 400 steps, with one score or another, with what
-           it knows at both ends, and with the mean of all it has read (after 1,200 steps, too): how many of a thousand
-           dates come out right; and of the one with additive scores how many with a blindfold, and where it looks
+           additive attention and without, and without but four times as wide, for 1,000 steps, and without for 8,000:
+           the share that comes out right, by how many digits there are
+readers    chapter 4: for each of three seeds, the reader of dates after 400 steps, with one score or another (products
+           also divided by the root of their width), with what it knows at both ends, and with the mean of all it has
+           read (after 1,200 steps, too): how many of a thousand dates come out right; and of the one with additive
+           scores how many with a blindfold, and where it looks
 copiers    chapter 6: for each of three seeds, one causal layer that reads a passage twice, twice as wide as the page's,
            with twice as many heads and trained ten and thirty times as long: the share of letters that it copies
 phrases    chapter 9: for each of five seeds, its Transformer and its recipe on phrases, 200 steps and 500: how many of
@@ -62,6 +63,7 @@ from booktools.make.places import places
 SIZES = {"D": 32, "heads": 4, "hidden": 128, "dropout": 0.0}
 PHRASES, DATES = 3000, 1000  # tested
 SHORT, LONG, STEPS = 200, 500, 1000  # of the phrases, of the dates
+LONGER = 8000  # steps, where 1,000 may be too few
 LONGEST, NUMBERS = 24, 500  # digits, numbers tested of each length
 PLAYS = {"D": 64, "window": 3, "batch": 4096, "lr": 0.02}
 SHOWN = ["king", "romeo", "rome", "sea", "sun", "wife", "two", "gold", "sword", "hath"]
@@ -185,15 +187,19 @@ class Mean(BothEnds):
 
 
 class Bilinear(nn.Module):
-    """Scores q·W k (Luong's *general*); with `width`, W_q q · W_k k, both of that width."""
+    """Scores q·W k (Luong's *general*); with `width`, W_q q · W_k k, both of that width.
 
-    def __init__(self, D: int, width: int | None = None):
+    `scaled` divides them by the root of the width that is summed over.
+    """
+
+    def __init__(self, D: int, width: int | None = None, *, scaled: bool = False):
         super().__init__()
+        self.root = (width or 2 * D) ** 0.5 if scaled else 1.0
         self.query = nn.Linear(D, width or 2 * D, bias=False)
         self.key = nn.Linear(2 * D, width, bias=False) if width else nn.Identity()
 
     def blend(self, query: Tensor, keys: Tensor, memory_BMV: Tensor, mask_B1M: Tensor) -> Tensor:
-        return masked_softmax(query @ keys.mT, mask_B1M) @ memory_BMV
+        return masked_softmax(query @ keys.mT / self.root, mask_B1M) @ memory_BMV
 
 
 class Linear(nn.Module):
@@ -209,13 +215,18 @@ class Linear(nn.Module):
 
 
 def numbers(seed: int) -> dict[str, object]:
-    row: dict[str, object] = {"seed": seed, "tested": NUMBERS, "steps": STEPS, "longest": LONGEST}
-    for name, D, looks in (("attention", 32, True), ("none", 32, False), ("none_wide", 128, False)):
+    row: dict[str, object] = {"seed": seed, "tested": NUMBERS, "steps": STEPS, "longer": LONGER, "longest": LONGEST}
+    for name, D, looks, steps in (
+        ("attention", 32, True, STEPS),
+        ("none", 32, False, STEPS),
+        ("none_wide", 128, False, STEPS),
+        ("none_longer", 32, False, LONGER),
+    ):
         seed_everything(seed)
         model = Seq2Seq(N=13, D=D)  # ten digits, and what pads, starts and stops
         if not looks:
             model.add_module("attention", BothEnds())
-        fit(model, Translation.loss, lambda generator: drawn(generator, 64, 1, LONGEST), STEPS, lr=1e-2, seed=seed)
+        fit(model, Translation.loss, lambda generator: drawn(generator, 64, 1, LONGEST), steps, lr=1e-2, seed=seed)
         row[name] = {n: copied(model, n) for n in range(4, LONGEST + 1, 4)}
     return row
 
@@ -261,6 +272,8 @@ def readers(seed: int) -> dict[str, object]:
     row["linear"] = right(rest, trained(Linear))
     row["bilinear"] = right(rest, trained(lambda _: Bilinear(32)))
     row["dot"] = right(rest, trained(lambda _: Bilinear(32, width=32)))
+    row["bilinear_scaled"] = right(rest, trained(lambda _: Bilinear(32, scaled=True)))
+    row["dot_scaled"] = right(rest, trained(lambda _: Bilinear(32, width=32, scaled=True)))
     row["ends"] = right(rest, trained(lambda _: BothEnds()))
     for steps in (400, 1200):
         mean = trained(lambda _: Mean(), steps)
