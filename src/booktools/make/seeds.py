@@ -1,4 +1,4 @@
-"""Make seeds.json: what chapters 1, 4, 6 and 9 measure once on the page or not at all, measured with several seeds.
+"""Make seeds.json: what chapters 1, 4, 6, 8 and 9 measure once on the page or not at all, measured with several seeds.
 
     python -m booktools.make.seeds                    all of it
     python -m booktools.make.seeds numbers readers    these, and the rest as it is
