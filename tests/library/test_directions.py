@@ -34,7 +34,7 @@ ROOMS = {
         "editions": "core",
         "rehearsal": "core editions",
         "grading": "core",
-        "make": "core",
+        "make": "core editions",
         "dev": "core",
         "cli": "core editions rehearsal grading dev",
     },

@@ -126,8 +126,8 @@ def commands_of(*targets: str) -> set[str]:
 def test_the_jobs_of_ci_are_together_what_ci_run_makes():
     """In parallel there, one after the other here."""
     job = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"]["make"]
-    assert job["strategy"]["matrix"]["target"] == ["check", "slow", "rehearse"]
-    assert re.search(r"^make test rehearse$", (ROOT / ".ci/run").read_text(), re.MULTILINE)
+    assert job["strategy"]["matrix"]["target"] == ["check", "slow", "processors", "rehearse"]
+    assert re.search(r"^make test processors rehearse$", (ROOT / ".ci/run").read_text(), re.MULTILINE)
     quick = {line for line in commands_of("check") if line.endswith("-q -n 2")}
     assert len(quick) == 1
     assert commands_of("test") == commands_of("check", "slow") - quick

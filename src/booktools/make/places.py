@@ -151,7 +151,7 @@ def slower(own: dict[str, Any]) -> dict[str, dict[str, list[int]]]:
     ways["slow ones"] = Clocks(base=10_000.0 * TIMES ** (K / (K - 2)))
     found: dict[str, dict[str, list[int]]] = {}
     for name, clocks in ways.items():
-        models = deepcopy(trained)
+        models: list[Any] = deepcopy(trained)
         for model in models:
             model.layer.positions = clocks
         found[name], before = {"0": percent(own, models)}, 0
