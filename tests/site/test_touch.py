@@ -149,6 +149,39 @@ def test_on_a_phone_one_task_is_in_sight_while_one_works(visit):
     expect(frame.get_by_text("2 of 4")).to_be_visible()
 
 
+BEAM = """(frame) => {
+    const path = frame.querySelector(".ab-beams path:not([data-dark])");
+    const end = path.getPointAtLength(path.getTotalLength()).matrixTransform(path.getScreenCTM());
+    const middle = ({ left, right }) => (left + right) / 2;
+    const words = [...frame.querySelectorAll("[role=grid] th[scope=col]")];
+    return Math.min(...words.map((word) => Math.abs(middle(word.getBoundingClientRect()) - end.x)));
+}"""
+
+
+@pytest.mark.parametrize(
+    ("path", "frame"),
+    [(FIVE, FRAME), (FIVE, "#scale-lab"), ("chapters/01_word_vectors.html", "#word-map")],
+)
+def test_in_full_screen_all_is_larger_and_nothing_is_cut(visit, path, frame):
+    page = visit(path, viewport={"width": 1920, "height": 1080}, motion="reduce")
+    page.locator(frame).scroll_into_view_if_needed()
+    page.locator(f"{frame} [data-mounted]").wait_for()
+    box = page.locator(frame)
+    letters = box.locator("header p").first
+    before = letters.bounding_box()["height"]
+    box.get_by_role("button", name="Full screen").click()
+    page.wait_for_function("document.fullscreenElement?.style.zoom > 1")
+    assert letters.bounding_box()["height"] >= 1.25 * before
+    assert box.evaluate("node => node.scrollHeight <= node.clientHeight && node.scrollWidth <= node.clientWidth")
+    wide, tall = (page.locator(f"{frame} .bench").bounding_box()[side] for side in ("width", "height"))
+    assert wide > 0.9 * 1920 or tall > 0.8 * 1080
+    if frame == FRAME:
+        assert box.evaluate(BEAM) < 1, "a beam ends at its word"
+    box.get_by_role("button", name="Full screen").click()
+    page.wait_for_function("!document.fullscreenElement")
+    assert letters.bounding_box()["height"] == before
+
+
 def test_without_scripts_all_tasks_are_there_and_no_dead_button(visit):
     page = visit(FIVE, javascript=False, viewport=PHONE)
     frame = page.locator(FRAME)

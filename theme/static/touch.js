@@ -73,6 +73,24 @@ function tasks(frame, model, tell) {
   model.on("change", () => queueMicrotask(tick)); // when all that changes at once has changed
 }
 
+// In full screen a widget is what it is in the book, as large as the screen allows.
+function enlarge() {
+  const frame = document.fullscreenElement;
+  if (!frame?.matches(".touch") || !("currentCSSZoom" in frame)) return; // an older browser counts pixels otherwise
+  frame.style.zoom = "1";
+  const { paddingTop, paddingBottom, paddingLeft, paddingRight } = getComputedStyle(frame);
+  const boxes = [...frame.children].map((child) => child.getBoundingClientRect());
+  const [wide, tall] = [boxes[0].width, boxes.at(-1).bottom - boxes[0].top];
+  const beside = [paddingLeft, paddingRight, paddingTop, paddingBottom].map(Number.parseFloat);
+  const fits = [innerWidth / (wide + beside[0] + beside[1]), innerHeight / (tall + beside[2] + beside[3])];
+  frame.style.zoom = String(Math.max(Math.floor(100 * Math.min(...fits)) / 100, 1));
+}
+addEventListener("resize", enlarge);
+document.addEventListener("fullscreenchange", ({ target }) => {
+  if (document.fullscreenElement) enlarge();
+  else if (target.matches?.(".touch")) target.style.zoom = "";
+});
+
 document.addEventListener("ab-live", ({ target, detail: model }) => {
   const frame = target.closest(".touch");
   if (!frame?.matches("[data-at]")) return; // alone on the first page's stage

@@ -61,7 +61,8 @@ function litWord(press, drop) {
     if (!node.hasPointerCapture(event.pointerId)) return;
     const [x, y] = [event.clientX - from.clientX, event.clientY - from.clientY];
     carried ||= Math.hypot(x, y) > 8;
-    if (carried) node.style.translate = `${x}px ${y}px`;
+    const zoom = node.currentCSSZoom ?? 1; // in full screen
+    if (carried) node.style.translate = `${x / zoom}px ${y / zoom}px`;
   });
   const end = (event) => {
     node.style.translate = "";
