@@ -149,6 +149,29 @@ def test_on_a_phone_one_task_is_in_sight_while_one_works(visit):
     expect(frame.get_by_text("2 of 4")).to_be_visible()
 
 
+def test_on_a_phone_the_task_follows_what_is_done(visit):
+    """What was done comes in sight with its tick, and the way on lights up; whoever comes back finds the next one."""
+    page = visit(FIVE, viewport=PHONE, touch=True, motion="reduce")
+    live(page)
+    page.evaluate(f"document.querySelector('{FRAME}').scrollIntoView({{ behavior: 'instant' }})")
+    frame = page.locator(FRAME)
+    items, on = frame.locator(".tasks li"), frame.get_by_role("button", name="Next task")
+    choose(page, "scale", "d")
+    expect(items.nth(1)).to_have_class(re.compile("done"))
+    expect(items.nth(1)).to_be_in_viewport()
+    expect(frame.get_by_text("2 of 4")).to_be_visible()
+    expect(on).to_have_class("lit")
+    on.click()
+    expect(items.nth(2)).to_be_visible()
+    expect(on).not_to_have_class("lit")
+    choose(page, "mask", "causal")
+    expect(on).to_have_class("lit")
+    page.evaluate("scrollTo({ top: 1e6, behavior: 'instant' })")
+    expect(frame).not_to_be_in_viewport()
+    page.evaluate(f"document.querySelector('{FRAME}').scrollIntoView({{ behavior: 'instant' }})")
+    expect(frame.get_by_text("1 of 4"), "the first that is not done").to_be_visible()
+
+
 BEAM = """(frame) => {
     const path = frame.querySelector(".ab-beams path:not([data-dark])");
     const end = path.getPointAtLength(path.getTotalLength()).matrixTransform(path.getScreenCTM());
