@@ -87,18 +87,18 @@ function tasks(frame, model, tell) {
 function enlarge() {
   const frame = document.fullscreenElement;
   if (!frame?.matches(".touch") || !("currentCSSZoom" in frame)) return; // an older browser counts pixels otherwise
-  frame.style.zoom = "1";
+  frame.style.setProperty("--zoom", 1);
   const { paddingTop, paddingBottom, paddingLeft, paddingRight } = getComputedStyle(frame);
   const boxes = [...frame.children].map((child) => child.getBoundingClientRect());
   const [wide, tall] = [boxes[0].width, boxes.at(-1).bottom - boxes[0].top];
   const beside = [paddingLeft, paddingRight, paddingTop, paddingBottom].map(Number.parseFloat);
   const fits = [innerWidth / (wide + beside[0] + beside[1]), innerHeight / (tall + beside[2] + beside[3])];
-  frame.style.zoom = String(Math.max(Math.floor(100 * Math.min(...fits)) / 100, 1));
+  frame.style.setProperty("--zoom", Math.max(Math.floor(100 * Math.min(...fits)) / 100, 1));
 }
 addEventListener("resize", enlarge);
 document.addEventListener("fullscreenchange", ({ target }) => {
   if (document.fullscreenElement) enlarge();
-  else if (target.matches?.(".touch")) target.style.zoom = "";
+  else if (target.matches?.(".touch")) target.style.removeProperty("--zoom");
 });
 
 document.addEventListener("ab-live", ({ target, detail: model }) => {

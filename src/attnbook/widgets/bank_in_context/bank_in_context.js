@@ -61,8 +61,7 @@ function litWord(press, drop) {
     if (!node.hasPointerCapture(event.pointerId)) return;
     const [x, y] = [event.clientX - from.clientX, event.clientY - from.clientY];
     carried ||= Math.hypot(x, y) > 8;
-    const zoom = node.currentCSSZoom ?? 1; // in full screen
-    if (carried) node.style.translate = `${x / zoom}px ${y / zoom}px`;
+    if (carried) node.style.translate = `calc(${x}px / var(--zoom, 1)) calc(${y}px / var(--zoom, 1))`;
   });
   const end = (event) => {
     node.style.translate = "";

@@ -16,8 +16,7 @@ export function beams() {
   const place = () => {
     const origin = node.getBoundingClientRect();
     const boxes = shown.map(({ from, to }) => [from.getBoundingClientRect(), to.getBoundingClientRect()]);
-    const near = (box) => within(box, origin, node.currentCSSZoom ?? 1);
-    boxes.forEach(([from, to], i) => paths[i].setAttribute("d", curve(near(from), near(to))));
+    boxes.forEach(([from, to], i) => paths[i].setAttribute("d", curve(from, to, origin)));
   };
   const draw = (now) => {
     shown = now;
@@ -37,20 +36,14 @@ export function beams() {
   return { node, draw };
 }
 
-// A box of the screen as seen from another, in pixels of a page that may be enlarged.
-function within(box, origin, zoom) {
-  const [top, bottom] = [box.top, box.bottom].map((y) => (y - origin.top) / zoom);
-  return { top, bottom, x: ((box.left + box.right) / 2 - origin.left) / zoom };
-}
-
-function curve(from, to) {
-  const [{ x }, { x: X }] = [from, to];
+function curve(from, to, origin) {
+  const [x, X] = [from, to].map((box) => (box.left + box.right) / 2 - origin.left);
   if (from.top < to.bottom && to.top < from.bottom) {
-    const y = Math.min(from.top, to.top);
+    const y = Math.min(from.top, to.top) - origin.top;
     return `M${x} ${y}Q${(x + X) / 2} ${y - Math.min(Math.abs(X - x) * 0.6, 90)} ${X} ${y}`;
   }
   const down = from.top < to.top;
-  const [y, Y] = [down ? from.bottom : from.top, down ? to.top : to.bottom];
+  const [y, Y] = [(down ? from.bottom : from.top) - origin.top, (down ? to.top : to.bottom) - origin.top];
   const middle = (y + Y) / 2;
   return `M${x} ${y}C${x} ${middle} ${X} ${middle} ${X} ${Y}`;
 }
