@@ -161,7 +161,7 @@ def configure(app, config):
 
 
 def translate(app, docname, source):
-    """A page of an edition that is not English is read in its translation; cells that only check are folded."""
+    """A page of an edition that is not English is read in its translation; checks and our solutions are folded."""
     root = Path(app.srcdir)
     page = Path(app.env.doc2path(docname)).relative_to(root).as_posix()
     source[0] = source_in_its_language(source[0], page, root)

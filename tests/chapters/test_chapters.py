@@ -16,7 +16,7 @@ from attnbook.language import words
 from attnbook.plots.renderings import DARK_OF, colours
 from booktools.core.address import address
 from booktools.core.contents import chapters
-from booktools.editions.checked import is_check, statements
+from booktools.editions.checked import is_check, is_ours, statements
 from booktools.editions.from_scratch import kept
 from booktools.editions.minutes import Minutes, is_read_as_code, most, until_the_end
 from booktools.editions.myst import Directive, blocks
@@ -198,6 +198,17 @@ def keeps_checks_apart(notebook, number):
             yield f"cell {cell.id} is tagged `checks` and asserts nothing"
 
 
+def folds_its_solutions(notebook, number):
+    """Where a reader is asked to write first, our solution comes before the next stub or heading, and is folded."""
+    if number not in SECOND_EDITION:
+        return
+    core = list(until_the_end(notebook, end="## Exercises"))
+    for place, cell in enumerate(core):
+        after = takewhile(lambda cell: not (is_stub(cell) or has_heading(cell)), core[place + 1 :])
+        if is_stub(cell) and not any(map(is_ours, after)):
+            yield f"cell {cell.id} asks readers to write; tag our solution, which follows it, `ours`"
+
+
 def can_be_taken_along(notebook, number):
     """A chapter's own code becomes a file, to which it leads."""
     if number not in SECOND_EDITION:
@@ -235,6 +246,7 @@ RULES = [
     announces_its_assignment,
     says_what_is_to_come,
     keeps_checks_apart,
+    folds_its_solutions,
     can_be_taken_along,
     is_short,
 ]
@@ -246,6 +258,15 @@ def code(notebook):
 
 def cell_of(notebook, name):
     return next(cell for cell in notebook.cells if cell.id == name)
+
+
+def is_stub(cell):
+    """Whether a reader writes code there, which is checked."""
+    return cell.cell_type == "code" and "# your code" in cell.source and bool(re.search(r"^check\.", cell.source, re.M))
+
+
+def has_heading(cell):
+    return cell.cell_type == "markdown" and any(block.type == "heading" for block in blocks(cell.source))
 
 
 def is_checked(notebook, cell):
@@ -302,6 +323,7 @@ def sound():
         "image": {"alt": "one bar for each key"},
         "figure": {"caption": "Bars. They grow.", "name": "ch05-fig-bars"},
     }
+    stub = "def my_thrice(x):\n    return None  # your code\n\n\ncheck.thrice(my_thrice)"
     timed = "x = 1  # not compared: a time differs in every run\nassert x\nprint(x)"
     seed = "import torch\n\n_ = torch.manual_seed(5)"
     cells = [
@@ -317,6 +339,8 @@ def sound():
             outputs=[new_output("stream", text="1\n")],
             metadata={"tags": ["nbval-ignore-output"]},
         ),
+        new_code_cell(stub, id="thrice-stub", execution_count=6, outputs=[new_output("stream", text="not yet\n")]),
+        new_code_cell("def thrice(x):\n    return 3 * x", id="thrice", execution_count=7, metadata={"tags": ["ours"]}),
         new_markdown_cell(exercises, id="exercises"),
     ]
     notebook = new_notebook(cells=cells, metadata={"description": "What a dot product says about two vectors. " * 2})
@@ -601,6 +625,22 @@ def checks_that_check_nothing(notebook):
     cell(notebook, "bars-checks").source = "draw()"
 
 
+@fault(folds_its_solutions, "twice-stub asks readers to write")
+def solution_in_full_view(notebook):
+    stub = cell(notebook, "thrice-stub").source.replace("thrice", "twice")
+    place = notebook.cells.index(cell(notebook, "thrice-stub"))
+    open_cell = new_code_cell("def twice(x):\n    return 2 * x", id="twice")
+    notebook.cells[place:place] = [new_code_cell(stub, id="twice-stub"), open_cell]
+
+
+@fault(folds_its_solutions, "thrice-stub asks readers to write")
+def solution_under_the_next_heading(notebook):
+    place = notebook.cells.index(cell(notebook, "thrice"))
+    other = new_code_cell("1", id="other", metadata={"tags": ["ours"]})
+    notebook.cells[place:place] = [new_markdown_cell("So.\n\n### Shown equal", id="equal")]
+    notebook.cells[1:1] = [other]
+
+
 @fault(can_be_taken_along, "no cell is tagged `keep`")
 def nothing_kept(notebook):
     cell(notebook, "one-and-one").metadata.tags = []
@@ -617,7 +657,7 @@ def long_text(notebook):
     cell(notebook, "title").source += "\n\n" + "word " * 2201
 
 
-@fault(is_short, "44 cells of code in sight")
+@fault(is_short, "46 cells of code in sight")
 def many_cells(notebook):
     notebook.cells[1:1] = [new_code_cell("1", id=f"cell-{n}") for n in range(40)]
 

@@ -24,6 +24,7 @@ from booktools.core.assignment import Assignment, assignment_paths
 from booktools.core.contents import settings
 from booktools.editions.colab import Book, edition
 from booktools.editions.formulas import Formulas, as_light_as_can_be, luminance
+from booktools.editions.from_scratch import kept
 from booktools.editions.labels import collect, page_labels
 from booktools.editions.myst import EXTENSIONS, blocks
 from booktools.editions.plain import Plain
@@ -322,6 +323,18 @@ def test_colab_edition():
     nbformat.validate(made)
 
 
+def test_our_solution_is_a_form_that_hides_its_code():
+    source = chapter()
+    printed = new_output("stream", text="1\n")
+    ours = new_code_cell("def f():\n    return 1", id="ours", outputs=[printed], metadata={"tags": ["keep", "ours"]})
+    source.cells.insert(3, ours)
+    (made,) = [cell for cell in edition(source, PAGE, book()).cells if cell.id == "ours"]
+    assert made.source == f"# @title Ours\n{ours.source}"
+    assert (made.metadata.cellView, made.metadata.jupyter) == ("form", {"source_hidden": True})
+    assert made.outputs == [printed]
+    assert [cell.source for cell in kept(source)] == [ours.source]
+
+
 def test_a_figures_caption_follows_it_with_its_number(tmp_path):
     small_book(tmp_path)
     source = chapter()
@@ -369,7 +382,7 @@ def real_book():
 def test_colab_edition_of_the_chapter(path, real_book):
     source = nbformat.read(path, as_version=4)
     made = edition(source, f"chapters/{path.name}", real_book)
-    titled = re.compile(r"# @title Checked: \d+ statements?\n")
+    titled = re.compile(r"# @title (Checked: \d+ statements?|Ours)\n")
     code = [cell for cell in made.cells if cell.cell_type == "code"][1:]
     assert [titled.sub("", cell.source) for cell in code] == [
         cell.source for cell in source.cells if cell.cell_type == "code"
@@ -377,8 +390,8 @@ def test_colab_edition_of_the_chapter(path, real_book):
     for cell in code:
         folded = cell.metadata.get("cellView") == "form" and cell.metadata.get("jupyter") == {"source_hidden": True}
         tags = {*cell.metadata.get("tags", [])}
-        assert folded == bool(tags & {"checks", "hide-input"}), cell.id
-        assert bool(titled.match(cell.source)) == ("checks" in tags), cell.id
+        assert folded == bool(tags & {"checks", "ours", "hide-input"}), cell.id
+        assert bool(titled.match(cell.source)) == bool(tags & {"checks", "ours"}), cell.id
     for cell in made.cells:
         if cell.cell_type == "markdown":
             assert leftovers(cell.source) == [], cell.id

@@ -24,6 +24,25 @@ def test_without_javascript_everything_can_be_read(visit, path):
     assert page.locator(".ab-fallback table").count() == len(soup(path).select("[data-afm]"))
 
 
+@pytest.mark.parametrize("path", ["index.html", "chapters/05_scaled_dot_product_attention.html"])
+def test_without_javascript_a_dark_system_gets_the_dark_page(visit, path):
+    """The same colours as with it, also of code, and the dark figures; on paper it is light."""
+    colours = """() => ["body", "h1", "article p", "pre", "pre .k", "pre .nf"].map((each) => {
+        const node = document.querySelector(each), style = node && getComputedStyle(node);
+        return node && [style.color, style.backgroundColor, style.colorScheme];
+    })"""
+    plain = {scripts: visit(path, theme="dark", javascript=scripts) for scripts in (True, False)}
+    plain[True].wait_for_load_state("networkidle")
+    assert plain[False].evaluate(colours) == plain[True].evaluate(colours)
+    page = plain[False]
+    assert not page.locator(".by-day:visible").count()
+    assert page.locator(".by-night:visible").count() == page.locator(".by-night").count()
+    paper = visit(path, javascript=False)
+    page.emulate_media(media="print")
+    paper.emulate_media(media="print")
+    assert page.evaluate(colours) == paper.evaluate(colours)
+
+
 # ---- text on cells ----
 
 # Paints every computed colour, since only a painted pixel says what sRGB a browser makes of oklch().

@@ -69,6 +69,11 @@ def test_what_does_not_count(cell):
     assert Minutes.of(chapter(code(), cell)) == BEFORE
 
 
+def test_our_solution_counts_though_it_is_folded():
+    cells = [code(), code("x = 1", tags=["ours"])]
+    assert Minutes.of(chapter(*cells)).cells == Minutes.of(chapter(*cells[:1])).cells + 1
+
+
 @pytest.mark.parametrize("chapter", chapters(ROOT), ids=lambda chapter: chapter.stem)
 def test_a_chapter_is_an_evening(chapter):
     minutes = Minutes.read(chapter.path)

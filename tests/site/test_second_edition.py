@@ -1,9 +1,11 @@
-"""How the second edition looks on the page: short, its checks folded, its code there to take along."""
+"""How the second edition looks on the page: short, checks and our solutions folded, its code there to take along."""
 
 import pytest
 
+from attnbook.language import words
+from booktools.core import HERE as CORE
 from booktools.core.contents import chapters, read_notebook
-from booktools.editions.checked import is_check, title
+from booktools.editions.checked import is_check, is_ours, title
 from booktools.editions.minutes import most
 from tests import ROOT
 from tests.browser.pages import SITE, soup
@@ -23,12 +25,44 @@ def test_each_check_is_one_line(visit, chapter):
     assert folded.count() == len(cells)
     for place, cell in enumerate(cells):
         line = folded.nth(place)
-        assert line.locator("summary .collapsed").text_content() == title(cell.source)
+        assert line.locator("summary .collapsed").text_content() == title(cell)
         assert line.locator("pre").is_hidden()
         assert not line.is_visible() or line.bounding_box()["height"] < 60  # hidden in a solution that is folded
     folded.first.locator("summary").focus()
     page.keyboard.press("Enter")
     assert folded.first.locator("pre").is_visible()
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.stem)
+def test_our_solution_waits_until_it_is_asked_for(visit, chapter):
+    """It opens with a key, stays out of sight until then, is open on paper, and what it prints is always there."""
+    cells = [cell for cell in read_notebook(chapter.path).cells if is_ours(cell)]
+    page = visit(f"chapters/{chapter.stem}.html", viewport=LAPTOP)
+    folded = page.locator(".tag_ours")
+    assert folded.count() == len(cells)
+    for place, cell in enumerate(cells):
+        box = folded.nth(place)
+        code = box.locator(".cell_input pre")
+        assert box.locator("summary .collapsed").inner_text() == words(CORE)["ours"]
+        assert code.is_hidden()
+        assert box.locator(".cell_output").count() == bool(cell.outputs)
+        assert all(output.is_visible() for output in box.locator(".cell_output").all())
+        page.emulate_media(media="print")
+        assert code.is_visible(), "on paper it is open"
+        page.emulate_media(media="screen")
+        assert code.is_hidden()
+        box.locator("summary").focus()
+        page.keyboard.press("Enter")
+        assert code.is_visible()
+        assert code.inner_text().split() == cell.source.split()
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.stem)
+def test_our_solution_opens_without_scripts(visit, chapter):
+    page = visit(f"chapters/{chapter.stem}.html", javascript=False)
+    for box in page.locator(".tag_ours").all():
+        box.locator("summary").click()
+        assert box.locator(".cell_input pre").is_visible()
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.stem)

@@ -9,7 +9,7 @@ from docutils import nodes
 from playwright.sync_api import expect
 
 from attnbook.widgets import all_widgets
-from tests.browser.pages import PAGES, PHONE, soup
+from tests.browser.pages import PAGES, PHONE, settle, soup
 from tests.widgets.laws import live
 
 FIVE = "chapters/05_scaled_dot_product_attention.html"
@@ -147,6 +147,103 @@ def test_on_a_phone_one_task_is_in_sight_while_one_works(visit):
     expect(lead).to_be_hidden()
     expect(items.nth(1)).to_be_in_viewport(ratio=1)
     expect(frame.get_by_text("2 of 4")).to_be_visible()
+
+
+def test_on_a_phone_the_task_follows_what_is_done(visit):
+    """What was done comes in sight with its tick, and the way on lights up; whoever comes back finds the next one."""
+    page = visit(FIVE, viewport=PHONE, touch=True, motion="reduce")
+    live(page)
+    page.evaluate(f"document.querySelector('{FRAME}').scrollIntoView({{ behavior: 'instant' }})")
+    frame = page.locator(FRAME)
+    items, on = frame.locator(".tasks li"), frame.get_by_role("button", name="Next task")
+    choose(page, "scale", "d")
+    expect(items.nth(1)).to_have_class(re.compile("done"))
+    expect(items.nth(1)).to_be_in_viewport()
+    expect(frame.get_by_text("2 of 4")).to_be_visible()
+    expect(on).to_have_class("lit")
+    on.click()
+    expect(items.nth(2)).to_be_visible()
+    expect(on).not_to_have_class("lit")
+    choose(page, "mask", "causal")
+    expect(on).to_have_class("lit")
+    page.evaluate("scrollTo({ top: 1e6, behavior: 'instant' })")
+    expect(frame).not_to_be_in_viewport()
+    page.evaluate(f"document.querySelector('{FRAME}').scrollIntoView({{ behavior: 'instant' }})")
+    expect(frame.get_by_text("1 of 4"), "the first that is not done").to_be_visible()
+
+
+AT_HAND = """(node) => {
+    const { left, right, top, bottom } = node.getBoundingClientRect();
+    return node.contains(document.elementFromPoint((left + right) / 2, (top + bottom) / 2));
+}"""
+SMALL = """() => [...document.querySelectorAll(".ab-body text")].filter((node) => node.textContent.trim())
+    .filter((node) => node.getClientRects().length)
+    .map((node) => [node.textContent, parseFloat(getComputedStyle(node).fontSize) * node.getScreenCTM().a])
+    .filter(([, size]) => size < 11)"""
+
+
+@pytest.mark.parametrize("path", [path for path in PAGES if path.startswith("chapters/")])
+def test_on_a_phone_the_letters_of_a_picture_can_be_read(visit, path):
+    page = visit(path, viewport=PHONE, motion="reduce")
+    small = settle(page).evaluate(SMALL)
+    assert not small, f"smaller than 11 pixels: {small[:6]}"
+
+
+@pytest.mark.parametrize(
+    ("path", "frame", "part", "controls"),
+    [
+        ("08_positional_encoding", "#find-the-bug-widget", ".ab-panel", ".ab-swaps button"),
+        ("05_scaled_dot_product_attention", "#scale-lab", ".ab-panel", "input[type=range]"),
+        ("10_fast_attention", "#cache-stepper", ".ab-map", ".ab-beside :is(input[type=range], .ab-button)"),
+    ],
+)
+def test_on_a_phone_controls_are_in_sight_beside_each_part_of_the_picture(visit, path, frame, part, controls):
+    """What changes it can be pressed while one looks at it: no task and no bar lies on it."""
+    page = visit(f"chapters/{path}.html", viewport=PHONE, touch=True, motion="reduce")
+    page.locator(frame).scroll_into_view_if_needed()
+    page.locator(f"{frame} [data-mounted]").wait_for()
+    for each in page.locator(f"{frame} {part}").all():
+        each.evaluate("""(node) => {
+            const bar = 56 + 80, { top } = node.getBoundingClientRect();
+            scrollBy({ top: top - bar, behavior: "instant" });
+        }""")
+        expect(each).to_be_in_viewport()
+        for control in page.locator(f"{frame} {controls}").all():
+            expect(control).to_be_in_viewport(ratio=1)
+            assert control.evaluate(AT_HAND), "something lies on it"
+
+
+BEAM = """(frame) => {
+    const path = frame.querySelector(".ab-beams path:not([data-dark])");
+    const end = path.getPointAtLength(path.getTotalLength()).matrixTransform(path.getScreenCTM());
+    const middle = ({ left, right }) => (left + right) / 2;
+    const words = [...frame.querySelectorAll("[role=grid] th[scope=col]")];
+    return Math.min(...words.map((word) => Math.abs(middle(word.getBoundingClientRect()) - end.x)));
+}"""
+
+
+@pytest.mark.parametrize(
+    ("path", "frame"),
+    [(FIVE, FRAME), (FIVE, "#scale-lab"), ("chapters/01_word_vectors.html", "#word-map")],
+)
+def test_in_full_screen_all_is_larger_and_nothing_is_cut(visit, path, frame):
+    page = visit(path, viewport={"width": 1920, "height": 1080}, motion="reduce")
+    page.locator(frame).scroll_into_view_if_needed()
+    page.locator(f"{frame} [data-mounted]").wait_for()
+    box = page.locator(frame)
+    letters = box.locator("header p").first
+    before = letters.bounding_box()["height"]
+    box.get_by_role("button", name="Full screen").click()
+    page.wait_for_function("document.fullscreenElement?.currentCSSZoom > 1")
+    assert letters.bounding_box()["height"] >= 1.25 * before
+    assert box.evaluate("node => node.scrollHeight <= node.clientHeight && node.scrollWidth <= node.clientWidth")
+    wide, tall = (page.locator(f"{frame} .bench").bounding_box()[side] for side in ("width", "height"))
+    assert wide > 0.9 * 1920 or tall > 0.8 * 1080
+    if frame == FRAME:
+        assert box.evaluate(BEAM) < 1, "a beam ends at its word"
+    box.get_by_role("button", name="Full screen").click()
+    page.wait_for_function("!document.fullscreenElement")
+    assert letters.bounding_box()["height"] == before
 
 
 def test_without_scripts_all_tasks_are_there_and_no_dead_button(visit):

@@ -86,7 +86,7 @@ def expected(widget) -> dict[str, Tensor]:
         "shelves": torch.tensor(places * 2),
         "places": codes(*(list(say["place"].values())[kind] for kind in places * 2)),
         "meter": torch.tensor(keys.nbytes / LLAMA, dtype=torch.float64).clamp(max=1),
-        "sliders": codes(f"{step} of {len(stops)}", f"{widget.tokens:,}", *tokens),
+        "sliders": codes(f"{step} of {len(stops)}", *tokens, f"{widget.tokens:,}"),
     }
 
 

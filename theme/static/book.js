@@ -123,6 +123,16 @@ if (contents) {
 const links = new Map([...document.querySelectorAll(".outline a[href^='#']")].map((a) => [a.hash.slice(1), a]));
 const sections = [...document.querySelectorAll("article section[id]")].filter((section) => links.has(section.id));
 const reading = new Set();
+
+// A long list of contents follows: it scrolls by itself, and the page stays where it is.
+function bringIntoSight(link) {
+  const list = link.closest(".outline");
+  const [seen, place] = [list.getBoundingClientRect(), link.getBoundingClientRect()];
+  const margin = 4 * place.height;
+  const [above, below] = [place.top - margin - seen.top, place.bottom + margin - Math.min(seen.bottom, innerHeight)];
+  if (above < 0 || below > 0) list.scrollTop += above < 0 ? above : below;
+}
+
 const watcher = new IntersectionObserver(
   (entries) => {
     for (const { target, isIntersecting } of entries) reading[isIntersecting ? "add" : "delete"](target);
@@ -131,6 +141,7 @@ const watcher = new IntersectionObserver(
       if (id === current?.id) link.setAttribute("aria-current", "location");
       else link.removeAttribute("aria-current");
     }
+    if (current) bringIntoSight(links.get(current.id));
     if (current) keepPlace(`#${current.id}`, links.get(current.id).textContent);
   },
   { rootMargin: "-15% 0px -80% 0px" },

@@ -45,19 +45,23 @@ function holds(model, name, wanted) {
   return text(value) === text(wanted);
 }
 
-// The tasks: each is ticked when the widget's state has shown that it was done. Where there is room for one only, the
-// reader turns from one to the next.
+// The tasks: each is ticked when the widget's state has shown that it was done. Where there is room for one only, it is
+// the one that was done last, and the way on lights up; when the reader comes back, it is the next to be done.
 function tasks(frame, model, tell) {
   const items = [...frame.querySelectorAll(".tasks li:has(.when)")];
   if (!items.length) return;
   const turner = frame.querySelector(".turner");
   const [back, on] = turner.querySelectorAll("button");
-  const show = (at) => {
+  let at = 0;
+  const done = (item) => item.matches(".done");
+  const show = (which) => {
+    at = which;
     items.forEach((item, i) => item.classList.toggle("now", i === at));
     turner.querySelector("span").textContent = fill(frame.dataset.at, { n: at + 1, all: items.length });
     [back.disabled, on.disabled] = [at === 0, at === items.length - 1];
+    on.classList.toggle("lit", done(items[at]) && !items.every(done));
   };
-  const turn = (by) => () => show(items.findIndex((item) => item.matches(".now")) + by);
+  const turn = (by) => () => show(at + by);
   back.addEventListener("click", turn(-1));
   on.addEventListener("click", turn(1));
   turner.hidden = false;
@@ -65,13 +69,37 @@ function tasks(frame, model, tell) {
   const states = items.map((item) => Object.entries(JSON.parse(item.querySelector(".when").dataset.when)));
   const tick = () => {
     items.forEach((item, i) => {
-      if (item.matches(".done") || !states[i].every((state) => holds(model, ...state))) return;
+      if (done(item) || !states[i].every((state) => holds(model, ...state))) return;
       item.classList.add("done");
+      show(i);
       tell(fill(frame.dataset.done, { n: i + 1 }));
     });
   };
   model.on("change", () => queueMicrotask(tick)); // when all that changes at once has changed
+  const leave = ([{ isIntersecting }]) => {
+    const next = items.findIndex((item) => !done(item));
+    if (!isIntersecting && done(items[at]) && next >= 0) show(next);
+  };
+  new IntersectionObserver(leave).observe(frame);
 }
+
+// In full screen a widget is what it is in the book, as large as the screen allows.
+function enlarge() {
+  const frame = document.fullscreenElement;
+  if (!frame?.matches(".touch") || !("currentCSSZoom" in frame)) return; // an older browser counts pixels otherwise
+  frame.style.setProperty("--zoom", 1);
+  const { paddingTop, paddingBottom, paddingLeft, paddingRight } = getComputedStyle(frame);
+  const boxes = [...frame.children].map((child) => child.getBoundingClientRect());
+  const [wide, tall] = [boxes[0].width, boxes.at(-1).bottom - boxes[0].top];
+  const beside = [paddingLeft, paddingRight, paddingTop, paddingBottom].map(Number.parseFloat);
+  const fits = [innerWidth / (wide + beside[0] + beside[1]), innerHeight / (tall + beside[2] + beside[3])];
+  frame.style.setProperty("--zoom", Math.max(Math.floor(100 * Math.min(...fits)) / 100, 1));
+}
+addEventListener("resize", enlarge);
+document.addEventListener("fullscreenchange", ({ target }) => {
+  if (document.fullscreenElement) enlarge();
+  else if (target.matches?.(".touch")) target.style.removeProperty("--zoom");
+});
 
 document.addEventListener("ab-live", ({ target, detail: model }) => {
   const frame = target.closest(".touch");

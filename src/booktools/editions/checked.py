@@ -1,4 +1,4 @@
-"""Cells tagged `checks` hold what is asserted; every edition folds each to one line that says how much."""
+"""What every edition folds to a line: cells for checks, which say how much they assert, and our solutions."""
 
 import ast
 
@@ -10,6 +10,11 @@ from booktools.core import HERE as CORE
 
 def is_check(cell) -> bool:
     return cell.cell_type == "code" and "checks" in cell.metadata.get("tags", [])
+
+
+def is_ours(cell) -> bool:
+    """Whether a cell is the book's answer to what a reader is asked to write first."""
+    return cell.cell_type == "code" and "ours" in cell.metadata.get("tags", [])
 
 
 def statements(source: str) -> int:
@@ -32,27 +37,35 @@ def is_asserting_call(node: ast.AST) -> bool:
     return False
 
 
-def title(source: str) -> str:
+def title(cell) -> str:
+    """The line behind which a cell is folded; none for cells that stand open.
+
+    >>> from nbformat.v4 import new_code_cell
+    >>> title(new_code_cell("assert x", metadata={"tags": ["checks"]}))
+    'Checked: 1 statement'
+    >>> title(new_code_cell("x = 1", metadata={"tags": ["keep", "ours"]}))
+    'Ours'
     """
-    >>> title("assert x"), title("assert x\\nassert y")
-    ('Checked: 1 statement', 'Checked: 2 statements')
-    """
-    return count(words(CORE)["checked"], statements(source))
+    if is_check(cell):
+        return count(words(CORE)["checked"], statements(cell.source))
+    return words(CORE)["ours"] if is_ours(cell) else ""
 
 
 def fold_on_page(source: str) -> str:
     """A notebook's source in which each such cell is one that hides its code behind that line."""
     notebook = nbformat.reads(source, as_version=4)
-    for cell in filter(is_check, notebook.cells):
-        cell.metadata.tags = [*cell.metadata.tags, "hide-input"]
-        line = title(cell.source)
-        cell.metadata.mystnb = {**cell.metadata.get("mystnb", {}), "code_prompt_show": line, "code_prompt_hide": line}
+    for cell in notebook.cells:
+        if line := title(cell):
+            cell.metadata.tags = [*cell.metadata.tags, "hide-input"]
+            prompts = {"code_prompt_show": line, "code_prompt_hide": line}
+            cell.metadata.mystnb = {**cell.metadata.get("mystnb", {}), **prompts}
     return nbformat.writes(notebook)
 
 
 def fold_in_colab(cell) -> None:
     """Hide what the site folds: Colab shows a form, with its title, if any; Jupyter goes by a mark of its own."""
-    if is_check(cell):
-        cell.source = f"# @title {title(cell.source)}\n{cell.source}"
-    if is_check(cell) or "hide-input" in cell.metadata.get("tags", []):
+    line = title(cell)
+    if line:
+        cell.source = f"# @title {line}\n{cell.source}"
+    if line or "hide-input" in cell.metadata.get("tags", []):
         cell.metadata |= {"cellView": "form", "jupyter": {"source_hidden": True}}

@@ -56,7 +56,7 @@ class Book:
 
 def edition(notebook, page: str, book: Book):
     """The Colab notebook of a chapter; `page` is its path in the repository. Code cells stay as they are, but
-    for a title on those that only check.
+    for a title on those that are folded.
     """
     plain = Plain(page, book.here, book.labels, book.formulas, book.references, book.assignments, book.scratch)
     notebook = deepcopy(notebook)

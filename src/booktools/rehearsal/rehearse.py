@@ -22,7 +22,6 @@ from booktools.core.contents import read_notebook
 from booktools.editions.run import WIDGET_VIEW
 from booktools.rehearsal.machine import Machine, Packages
 
-READY = 20  # seconds for set-up and imports
 ADDED = ("attnbook", "d2l")  # what the set-up cell may bring
 LACKING = ". Colab may have it: then name it in colab/constraints.txt. If not, a chapter does without it"
 # Asked after the last cell: what only the notebook's own process knows.
@@ -43,7 +42,7 @@ class Run:
 
     name: str
     faults: list[str]
-    ready: float  # seconds until the book's code was imported
+    ready: float  # seconds until the book's code was imported: told, and no clock decides
     seconds: float
     widgets: int
     about: dict
@@ -90,8 +89,6 @@ class BuiltSite:
             *(f"cell {cell.id}: {said}" for cell in code for said in widget_faults(cell, shown[cell.id], states)),
         ]
         ready = sum(map(duration, code[:2]))
-        if ready > READY:
-            faults.append(f"set-up and imports took {ready:.0f} s; they may take {READY}")
         if about and not Path(about["package"]).is_relative_to(machine.folder):
             faults.append(f"imports {about['package']}, which a reader does not have")
         widgets = sum(shown.values())

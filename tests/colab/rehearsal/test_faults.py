@@ -1,7 +1,6 @@
 """What would go wrong in Colab turns the rehearsal red: planted, each kind once."""
 
 import asyncio
-import re
 import shutil
 import zipfile
 
@@ -88,16 +87,14 @@ def test_every_fault_is_told(run, tmp_path):
     ]
 
 
-def test_dead_kernel_and_slow_start(run, monkeypatch):
-    monkeypatch.setattr(rehearse, "READY", 0.01)
+def test_dead_kernel(run):
     made = run(
         new_code_cell("from attnbook.widgets import HeadSplit\nHeadSplit()", id="widget", outputs=[TABLE]),
         new_code_cell("import os; os._exit(1)", id="last"),
         new_code_cell("1", id="never", outputs=[TABLE]),
     )
-    *unfinished, slow = made.faults
-    assert unfinished == [f"cell {name}: did not run to its end" for name in ("last", "never", "question")]
-    assert re.fullmatch(r"set-up and imports took \d+ s; they may take 0.01", slow)
+    assert made.faults == [f"cell {name}: did not run to its end" for name in ("last", "never", "question")]
+    assert str(made).startswith(f"colab/05_dots: ready after {made.ready:.1f} s, ")
 
 
 def test_package_from_elsewhere(run):

@@ -94,7 +94,8 @@ function sumOf(say, tokens, values, width) {
 
 function fly(from, to) {
   const [start, end] = [from, to].map((node) => node.getBoundingClientRect());
-  const translate = [`${start.x - end.x}px ${start.y - end.y}px`, "0"];
+  const [x, y] = [start.x - end.x, start.y - end.y].map((way) => way / (to.currentCSSZoom ?? 1)); // in full screen
+  const translate = [`${x}px ${y}px`, "0"];
   if (!matchMedia("(prefers-reduced-motion: reduce)").matches)
     to.animate({ translate }, { duration: 280, easing: "ease-out" });
 }

@@ -61,7 +61,7 @@ function litWord(press, drop) {
     if (!node.hasPointerCapture(event.pointerId)) return;
     const [x, y] = [event.clientX - from.clientX, event.clientY - from.clientY];
     carried ||= Math.hypot(x, y) > 8;
-    if (carried) node.style.translate = `${x}px ${y}px`;
+    if (carried) node.style.translate = `calc(${x}px / var(--zoom, 1)) calc(${y}px / var(--zoom, 1))`;
   });
   const end = (event) => {
     node.style.translate = "";

@@ -87,6 +87,7 @@ function render({ model, el }) {
       "div",
       { class: "ab-beside" },
       steps,
+      controls(tokens("prompt"), tokens("chunk")),
       now,
       sum,
       wrong,
@@ -101,8 +102,6 @@ function render({ model, el }) {
       controls(
         choice(model, subscriptions, { trait: "heads", label: say.heads, options: say.kinds }),
         slider(model, subscriptions, { trait: "tokens", label: say.length, values: LENGTHS, show: whole }),
-        tokens("prompt"),
-        tokens("chunk"),
       ),
     ),
   );

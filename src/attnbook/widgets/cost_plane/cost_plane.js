@@ -34,7 +34,7 @@ const STOPS = {
   kernel: [3, 5, 9, 17, 33],
 };
 const [LEFT, RIGHT, LOW, HIGH, UNIT] = [4, 20, 4, 14, 24]; // powers of two, each so wide
-const [MARGIN, FOOT, TOP] = [38, 34, 8];
+const [MARGIN, FOOT, TOP] = [38, 38, 8];
 const TICKS = {
   n: { 4: "16", 8: "256", 12: "4 k", 16: "64 k", 20: "1 M" },
   d: { 4: "16", 6: "64", 8: "256", 10: "1 k", 12: "4 k", 14: "16 k" },
@@ -100,9 +100,9 @@ function plane(model, say) {
     "svg",
     { viewBox: [-MARGIN, -TOP, ...size].join(" "), role: "img", "aria-label": say.picture },
     inside,
-    ...Object.entries(TICKS.n).map(([power, name]) => text(at(2 ** power, 1)[0], TALL + 14, name)),
+    ...Object.entries(TICKS.n).map(([power, name]) => text(at(2 ** power, 1)[0], TALL + 18, name)),
     ...Object.entries(TICKS.d).map(([power, name]) => text(-5, at(1, 2 ** power)[1] + 4, name, "end")),
-    text(WIDE / 2, TALL + 29, "n →"),
+    text(WIDE / 2, TALL + 34, "n →"),
     text(-MARGIN + 2, TALL / 2, "d ↑", "start"),
     grip,
     dot,
