@@ -24,7 +24,7 @@ phrases    chapter 9: for each of five seeds, its Transformer and its recipe on 
            phrase, wrong words in a hundred: aligned where the model goes on by itself, and where it is given the right
            words
 dates      for each of three seeds, how many of a thousand dates come out right: from an encoder and a decoder of one
-           block, from a decoder alone of one block, and of two
+           block, from a decoder alone of one block, and of two; and of one block after four times as many steps
 rates      for each of three seeds, how many come out right of a Transformer twice as wide and twice as deep, after 500
            steps at one rate and at another
 places     chapter 8: see places.py
@@ -393,6 +393,7 @@ def dates(seed: int) -> dict[str, int]:
     both = Transformer(len(task.vocabulary), **SIZES, layers=1)
     fit(both, task.loss, task.batch(64), STEPS, lr=5e-3, seed=seed)
     alone = {f"alone_{layers}": decoder_alone(task, rest, layers, seed) for layers in (1, 2)}
+    alone["alone_1_longer"] = decoder_alone(task, rest, 1, seed, steps=4 * STEPS)
     return {"seed": seed, "tested": DATES, "steps": STEPS, "both": right(rest, both)} | alone
 
 
@@ -408,7 +409,7 @@ def rates(seed: int) -> dict[str, object]:
     return row
 
 
-def decoder_alone(task: Translation, rest: Translation, layers: int, seed: int) -> int:
+def decoder_alone(task: Translation, rest: Translation, layers: int, seed: int, steps: int = STEPS) -> int:
     """How many dates come out right when source and target are one text, and the model goes on from the source."""
     taught = one_text(task.vocabulary, task.pairs)
 
@@ -422,7 +423,7 @@ def decoder_alone(task: Translation, rest: Translation, layers: int, seed: int) 
 
     seed_everything(seed)
     model = LanguageModel(len(task.vocabulary), **SIZES, layers=layers)
-    fit(model, loss, draw, STEPS, lr=5e-3, seed=seed)
+    fit(model, loss, draw, steps, lr=5e-3, seed=seed)
     texts = one_text(rest.vocabulary, rest.pairs)
     prompts = texts.where((texts == START).cumsum(1) - (texts == START).long() == 0, PAD)
     written = greedy(model, prompts, stop=STOP, length=texts.shape[1])
