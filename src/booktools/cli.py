@@ -24,8 +24,10 @@ def run(args) -> None:
 def processors(args) -> None:
     from booktools.rehearsal.processors import PROCESSORS, run_everywhere
 
-    chosen = [processor for processor in PROCESSORS if processor.name in (args.only or [processor.name])]
-    run_everywhere(args.notebooks, chosen, args.jobs)
+    known = {processor.name: processor for processor in PROCESSORS}
+    if unknown := set(args.only or known) - known.keys():
+        raise BookError(f"{', '.join(sorted(unknown))} is no processor; expected one of {', '.join(known)}")
+    run_everywhere(args.notebooks, [known[name] for name in args.only or known], args.jobs)
 
 
 def colab(args) -> None:

@@ -2,13 +2,16 @@
 
 import nbformat
 import pytest
+import torch
 from nbformat.v4 import new_code_cell, new_notebook
 
+from booktools import cli
 from booktools.core import BookError
 from booktools.editions.run import execute
 from booktools.rehearsal.processors import PROCESSORS, run_everywhere, run_on
 
 BY_NAME = {processor.name: processor for processor in PROCESSORS}
+SKIPPED = {"AVX2": "AVX2", "AVX-512": "AVX512"}
 BEGIN = "import torch\nfrom attnbook import fit\n\nx = torch.linspace(-1, 1, 33)[:, None]"
 TRAIN = """torch.manual_seed(0)
 model = torch.nn.Sequential(torch.nn.Linear(1, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
@@ -59,6 +62,8 @@ def test_asserts_hold_under_the_same(notebook, capsys):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["without vectors", "AVX2", "AVX-512"])
 def test_a_processor_is_another_one(notebook, name):
+    if not BY_NAME[name].runs_on(torch.backends.cpu.get_cpu_capability()):
+        pytest.skip(f"this machine has no {name}")
     run = run_on(notebook("begin", "switch"), BY_NAME[name])
     assert BY_NAME[name].switches["ATEN_CPU_CAPABILITY"] in run.differences[0]
 
@@ -67,3 +72,25 @@ def test_a_processor_is_another_one(notebook, name):
 def test_one_of_them_has_no_vector_instructions(notebook):
     run = run_on(notebook("begin", "cpu"), BY_NAME["without vectors"])
     assert "printed:\n    'DEFAULT'" in run.differences[0]
+
+
+@pytest.mark.slow
+def test_an_assert_holds_where_outputs_are_not_compared(notebook):
+    path = notebook(switch="import os\nassert 'ATEN_CPU_CAPABILITY' not in os.environ")
+    made = nbformat.read(path, as_version=4)
+    made.cells[0].metadata.tags = ["nbval-ignore-output"]
+    nbformat.write(made, path)
+    assert "AssertionError" in run_on(path, BY_NAME["without vectors"]).differences[0]
+
+
+def test_a_machine_without_the_instructions_leaves_a_processor_out(monkeypatch, capsys):
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "DEFAULT")
+    run_everywhere([], PROCESSORS, jobs=1)
+    said = capsys.readouterr().out.splitlines()
+    assert said == [f"{name}: left out, since this machine has no {needs}" for name, needs in SKIPPED.items()]
+
+
+def test_a_processor_that_is_not_known_is_an_error(notebook, capsys):
+    path = str(notebook(nothing="1"))
+    assert cli.main(["processors", path, "--only", "avx3"]) == 1
+    assert "avx3 is no processor; expected one of without vectors, AVX2" in capsys.readouterr().err

@@ -1,6 +1,6 @@
 """A machine that no setting stands for: sums differ in their last bit, and training carries that on.
 
-A kernel runs this file when it starts. From then on each optimizer begins with one weight changed by its last bit, and
+A kernel calls `install` when it starts. From then on each optimizer begins with one weight changed by its last bit, and
 TRAINED holds the numbers of the cells, as they were run, in which that happened.
 """
 
