@@ -29,7 +29,7 @@ setup: .venv/ready                      ## everything pinned, in .venv
 
 book: setup                             ## the site, in _build/html, of LANGUAGE (en); a warning is an error
 	$(BIN)/attnbook address
-	rm -rf _build # Sphinx does not notice what changed in theme/
+	rm -rf _build # Sphinx does not notice what changed in booktools.site
 	$(BIN)/jupyter-book build -W -n --keep-going -q .
 	$(BIN)/attnbook site $(SITE)
 
@@ -47,8 +47,8 @@ check: lint                             ## what one runs all day: lint, types, t
 lint: .venv/ready                       ## format, lint and types, as pre-commit runs them
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/oxlint --deny-warnings src theme
-	$(BIN)/oxfmt --check src theme
+	$(BIN)/oxlint --deny-warnings src
+	$(BIN)/oxfmt --check src
 	$(BIN)/basedpyright
 	$(BIN)/attnbook address --check
 

@@ -18,7 +18,8 @@ from attnbook.widgets.shared.base import page_files
 from booktools.core import BookError
 from booktools.core.style import join_styles
 
-FOLDERS = ("assignments", "chapters", "src", "theme", "translations")
+FOLDERS = ("assignments", "chapters", "src", "translations")
+STATIC = "src/booktools/site/front/static"
 FEED = "/changes"
 # Goes into a page when it is served: the site itself holds nothing of it.
 RELOAD = """<script>
@@ -28,9 +29,8 @@ new EventSource("{feed}").addEventListener("message", ({{ data }}) => data === "
 WAIT_AND_BUILD = """
 import importlib, sys, yaml
 from sphinx.application import builtin_extensions
-sys.path.insert(0, "theme")
 settings = yaml.safe_load(open("_config.yml", encoding="utf-8"))["sphinx"]
-extensions = *builtin_extensions, *settings["local_extensions"], *settings["config"]["extensions"]
+extensions = *builtin_extensions, *settings["config"]["extensions"]
 for name in ("jupyter_book.sphinx", "myst_nb.sphinx_ext", *extensions):
     importlib.import_module(name)
 from jupyter_book.cli.main import main
@@ -190,7 +190,7 @@ def update(changed: set[Path], root: Path, html: Path, build: Builder) -> bool:
 
     What readers download (the package, the Colab edition) stays as `make book` made it.
     """
-    static = root / "theme/static"
+    static = root / STATIC
     scripts = {path for path in changed if path.suffix in (".js", ".css") or path.is_relative_to(static)}
     written = {root: (".md", ".bib"), root / "chapters": (".ipynb",)}
     pages = {path for path in changed if path.suffix in written.get(path.parent, ())}

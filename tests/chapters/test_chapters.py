@@ -21,12 +21,13 @@ from booktools.editions.from_scratch import kept
 from booktools.editions.minutes import Minutes, is_read_as_code, most, until_the_end
 from booktools.editions.myst import Directive, blocks
 from booktools.editions.run import clean
+from booktools.site.frame import HERE as SITE
 from tests import ROOT
 from tests.chapters import SECOND_EDITION
 
 CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
 IGNORED = {"nbval-ignore-output", "nbval-skip"}
-TO_COME = words(ROOT / "theme")["to_come"]
+TO_COME = words(SITE)["to_come"]
 # A chapter of this book by its number, or of a work that is cited just before it; and what follows.
 MENTION = re.compile(r"(\{cite[^`]*`[^`]*`, )?\bchapter (\d+)\b([^\n]*)", re.IGNORECASE)
 

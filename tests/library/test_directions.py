@@ -32,6 +32,7 @@ ROOMS = {
         "": "",
         "core": "",
         "editions": "core",
+        "site": "core editions",
         "rehearsal": "core editions",
         "grading": "core",
         "make": "core editions",

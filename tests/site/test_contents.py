@@ -10,12 +10,14 @@ from playwright.sync_api import expect
 from attnbook.language import words
 from booktools.core.contents import chapters
 from booktools.editions.minutes import Minutes
+from booktools.site import book_map
+from booktools.site.frame import HERE
 from tests import ROOT
 from tests.browser.pages import DESKTOP, PHONE, SITE, soup
 
 pytestmark = pytest.mark.slow
 CHAPTERS = {chapter.number: chapter for chapter in chapters(ROOT)}
-SAY = words(ROOT / "theme")
+SAY = words(HERE)
 each_chapter = pytest.mark.parametrize("number", CHAPTERS)
 # Of each chapter, parts by which a reader would look for it.
 PARTS = {
@@ -45,11 +47,6 @@ SHIFTS = """new Promise((done) => {
 })"""
 
 
-@pytest.fixture(scope="module")
-def book_map(theme):
-    return theme("book_map")
-
-
 def page_of(number):
     return f"chapters/{CHAPTERS[number].stem}.html"
 
@@ -69,7 +66,7 @@ def test_each_part_leads_to_its_chapter(path):
 
 
 @each_chapter
-def test_a_chapter_lights_its_own_parts_and_no_others(number, book_map):
+def test_a_chapter_lights_its_own_parts_and_no_others(number):
     (small,) = soup(page_of(number)).select(".chapter-head .map")
     (lit,) = small.select(".lit")
     own = [box for box in book_map.PARTS if box.chapter == number]
@@ -82,7 +79,7 @@ def parse(html):
     return BeautifulSoup(html, "html.parser").contents
 
 
-def test_no_part_covers_another(book_map):
+def test_no_part_covers_another():
     """Boxes stand apart, within the picture; what has an outline only may hold others."""
     solid = [box for box in book_map.PARTS if box.kind not in ("sheet", "behind")]
     for i, a in enumerate(solid):
@@ -182,7 +179,9 @@ def test_a_card_is_complete(number):
 def test_what_is_to_come_has_a_card_and_no_link():
     cards = soup("index.html").select(".card")
     assert [int(card["data-chapter"]) for card in cards] == list(range(1, len(cards) + 1))
-    assert not SAY["to_come"].keys() & {str(number) for number in CHAPTERS}, "it has come: take it out of theme/en.json"
+    assert not SAY["to_come"].keys() & {str(number) for number in CHAPTERS}, (
+        "it has come: take it out of booktools/site/en.json"
+    )
     for card in cards[len(CHAPTERS) :]:
         assert not card.select("a")
         assert "to come" in card.text

@@ -1,6 +1,7 @@
 """`make dev`: what is saved arrives, by the shortest way, and the page is told; the built site knows nothing of it."""
 
 import http.client
+import os
 import shutil
 import threading
 import time
@@ -35,7 +36,7 @@ class Sphinx:
 @pytest.fixture
 def book(tmp_path, monkeypatch):
     """A folder laid out as the book's, its widgets in it, and a site of one page."""
-    for name in ("chapters", "assignments", "theme/static", "_build/html"):
+    for name in ("chapters", "assignments", dev.STATIC, "_build/html"):
         (tmp_path / name).mkdir(parents=True)
     rooms = tmp_path / "src/attnbook/widgets"
     shutil.copytree(ROOT / "src/attnbook/widgets", rooms, ignore=shutil.ignore_patterns("__pycache__"))
@@ -111,14 +112,14 @@ def test_nothing_of_it_is_in_the_site(book, served):
     ("names", "asked"),
     [
         (["src/attnbook/widgets/scale_lab/scale_lab.css"], []),
-        (["theme/static/book.css", "theme/static/card.png"], []),
+        ([f"{dev.STATIC}/book.css", f"{dev.STATIC}/card.png"], []),
         (["chapters/05_dots.ipynb"], ["changed pages"]),
-        (["notation.md", "theme/static/book.js"], ["changed pages"]),
+        (["notation.md", f"{dev.STATIC}/book.js"], ["changed pages"]),
         (["references.bib"], ["changed pages"]),
         (["_toc.yml"], ["everything"]),
         (["translations/zh/chapters/05_dots.md"], ["everything"]),
-        (["theme/book.py"], ["everything"]),
-        (["theme/templates/layout.html", "chapters/05_dots.ipynb"], ["everything"]),
+        (["src/booktools/site/frame.py"], ["everything"]),
+        (["src/booktools/site/front/templates/layout.html", "chapters/05_dots.ipynb"], ["everything"]),
         (["src/attnbook/widgets/scale_lab/en.json"], ["everything"]),
         (["assignments/source/05_dots.ipynb"], ["everything"]),
     ],
@@ -130,7 +131,7 @@ def test_the_shortest_way(book, names, asked):
 
 
 def test_a_saved_style_is_in_the_style_of_all_pages_and_its_address_is_new(book):
-    site, style = book / "_build/html", book / "theme/static/book.css"
+    site, style = book / "_build/html", book / dev.STATIC / "book.css"
     (site / "index.html").write_text('<link rel="stylesheet" href="_static/style.css?v=">')
     addresses = set()
     for colour in ("red", "green"):
@@ -141,7 +142,7 @@ def test_a_saved_style_is_in_the_style_of_all_pages_and_its_address_is_new(book)
     assert len(addresses) == 2
 
 
-@pytest.mark.parametrize("name", ["chapters/.~05_dots.ipynb", "theme/book.py~", "src/__pycache__/a.pyc", "src/4913"])
+@pytest.mark.parametrize("name", ["chapters/.~05_dots.ipynb", "src/frame.py~", "src/__pycache__/a.pyc", "src/4913"])
 def test_what_an_editor_leaves_beside_a_file_is_no_change(book, name):
     assert not dev.Sources()(dev.Change.modified, str(book / name))
 
@@ -152,13 +153,13 @@ def test_without_a_site_it_says_what_to_do(tmp_path):
 
 
 @pytest.mark.slow
-def test_sphinx_waits_and_makes_what_changed(tmp_path):
+def test_sphinx_waits_and_makes_what_changed(tmp_path, monkeypatch):
     """Only the changed page is written again; of code, what stands there when everything is asked for."""
-    imported, extension, html = tmp_path / "imported", tmp_path / "theme/own.py", tmp_path / "_build/html"
-    extension.parent.mkdir()
+    imported, extension, html = tmp_path / "imported", tmp_path / "own.py", tmp_path / "_build/html"
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: index\nchapters: [{file: two}, {file: three}]\n")
     (tmp_path / "_config.yml").write_text(
-        "title: Book\nsphinx: {local_extensions: {own: theme}, config: {extensions: [myst_nb, jupyter_book, "
+        "title: Book\nsphinx: {config: {extensions: [myst_nb, jupyter_book, "
         "sphinx_external_toc, sphinx_comments, sphinx_book_theme, own], html_copy_source: false}}\n"
     )
     for name in ("index", "two", "three"):

@@ -1,6 +1,5 @@
 """Formulas are drawn when the book is built: complete on every page, with what screen readers and copiers need."""
 
-import doctest
 import re
 from types import SimpleNamespace
 
@@ -10,30 +9,20 @@ from docutils.frontend import get_default_settings
 from docutils.utils import new_document
 from fontTools.ttLib import TTFont
 
+from booktools.site import formulas
 from tests import ROOT
 from tests.browser.pages import PAGES, built, soup
 
 MACROS = {"Q": r"\class{attn-query}{Q}", "softmax": r"\operatorname{softmax}"}
 
 
-@pytest.fixture(scope="module")
-def formulas(theme):
-    return theme("formulas")
-
-
-def drawn(formulas, tex, display=False):
+def drawn(tex, display=False):
     here = SimpleNamespace(config=SimpleNamespace(formula_macros=MACROS))
     return formulas.draw(here, nodes.math("", tex), display)
 
 
-def test_examples(formulas):
-    result = doctest.testmod(formulas)
-    assert result.attempted
-    assert not result.failed
-
-
-def test_macros_keep_their_colours_and_are_copied_without_them(formulas):
-    html = drawn(formulas, r"\softmax(\Q)")
+def test_macros_keep_their_colours_and_are_copied_without_them():
+    html = drawn(r"\softmax(\Q)")
     assert 'class="enclosing attn-query"' in html
     assert r">\operatorname{softmax}({Q})</annotation>" in html
     assert "<math " in html
@@ -42,16 +31,16 @@ def test_macros_keep_their_colours_and_are_copied_without_them(formulas):
 @pytest.mark.parametrize(
     ("tex", "rows"), [(r"a \\ b", 2), ("a < b", 1), (r"\begin{aligned}a &= b \\ c &= d\end{aligned}", 2)]
 )
-def test_rows_and_signs(formulas, tex, rows):
-    html = drawn(formulas, tex, display=True)
+def test_rows_and_signs(tex, rows):
+    html = drawn(tex, display=True)
     assert max(1, html.count("<mtr>")) == rows
     assert html.count("katex-display") == 1
 
 
-def test_a_formula_that_cannot_be_drawn_is_a_warning_which_says_where(formulas, monkeypatch):
+def test_a_formula_that_cannot_be_drawn_is_a_warning_which_says_where(monkeypatch):
     said = []
     monkeypatch.setattr(formulas.log, "warning", lambda *what, location: said.append(what))
-    assert drawn(formulas, r"\frac{a < b") == r"\frac{a &lt; b"
+    assert drawn(r"\frac{a < b") == r"\frac{a &lt; b"
     ((_, error),) = said
     assert str(error).startswith("Unexpected end of input")
 
@@ -59,7 +48,7 @@ def test_a_formula_that_cannot_be_drawn_is_a_warning_which_says_where(formulas, 
 @pytest.mark.parametrize(
     ("after", "kept", "rest"), [(", then", ",", " then"), ("). So", ").", " So"), (" then", None, "")]
 )
-def test_a_formula_keeps_its_comma(formulas, after, kept, rest):
+def test_a_formula_keeps_its_comma(after, kept, rest):
     document = new_document("", get_default_settings())
     document += nodes.paragraph("", "", nodes.math("", "d"), nodes.Text(after))
     formulas.KeepStops(document).run()
@@ -100,7 +89,10 @@ def test_fonts_are_there_and_in_one_format():
 def test_fonts_hold_what_formulas_need_and_little_else():
     signs = {sign for path in PAGES for part in soup(path).select(".katex-html") for sign in part.get_text()}
     name = "fonts/KaTeX_Main-Regular.woff2"
-    full, kept = (TTFont(path).getBestCmap() for path in (ROOT / "theme/katex" / name, built(f"_static/katex/{name}")))
+    full, kept = (
+        TTFont(path).getBestCmap()
+        for path in (ROOT / "src/booktools/site/front/katex" / name, built(f"_static/katex/{name}"))
+    )
     assert {ord(sign) for sign in signs} & full.keys() <= kept.keys()
     assert len(kept) < len(full) / 2
 

@@ -8,6 +8,7 @@ import pytest
 from docutils import nodes
 from playwright.sync_api import expect
 
+from booktools.site import guess
 from tests import ROOT
 
 FIVE = "chapters/05_scaled_dot_product_attention.html"
@@ -21,11 +22,6 @@ BETWEEN = """card => {
     if (at.contains(last)) return read.join(" ");
   }
 }"""
-
-
-@pytest.fixture(scope="module")
-def guess(theme):
-    return theme("guess")
 
 
 def test_choices(visit):
@@ -73,7 +69,7 @@ def test_without_scripts_and_on_paper_all_is_open(visit):
     expect(page.get_by_text("tensor([0.2447, 0.6652, 0.0900])")).to_be_visible()
 
 
-def test_a_number_must_stand_in_what_is_hidden(guess, monkeypatch):
+def test_a_number_must_stand_in_what_is_hidden(monkeypatch):
     said = []
     monkeypatch.setattr(guess.log, "warning", lambda *words, **_: said.append(words))
 

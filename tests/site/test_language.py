@@ -4,7 +4,6 @@ What stands without brackets is in no file of words: somebody forgot it.
 """
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -91,15 +90,23 @@ def test_what_a_search_says_is_in_a_file_of_words(forgotten_on, site, asked):
     assert forgotten_on(site, f"search.html?q={asked}") == []
 
 
-# In theme/book.py: what somebody could have written who forgot the file of words.
-FORGOTTEN = {
-    '>{say["open"]}<': ">Open here<",
-    "{day(when)}": "{when:%d %B %Y}",
-    'admonitionlabels.update(core["boxes"])': "pass",
-    ', "Solution": say["solution"]': "",
-    'words(HERE)["preview"]': '"A heat map"',
-    'script.write_text(renamed, "utf-8")': "pass",
+# An extension of the book that says what somebody could have written who forgot the files of words.
+FORGETFUL = """
+from booktools.site import frame
+
+known = frame.words
+forgotten = {
+    "skip": "Skip this", "notebook": {"open": "Open here", "download": "⟦Take⟧"}, "solution": "Solution",
+    "preview": "A heat map",
 }
+frame.words = lambda folder: known(folder) | (forgotten if folder == frame.HERE else {})
+frame.day = lambda when: f"{when:%d %B %Y}"
+frame.admonitionlabels = {}  # so that the real ones stay English
+frame.name_copy_buttons = lambda folder: None
+
+def setup(app):
+    pass
+"""
 PLANTED = """# ⟦Planted⟧
 
 ```{hint}
@@ -122,19 +129,14 @@ code
 """
 
 
-def test_forgotten_texts_are_noticed(forgotten_on, tmp_path):
+def test_forgotten_texts_are_noticed(forgotten_on, tmp_path, monkeypatch):
     book = linked_book(tmp_path, f"format: jb-book\nroot: index\nchapters:\n- file: {CHAPTER}\n")
-    for name in ("theme", "chapters", "index.md"):
+    for name in ("_config.yml", "chapters", "index.md"):
         (book / name).unlink()
-    shutil.copytree(ROOT / "theme", book / "theme")
-    theme = book / "theme/book.py"
-    code = theme.read_text("utf-8")
-    for right, wrong in FORGOTTEN.items():
-        assert right in code
-        code = code.replace(right, wrong)
-    theme.write_text(code, "utf-8")
-    layout = book / "theme/templates/layout.html"
-    layout.write_text(layout.read_text("utf-8").replace("{{ say.skip }}", "Skip this"), "utf-8")
+    config = (ROOT / "_config.yml").read_text("utf-8")
+    (book / "_config.yml").write_text(config.replace(" booktools.site]", " forgetful, booktools.site]"), "utf-8")
+    (book / "forgetful.py").write_text(FORGETFUL, "utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(book), prepend=os.pathsep)
     (book / "index.md").write_text("# ⟦Index⟧", "utf-8")
     (book / "chapters").mkdir()
     nbformat.write(new_notebook(cells=[new_markdown_cell(PLANTED)]), book / f"{CHAPTER}.ipynb")

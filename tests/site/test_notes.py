@@ -1,23 +1,14 @@
 """Names, citations and equations explain themselves on hover, focus and tap, and references lead back."""
 
-import doctest
 from types import SimpleNamespace
 
 import pytest
 from playwright.sync_api import expect
 
-from tests import ROOT
+from booktools.site import notes
 from tests.browser.pages import PHONE, SITE, soup
 
 FIVE = "chapters/05_scaled_dot_product_attention.html"
-
-
-@pytest.mark.parametrize("name", ["notes", "listings", "touch"])
-def test_examples(theme, name, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    result = doctest.testmod(theme(name))
-    assert result.attempted
-    assert not result.failed
 
 
 def note_of(page, target, how):
@@ -71,8 +62,7 @@ def test_each_entry_leads_back_to_where_it_is_cited():
             assert chapter.split("/")[1][:2].lstrip("0") == link.get_text()
 
 
-def test_references_lead_back_once_however_often_the_book_is_built(theme, tmp_path):
-    notes = theme("notes")
+def test_references_lead_back_once_however_often_the_book_is_built(tmp_path):
     (tmp_path / "chapters").mkdir()
     for name in ("references.html", FIVE):
         (tmp_path / name).write_text((SITE / name).read_text("utf-8"), "utf-8")

@@ -9,17 +9,13 @@ from docutils import nodes
 from playwright.sync_api import expect
 
 from attnbook.widgets import all_widgets
+from booktools.site import touch
 from tests.browser.pages import PAGES, PHONE, settle, soup
 from tests.widgets.laws import live
 
 FIVE = "chapters/05_scaled_dot_product_attention.html"
 FRAME = "#attention-heatmap"
 KINDS = {kind.name: kind for kind in all_widgets()}
-
-
-@pytest.fixture(scope="module")
-def touch(theme):
-    return theme("touch")
 
 
 def tasks_of(path):
@@ -261,38 +257,38 @@ def widget(name="scale_lab"):
     return nodes.raw("", f'<div class="ab-widget" data-afm="{name}"></div>', format="html")
 
 
-def pairs(touch, *sections):
+def pairs(*sections):
     document = SimpleNamespace(findall=nodes.section("", *sections).findall)
     found = touch.Frames.widgets_with_tasks(SimpleNamespace(document=document))
     return [(widget.parent["n"], asked and asked.parent["n"]) for widget, asked, _ in found]
 
 
-def test_tasks_belong_to_the_widget_before_them_or_else_to_the_next(touch):
+def test_tasks_belong_to_the_widget_before_them_or_else_to_the_next():
     def S(n, *children):
         return nodes.section("", *children, n=n)
 
-    assert pairs(touch, S(1, widget(), touch.tasks())) == [(1, 1)]
-    assert pairs(touch, S(1, touch.tasks(), widget())) == [(1, 1)]
-    assert pairs(touch, S(1, widget()), S(2, touch.tasks(), widget())) == [(1, None), (2, 2)]
-    assert pairs(touch, S(1, widget(), touch.tasks(), touch.tasks()), S(2, widget())) == [(1, 1), (2, 1)]
+    assert pairs(S(1, widget(), touch.tasks())) == [(1, 1)]
+    assert pairs(S(1, touch.tasks(), widget())) == [(1, 1)]
+    assert pairs(S(1, widget()), S(2, touch.tasks(), widget())) == [(1, None), (2, 2)]
+    assert pairs(S(1, widget(), touch.tasks(), touch.tasks()), S(2, widget())) == [(1, 1), (2, 1)]
 
 
 @pytest.mark.parametrize("lost", ["two for one", "none after it"])
-def test_tasks_without_a_widget_are_noticed(touch, lost, monkeypatch):
+def test_tasks_without_a_widget_are_noticed(lost, monkeypatch):
     said = []
     monkeypatch.setattr(touch.log, "warning", lambda *words, **_: said.append(words))
     S = nodes.section
     if lost == "two for one":
-        pairs(touch, S("", touch.tasks(), touch.tasks(), widget(), n=1))
+        pairs(S("", touch.tasks(), touch.tasks(), widget(), n=1))
     else:
-        pairs(touch, S("", widget(), n=1), S("", touch.tasks(), n=2))
+        pairs(S("", widget(), n=1), S("", touch.tasks(), n=2))
     assert len(said) == 1
 
 
 @pytest.mark.parametrize(
     ("mark", "says"), [("no mark", "a task needs one"), ("nobody: 1", "nobody"), ("width: 1", None), ("touched", None)]
 )
-def test_a_task_names_a_state_that_the_widget_has(touch, mark, says, monkeypatch):
+def test_a_task_names_a_state_that_the_widget_has(mark, says, monkeypatch):
     said = []
     monkeypatch.setattr(touch.log, "warning", lambda text, *gaps, **_: said.append(text % gaps))
     marks = [] if mark == "no mark" else touch.when("when", "", mark, 1, None)[0]

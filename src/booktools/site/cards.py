@@ -9,9 +9,9 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from attnbook.language import count, whole, words
-from book_map import draw_file, draw_map, draw_small
 from booktools.core.contents import chapters
 from booktools.editions.minutes import Minutes
+from booktools.site.book_map import draw_file, draw_map, draw_small
 
 HERE = Path(__file__).parent
 PAGE = re.compile(r"chapters/(\d\d)_")
@@ -107,7 +107,7 @@ def chapter_head(heading: str, page: str, source: Path, root: str, links: str) -
 
 
 def pictogram(number: int) -> str:
-    return re.sub(r"\n *", "", (HERE / f"pictograms/{number:02}.svg").read_text("utf-8"))
+    return re.sub(r"\n *", "", (HERE / f"front/pictograms/{number:02}.svg").read_text("utf-8"))
 
 
 def number_of(page: str) -> int:
@@ -141,4 +141,3 @@ def setup(app):
     app.add_directive("map", Map)
     app.add_directive("chapters", Contents)
     app.connect("builder-inited", copy_files)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

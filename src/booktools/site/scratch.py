@@ -11,8 +11,8 @@ from booktools.core import BookError
 from booktools.core.address import address
 from booktools.core.contents import read_chapter, read_notebook
 from booktools.editions.from_scratch import FOLDER, from_scratch, kept
-from cards import PAGE, number_of, without_number
-from touch import raw
+from booktools.site.cards import PAGE, number_of, without_number
+from booktools.site.touch import raw
 
 
 @cache
@@ -64,4 +64,3 @@ def pages(app):
 def setup(app):
     app.add_directive("from-scratch", FromScratch)
     app.connect("html-collect-pages", pages)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,8 +1,8 @@
 """Notes that explain themselves: names in the code by their letters, citations by their entries, and the way back.
 
 A name such as `q_BHLK` says its shape by letters of the notation page. At its first use in a chapter it can be asked
-for it; `static/notes.js` does the same for citations and numbered equations. Each entry of the references leads back to
-where it is cited.
+for it; `front/static/notes.js` does the same for citations and numbered equations. Each entry of the references leads
+back to where it is cited.
 """
 
 import re
@@ -82,4 +82,3 @@ def lead_back(app, exception):
 def setup(app):
     app.connect("html-page-context", explain, priority=800)  # before the page is put together in book.py
     app.connect("build-finished", lead_back)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -10,7 +10,7 @@
 
 A list gives the choices, with the right one marked; `:number: 0.0900` asks for a number, which then has to stand in
 what is hidden; with neither, the reader only says that they have guessed. Hidden is what the next cell prints, and
-with `:hides: 2` what follows it, too. `static/book.js` makes it work; without scripts and on paper all is open.
+with `:hides: 2` what follows it, too. `front/static/book.js` makes it work; without scripts and on paper all is open.
 """
 
 from html import escape
@@ -23,7 +23,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from attnbook.language import words
-from touch import raw
+from booktools.site.touch import raw
 
 HERE = Path(__file__).parent
 RIGHT = '<span class="right"></span>'
@@ -102,4 +102,3 @@ def setup(app):
     app.add_directive("guess", Guess)
     app.add_role("right", right)
     app.add_post_transform(Cards)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

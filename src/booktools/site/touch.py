@@ -9,7 +9,7 @@ A chapter writes the tasks near the widget, each with the state that shows it wa
     :::
 
 They belong to the widget that stands before them in their section, and else to the next one. The frame stands where the
-later of the two does. `static/touch.js` makes it work.
+later of the two does. `front/static/touch.js` makes it work.
 """
 
 import json
@@ -187,4 +187,3 @@ def setup(app):
     app.add_directive("touch", Touch)
     app.add_role("when", when)
     app.add_post_transform(Frames)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

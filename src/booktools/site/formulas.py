@@ -1,6 +1,6 @@
 """Formulas as HTML and MathML when the book is built: no page holds LaTeX, and none needs a script to show mathematics.
 
-KaTeX (theme/katex, MIT, as its npm package 0.19.1 has it) runs in QuickJS, which is a wheel.
+KaTeX (front/katex, MIT, as its npm package 0.19.1 has it) runs in QuickJS, which is a wheel.
 """
 
 import json
@@ -22,7 +22,7 @@ from sphinx.util.math import get_node_equation_number
 
 from booktools.editions.formulas import Formulas
 
-KATEX = Path(__file__).parent / "katex"
+KATEX = Path(__file__).parent / "front/katex"
 RENDER = """
 const module = { exports: {} }, exports = module.exports;
 %s
@@ -47,10 +47,10 @@ def render_html(tex: str, display: bool, macros: str) -> str:
 
     >>> "<annotation" in render_html(r"\sqrt d", False, "{}")
     True
-    >>> render_html(r"\frac{", False, "{}")
+    >>> render_html(r"\frac{", False, "{}")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    formulas.FormulaError: Unexpected end of input in a macro argument, expected '}' at end of input: \frac{
+    booktools.site.formulas.FormulaError: Unexpected end of input in a macro argument, ...
     """
     try:
         return json.loads(katex()(tex, display, macros))
@@ -131,7 +131,7 @@ def keep_used_glyphs(app, exception):
     )
     used = {ord(sign) for sign in unescape(re.sub(r"<[^>]*>", "", formulas))} | {ord(" ")}
     for name in sorted((KATEX / "fonts").glob("*.woff2")):
-        font = TTFont(name)
+        font = TTFont(name, recalcTimestamp=False)
         options = Options(flavor="woff2", layout_features=["*"], notdef_outline=True)
         subsetter = Subsetter(options)
         subsetter.populate(unicodes=used)
@@ -145,4 +145,3 @@ def setup(app):
     app.add_post_transform(KeepStops)
     app.connect("builder-inited", copy_files)
     app.connect("build-finished", keep_used_glyphs)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

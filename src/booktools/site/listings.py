@@ -54,4 +54,3 @@ def wrap(app, pagename, templatename, context, doctree):
 
 def setup(app):
     app.connect("html-page-context", wrap, priority=960)  # after the page's body is complete
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,6 +1,5 @@
 """The pure functions behind the site."""
 
-import doctest
 import re
 from types import SimpleNamespace
 
@@ -9,59 +8,49 @@ from docutils import nodes
 from fontTools.ttLib import TTFont
 
 from booktools.core.address import Address
-from tests import ROOT
+from booktools.site import frame as book
+from booktools.site.frame import FRONT
 
 HERE = Address("https://github.com/ada/book")
-
-
-@pytest.fixture(scope="module")
-def book(theme):
-    return theme("book")
 
 
 def box(*children, kind=nodes.admonition, classes=("dropdown",), ids=()):
     return kind("", *children, classes=list(classes), ids=list(ids))
 
 
-def test_examples(book):
-    result = doctest.testmod(book)
-    assert result.attempted
-    assert not result.failed
-
-
-def test_a_role_is_a_span_in_its_colour(book):
+def test_a_role_is_a_span_in_its_colour():
     (word,), messages = book.coloured("key")("key", "{key}`keys`", "keys", 1, None)
     assert word.astext() == "keys"
     assert word["classes"] == ["attn-key"]
     assert not messages
 
 
-def test_a_dropdown_takes_its_own_title(book):
+def test_a_dropdown_takes_its_own_title():
     title, text = nodes.title("", "Hint"), nodes.paragraph("", "Look again.")
     head, body = book.split_title(box(title, text))
     assert [node.astext() for node in head] == ["Hint"]
     assert body == [text]
 
 
-def test_a_dropdown_without_title_is_named_after_its_kind(book):
+def test_a_dropdown_without_title_is_named_after_its_kind():
     text = nodes.paragraph("", "Look again.")
     head, body = book.split_title(box(text, kind=nodes.hint))
     assert [node.astext() for node in head] == ["Hint"]
     assert body == [text]
 
 
-def test_only_boxes_of_class_dropdown_fold(book):
+def test_only_boxes_of_class_dropdown_fold():
     assert book.is_dropdown(box(kind=nodes.note))
     assert not book.is_dropdown(box(kind=nodes.note, classes=()))
     assert not book.is_dropdown(box(kind=nodes.paragraph))
 
 
-def test_a_link_to_a_dropdown_still_arrives(book):
+def test_a_link_to_a_dropdown_still_arrives():
     assert book.html_id(box(ids=["ch05-hint"])) == ' id="ch05-hint"'
     assert book.html_id(box()) == ""
 
 
-def test_numbers_start_from_one_in_each_chapter(book):
+def test_numbers_start_from_one_in_each_chapter():
     numbers = {
         "chapters/05_dots": {"exercise": {"a": (1,), "b": (2,)}},
         "chapters/11_heads": {"exercise": {"c": (3,)}, "figure": {"d": (1,)}},
@@ -73,7 +62,7 @@ def test_numbers_start_from_one_in_each_chapter(book):
     assert numbers["notation"]["exercise"] == {"e": (1,)}
 
 
-def test_buttons_lead_to_colab_and_to_the_sites_own_copy(book, tmp_path):
+def test_buttons_lead_to_colab_and_to_the_sites_own_copy(tmp_path):
     (tmp_path / "_config.yml").write_text(f"repository:\n  url: {HERE.repository}\n")
     say = {"open": "Open", "download": "Download"}
     row = book.buttons(tmp_path, "05_dots", "../", "colab", say)
@@ -84,25 +73,25 @@ def test_buttons_lead_to_colab_and_to_the_sites_own_copy(book, tmp_path):
     assert 'href="../assignments/05_dots.ipynb" download' in graded
 
 
-def test_a_preview_is_safe_html_with_absolute_addresses(book):
+def test_a_preview_is_safe_html_with_absolute_addresses():
     tags = book.preview("A Book", 'Keys & "values"', "a < b", HERE, f"{HERE.site}notation.html")
     assert 'property="og:title" content="Keys &amp; &quot;values&quot;"' in tags
     assert 'name="description" content="a &lt; b"' in tags
     assert 'property="og:url" content="https://ada.github.io/book/notation.html"' in tags
     assert 'property="og:image" content="https://ada.github.io/book/_static/card.png"' in tags
-    assert (ROOT / "theme/static/card.png").is_file()
+    assert (FRONT / "static/card.png").is_file()
 
 
-def test_labels_do_not_hide_the_words_on_a_summary(book):
+def test_labels_do_not_hide_the_words_on_a_summary():
     body = '<summary aria-label="Toggle hidden content"><span>Show code</span></summary>'
     assert book.tidy(body) == "<summary><span>Show code</span></summary>"
 
 
-def test_no_two_exercises_share_an_id(book):
+def test_no_two_exercises_share_an_id():
     assert book.tidy('<section id="exercise-content"><p id="a">') == '<section><p id="a">'
 
 
-def test_a_figure_has_two_renderings_keeps_its_place_and_waits(book, tmp_path):
+def test_a_figure_has_two_renderings_keeps_its_place_and_waits(tmp_path):
     file = tmp_path / "stored.svg"
     file.write_text('<svg width="100pt" height="40.2pt"><path style="stroke: #fffdfa"/></svg>')
     tag = '<img alt="a &gt; b" src="../_images/f.svg" />'
@@ -114,12 +103,12 @@ def test_a_figure_has_two_renderings_keeps_its_place_and_waits(book, tmp_path):
     assert book.in_two_renderings('<img src="../_static/a.svg">', {}, tmp_path) == '<img src="../_static/a.svg">'
 
 
-def test_a_captions_number_ends_with_a_full_stop(book):
+def test_a_captions_number_ends_with_a_full_stop():
     caption = '<span class="caption-number">Figure 5.2 </span><span class="caption-text">Bars.</span>'
     assert book.tidy(caption) == caption.replace("5.2 </span>", "5.2.</span> ")
 
 
-def test_a_share_keeps_its_percent_sign_on_its_line(book):
+def test_a_share_keeps_its_percent_sign_on_its_line():
     share, code = nodes.paragraph("", "29 % of all, 4 of 7"), nodes.literal("", "29 % 7")
     book.keep_shares_whole(None, nodes.container("", share, nodes.paragraph("", "", code)))
     assert share.astext() == "29\N{NO-BREAK SPACE}% of all, 4 of 7"
@@ -128,13 +117,13 @@ def test_a_share_keeps_its_percent_sign_on_its_line(book):
 
 @pytest.mark.parametrize(("font", "stand_in"), [("serif", "As Georgia"), ("serif", "As Times"), ("sans", "As Arial")])
 def test_a_stand_in_is_as_high_as_the_font_it_stands_for(font, stand_in):
-    style = (ROOT / "theme/static/book.css").read_text("utf-8")
+    style = (FRONT / "static/book.css").read_text("utf-8")
     (rule,) = re.findall(rf'font-family: "{stand_in}";\n  src: .*?}}', style, re.DOTALL)
     size, ascent, descent = (
         float(re.search(rf"{name}: ([\d.]+)%", rule)[1]) / 100
         for name in ("size-adjust", "ascent-override", "descent-override")
     )
-    real = TTFont(ROOT / f"theme/static/fonts/{font}.woff2")
+    real = TTFont(FRONT / f"static/fonts/{font}.woff2")
     em = real["head"].unitsPerEm
     assert abs(size * ascent - real["hhea"].ascent / em) < 0.001
     assert abs(size * descent + real["hhea"].descent / em) < 0.001

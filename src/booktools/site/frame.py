@@ -34,10 +34,11 @@ from booktools.core.contents import edition_language, last_green
 from booktools.core.style import join_styles
 from booktools.editions.checked import fold_on_page
 from booktools.editions.translated import source_in_its_language
-from cards import chapter_head
-from touch import raw
+from booktools.site.cards import chapter_head
+from booktools.site.touch import raw
 
 HERE = Path(__file__).parent
+FRONT = HERE / "front"
 ROLES = ("query", "key", "value")
 PIXELS = 1.55  # of a page to a point of a figure: its letters are a little smaller than the text's
 UNUSED_SCRIPTS = {"_static/scripts/sphinx-book-theme.js"}
@@ -150,6 +151,9 @@ def configure(app, config):
     here = address(app.srcdir)
     config.language = os.environ["ATTNBOOK_LANGUAGE"] = edition_language(app.srcdir)
     say, core = words(HERE), words(CORE)
+    config.templates_path = [str(FRONT / "templates"), *config.templates_path]
+    config.html_static_path = [str(FRONT / "static"), *config.html_static_path]
+    config.html_favicon = str(FRONT / "static/favicon.svg")
     config.html_title = say["title"]
     config.html_baseurl = here.site
     config.myst_substitutions |= {"site": f"<{here.site}>", "source": f"[{core['source']}]({here.repository})"}
@@ -175,7 +179,7 @@ def name_parts(app, doctree):
         if part := tree.get("caption"):
             if part not in words(HERE)["parts"]:
                 raise ExtensionError(
-                    f"_toc.yml has the caption {part}; say in theme/en.json what part of the book it is"
+                    f"_toc.yml has the caption {part}; say in booktools/site/en.json what part of the book it is"
                 )
             tree["caption"] = words(HERE)["parts"][part]
 
@@ -389,4 +393,3 @@ def setup(app):
     app.connect("build-finished", drop_unused_files)
     app.connect("build-finished", style, priority=900)  # after the theme has written its colours of code
     app.connect("html-page-context", page, priority=900)  # after the theme has put its files on the page
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

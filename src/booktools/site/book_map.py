@@ -1,7 +1,7 @@
 """The map of the book: the Transformer, drawn once; each of its parts leads to the chapter that builds it.
 
 Light enters below and leaves above, as in the paper's figure. Large, it is the contents; small, with the parts of one
-chapter lit, it heads that chapter; in chapter 9 it is the figure. Its looks are in static/map.css.
+chapter lit, it heads that chapter; in chapter 9 it is the figure. Its looks are in front/static/map.css.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ ENCODER, DECODER = 112, 306  # the middle of each column
 
 @dataclass(frozen=True)
 class Box:
-    """A part: its id in theme/en.json, the chapter that builds it, the middle of its lower edge, its size."""
+    """A part: its id in en.json, the chapter that builds it, the middle of its lower edge, its size."""
 
     name: str
     chapter: int
@@ -41,7 +41,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Text:
-    """Words beside the parts, by their id in theme/en.json, or as they are."""
+    """Words beside the parts, by their id in en.json, or as they are."""
 
     name: str
     x: float
@@ -147,7 +147,7 @@ def draw_small(lit: int) -> str:
 def draw_file() -> str:
     """The map as a picture of its own, which leads nowhere, for notebooks elsewhere."""
     palette = "".join(f"--{name}:{value};" for name, value in STAGE.items() if name.startswith(("ab-", "attn-")))
-    style = f"svg{{{palette}background:{STAGE['ab-paper']}}}{(HERE / 'static/map.css').read_text('utf-8')}"
+    style = f"svg{{{palette}background:{STAGE['ab-paper']}}}{(HERE / 'front/static/map.css').read_text('utf-8')}"
     alone = 'xmlns="http://www.w3.org/2000/svg" width="432" height="652"'
     return svg("whole", alone, f"<style>{style}</style>{whole({}, shapes=True)}", "-16 -12 432 652")
 
@@ -201,7 +201,7 @@ def wire(corners: str) -> str:
     """The path of a wire with round corners and an arrow at its end.
 
     >>> wire("10,22 10,102 30,102")
-    'M10 600V528Q10 520 18 520H30m-4-3l4 3-4 3'
+    'M10 606V534Q10 526 18 526H30m-4-3l4 3-4 3'
     """
     points = [(float(x), HEIGHT - float(y)) for x, y in (corner.split(",") for corner in corners.split())]
     path = "M{:g} {:g}".format(*points[0])
