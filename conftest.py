@@ -10,8 +10,8 @@ def pytest_configure(config):
     if config.getoption("nbval", False) or config.getoption("nbval_lax", False):  # where the plugin is loaded
         from nbval.plugin import IPyNbCell
 
-        from booktools.editions.compare import settle_outputs, tolerance
-        from booktools.editions.run import EVERYWHERE
+        from booktools.rehearsal.compare import settle_outputs, tolerance
+        from booktools.rehearsal.run import EVERYWHERE
 
         os.environ.update(EVERYWHERE)  # kernels inherit it
         compare = IPyNbCell.compare_outputs

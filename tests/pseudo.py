@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 from attnbook.language import PSEUDO, speaking
-from booktools.core.translation import OPENING, texts_of, write_missing
-from booktools.editions.myst import blocks
+from booktools.book.myst import blocks
+from booktools.book.translation import OPENING, texts_of, write_missing
 from tests import ROOT
 
 # What stands before a text on its first line: quote marks, bullets, the marks of a heading.

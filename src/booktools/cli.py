@@ -10,13 +10,13 @@ from datetime import datetime
 from pathlib import Path
 
 from attnbook.language import ENGLISH, speaking
-from booktools.core import BookError
+from booktools.book import BookError
 
 # Each command imports what it needs itself, so that `attnbook --help` and the package stay light.
 
 
 def run(args) -> None:
-    from booktools.editions.run import run_all
+    from booktools.rehearsal.run import run_all
 
     run_all(args.notebooks)
 
@@ -31,8 +31,8 @@ def processors(args) -> None:
 
 
 def colab(args) -> None:
-    from booktools.core.contents import edition_language
-    from booktools.editions.colab import Book, write_edition
+    from booktools.book.contents import edition_language
+    from booktools.printers.colab import Book, write_edition
 
     with speaking(edition_language(Path())):
         book = Book.read(Path())
@@ -41,8 +41,8 @@ def colab(args) -> None:
 
 
 def lengths(args) -> None:
-    from booktools.core.contents import read_chapter
-    from booktools.editions.minutes import Minutes, most
+    from booktools.book.contents import read_chapter
+    from booktools.book.minutes import Minutes, most
 
     print(f"{'':34}  words  at most  cells  at most  minutes: reading  touching  exercises")
     for path in args.notebooks:
@@ -52,7 +52,7 @@ def lengths(args) -> None:
 
 
 def address(args) -> None:
-    from booktools.core.address import sync_address
+    from booktools.book.address import sync_address
 
     stale = sync_address(write=not args.check)
     if args.check and stale:
@@ -62,7 +62,7 @@ def address(args) -> None:
 
 
 def site(args) -> None:
-    from booktools.editions.site import complete
+    from booktools.printers.downloads import complete
 
     complete(args.html, Path())
 
@@ -89,9 +89,9 @@ def rehearse(args) -> None:
 
 
 def student(args) -> None:
-    from booktools.core.assignment import Assignment
-    from booktools.core.contents import edition_language
-    from booktools.editions.student import write_copy
+    from booktools.book.assignment import Assignment
+    from booktools.book.contents import edition_language
+    from booktools.printers.student import write_copy
 
     with speaking(edition_language(Path())):
         for path in args.notebooks:
@@ -99,9 +99,9 @@ def student(args) -> None:
 
 
 def translation(args) -> None:
-    from booktools.core.assignment import assignment_paths
-    from booktools.core.contents import pages
-    from booktools.core.translation import digest, state, texts_of, write_missing
+    from booktools.book.assignment import assignment_paths
+    from booktools.book.contents import pages
+    from booktools.book.translation import digest, state, texts_of, write_missing
 
     root = Path()
     with speaking(args.language):

@@ -15,8 +15,8 @@ from pathlib import Path
 from watchfiles import Change, DefaultFilter, watch
 
 from attnbook.widgets.shared.base import page_files
-from booktools.core import BookError
-from booktools.core.style import join_styles
+from booktools.book import BookError
+from booktools.site.style import join_styles
 
 FOLDERS = ("assignments", "chapters", "src", "translations")
 STATIC = "src/booktools/site/front/static"

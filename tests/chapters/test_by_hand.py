@@ -9,7 +9,7 @@ import sys
 import nbformat
 import pytest
 
-from booktools.editions.run import EVERYWHERE, run
+from booktools.rehearsal.run import EVERYWHERE, run
 from tests import ROOT
 
 TRAINS = """

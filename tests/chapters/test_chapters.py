@@ -14,13 +14,13 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from attnbook.language import words
 from attnbook.plots.renderings import DARK_OF, colours
-from booktools.core.address import address
-from booktools.core.contents import chapters
-from booktools.editions.checked import is_check, is_ours, statements
-from booktools.editions.from_scratch import kept
-from booktools.editions.minutes import Minutes, is_read_as_code, most, until_the_end
-from booktools.editions.myst import Directive, blocks
-from booktools.editions.run import clean
+from booktools.book.address import address
+from booktools.book.checked import is_check, is_ours, statements
+from booktools.book.contents import chapters
+from booktools.book.from_scratch import kept
+from booktools.book.minutes import Minutes, is_read_as_code, most, until_the_end
+from booktools.book.myst import Directive, blocks
+from booktools.rehearsal.run import clean
 from booktools.site.frame import HERE as SITE
 from tests import ROOT
 from tests.chapters import SECOND_EDITION

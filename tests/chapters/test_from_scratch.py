@@ -9,10 +9,10 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from attnbook.language import PSEUDO, speaking
-from booktools.core import BookError
-from booktools.core.address import address
-from booktools.core.contents import Chapter
-from booktools.editions.from_scratch import files, from_scratch
+from booktools.book import BookError
+from booktools.book.address import address
+from booktools.book.contents import Chapter
+from booktools.book.from_scratch import files, from_scratch
 from tests import ROOT
 from tests.chapters import SECOND_EDITION
 

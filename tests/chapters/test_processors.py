@@ -6,9 +6,9 @@ import torch
 from nbformat.v4 import new_code_cell, new_notebook
 
 from booktools import cli
-from booktools.core import BookError
-from booktools.editions.run import execute
+from booktools.book import BookError
 from booktools.rehearsal.processors import PROCESSORS, run_everywhere, run_on
+from booktools.rehearsal.run import execute
 
 BY_NAME = {processor.name: processor for processor in PROCESSORS}
 SKIPPED = {"AVX2": "AVX2", "AVX-512": "AVX512"}

@@ -4,7 +4,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from booktools.editions.prose import asked, misplaced, prose, sections, unfounded
+from booktools.book.prose import asked, misplaced, prose, sections, unfounded
 from tests import ROOT
 from tests.chapters import SECOND_EDITION
 

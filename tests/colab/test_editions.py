@@ -17,19 +17,19 @@ from pybtex.database import parse_string
 
 from attnbook.language import PSEUDO, speaking, words
 from booktools import cli
-from booktools.core import HERE as CORE
-from booktools.core import BookError
-from booktools.core.address import BEGIN, END, Address, address, sync_address
-from booktools.core.assignment import Assignment, assignment_paths
-from booktools.core.contents import settings
-from booktools.editions.colab import Book, edition
-from booktools.editions.formulas import Formulas, as_light_as_can_be, luminance
-from booktools.editions.from_scratch import kept
-from booktools.editions.labels import collect, page_labels
-from booktools.editions.myst import EXTENSIONS, blocks
-from booktools.editions.plain import Plain
-from booktools.editions.references import References
-from booktools.editions.run import execute
+from booktools.book import HERE as BOOK
+from booktools.book import BookError
+from booktools.book.address import BEGIN, END, Address, address, sync_address
+from booktools.book.assignment import Assignment, assignment_paths
+from booktools.book.contents import settings
+from booktools.book.formulas import Formulas, as_light_as_can_be, luminance
+from booktools.book.from_scratch import kept
+from booktools.book.labels import collect, page_labels
+from booktools.book.myst import EXTENSIONS, blocks
+from booktools.book.references import References
+from booktools.printers.colab import Book, edition
+from booktools.printers.plain import Plain
+from booktools.rehearsal.run import execute
 from tests import ROOT
 from tests.grading.three_things import three_things
 
@@ -163,7 +163,7 @@ BLOCK_CASES = {
         f"[Open in Colab]({HERE.colab('05_dots', 'assignments')}) or "
         f"[download the notebook]({SITE}assignments/05_dots.ipynb).",
     ),
-    "map": ("```{map}\n```", f"![{words(CORE)['map']['description']}]({SITE}_static/map.svg)"),
+    "map": ("```{map}\n```", f"![{words(BOOK)['map']['description']}]({SITE}_static/map.svg)"),
     "html": ("<div>\n{ref}`raw`\n</div>", "<div>\n{ref}`raw`\n</div>"),
 }
 

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from booktools import cli
-from booktools.core import BookError
+from booktools.book import BookError
 from booktools.rehearsal import rehearse
 from booktools.rehearsal.rehearse import Run, colab_packages, notebooks, replaced
 from tests import ROOT

@@ -10,12 +10,12 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from attnbook.language import PSEUDO, speaking, words
 from attnbook.widgets import PaintMask
 from booktools import cli
-from booktools.core import BookError
-from booktools.core.assignment import Assignment
-from booktools.core.contents import edition_language, read_notebook
-from booktools.core.translation import digest, translate, translate_page
-from booktools.editions import colab, plain, student
-from booktools.editions.translated import in_its_language
+from booktools.book import BookError
+from booktools.book.assignment import Assignment
+from booktools.book.contents import edition_language, read_notebook
+from booktools.book.translated import in_its_language
+from booktools.book.translation import digest, translate, translate_page
+from booktools.printers import colab, plain, student
 from tests.pseudo import linked_book, translate_pages
 from tests.widgets.forgotten import forgotten_in_table, left_over
 

@@ -14,9 +14,9 @@ import nbformat
 import pytest
 
 from attnbook.language import PSEUDO, speaking
+from booktools.book import BookError
+from booktools.book.assignment import Assignment
 from booktools.cli import main
-from booktools.core import BookError
-from booktools.core.assignment import Assignment
 from booktools.grading import classroom
 from booktools.grading.classroom import Classwork, grade_all
 from booktools.grading.fork_server import ForkServer

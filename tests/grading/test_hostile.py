@@ -10,8 +10,8 @@ import pytest
 import torch
 
 import booktools
-from booktools.core import BookError
-from booktools.core.assignment import Assignment, Exercise
+from booktools.book import BookError
+from booktools.book.assignment import Assignment, Exercise
 from booktools.grading import fork_server
 from booktools.grading.fork_server import ForkServer
 from booktools.grading.remote import Remote

@@ -8,8 +8,8 @@ from bs4 import BeautifulSoup
 from playwright.sync_api import expect
 
 from attnbook.language import words
-from booktools.core.contents import chapters
-from booktools.editions.minutes import Minutes
+from booktools.book.contents import chapters
+from booktools.book.minutes import Minutes
 from booktools.site import book_map
 from booktools.site.frame import HERE
 from tests import ROOT

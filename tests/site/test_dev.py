@@ -11,7 +11,7 @@ import pytest
 
 from attnbook.widgets.shared import base
 from booktools import dev
-from booktools.core.style import PARTS
+from booktools.site.style import PARTS
 from tests import ROOT
 
 PAGE = "<!DOCTYPE html><html><body><p>Attention</p></body></html>"

@@ -7,7 +7,7 @@ import pytest
 from docutils import nodes
 from fontTools.ttLib import TTFont
 
-from booktools.core.address import Address
+from booktools.book.address import Address
 from booktools.site import frame as book
 from booktools.site.frame import FRONT
 

@@ -3,8 +3,8 @@
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from booktools.core.contents import chapters
-from booktools.editions.minutes import Minutes
+from booktools.book.contents import chapters
+from booktools.book.minutes import Minutes
 from tests import ROOT
 
 TEXT = "word " * 180

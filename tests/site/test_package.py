@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import uv
 
-from booktools.editions.site import build_wheel
+from booktools.printers.downloads import build_wheel
 from tests import ROOT
 
 pytestmark = pytest.mark.slow

@@ -3,10 +3,10 @@
 import pytest
 
 from attnbook.language import words
-from booktools.core import HERE as CORE
-from booktools.core.contents import chapters, read_notebook
-from booktools.editions.checked import is_check, is_ours, title
-from booktools.editions.minutes import most
+from booktools.book import HERE as BOOK
+from booktools.book.checked import is_check, is_ours, title
+from booktools.book.contents import chapters, read_notebook
+from booktools.book.minutes import most
 from tests import ROOT
 from tests.browser.pages import SITE, soup
 from tests.chapters import SECOND_EDITION
@@ -43,7 +43,7 @@ def test_our_solution_waits_until_it_is_asked_for(visit, chapter):
     for place, cell in enumerate(cells):
         box = folded.nth(place)
         code = box.locator(".cell_input pre")
-        assert box.locator("summary .collapsed").inner_text() == words(CORE)["ours"]
+        assert box.locator("summary .collapsed").inner_text() == words(BOOK)["ours"]
         assert code.is_hidden()
         assert box.locator(".cell_output").count() == bool(cell.outputs)
         assert all(output.is_visible() for output in box.locator(".cell_output").all())

@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import expect
 
 from attnbook.colours import DARK
-from booktools.core.address import address
-from booktools.core.contents import last_green
+from booktools.book.address import address
+from booktools.book.contents import last_green
 from booktools.rehearsal.rehearse import notebooks
 from tests import ROOT
 from tests.browser.pages import CHAPTERS, PAGES, SITE, built, soup

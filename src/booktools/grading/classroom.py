@@ -9,8 +9,8 @@ from pathlib import Path
 
 from tqdm.auto import tqdm
 
-from booktools.core import BookError
-from booktools.core.assignment import Assignment
+from booktools.book import BookError
+from booktools.book.assignment import Assignment
 from booktools.grading import say
 from booktools.grading.fork_server import ForkServer
 from booktools.grading.processes import side_by_side

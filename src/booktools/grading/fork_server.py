@@ -16,7 +16,7 @@ import torch
 
 import attnbook
 from attnbook.language import language
-from booktools.core import BookError
+from booktools.book import BookError
 from booktools.grading.sandbox import NO_START, Limits, Sandbox
 from booktools.grading.walls import GRADER, HOME
 

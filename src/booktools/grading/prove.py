@@ -6,8 +6,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from booktools.core import BookError
-from booktools.core.assignment import Assignment, Exercise
+from booktools.book import BookError
+from booktools.book.assignment import Assignment, Exercise
 from booktools.grading import say
 from booktools.grading.fork_server import ForkServer
 from booktools.grading.remote import Remote

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from booktools.core.assignment import Exercise
+from booktools.book.assignment import Exercise
 from booktools.grading import say
 from booktools.grading.sandbox import Sandbox, StudentError
 from booktools.grading.values import BadMessage, pack, unpack

@@ -10,7 +10,7 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 
 from attnbook.language import language, plain
-from booktools.core.assignment import Assignment, Exercise, marks
+from booktools.book.assignment import Assignment, Exercise, marks
 from booktools.grading import say
 from booktools.grading.classroom import Grade
 from booktools.grading.run_tests import Outcome

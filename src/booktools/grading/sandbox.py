@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from attnbook.language import plain
-from booktools.core import BookError
-from booktools.core.bubblewrap import NO_NAMESPACES
+from booktools.book import BookError
+from booktools.bubblewrap import NO_NAMESPACES
 from booktools.grading import say
 from booktools.grading.values import BadMessage, receive, send
 

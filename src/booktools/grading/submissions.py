@@ -8,8 +8,8 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from attnbook.language import whole
-from booktools.core import BookError
-from booktools.core.assignment import Assignment, nbgrader
+from booktools.book import BookError
+from booktools.book.assignment import Assignment, nbgrader
 from booktools.grading import say
 
 LARGEST = 20_000_000  # bytes of a notebook that is read at all

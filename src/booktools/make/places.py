@@ -21,8 +21,8 @@ from torch import Tensor, nn
 from attnbook.device import seed_everything
 from attnbook.layers.positions import Rotary
 from attnbook.learning.training import fit
-from booktools.core.address import address
-from booktools.editions.from_scratch import files
+from booktools.book.address import address
+from booktools.book.from_scratch import files
 
 LONG, SEEDS, TIMES = 96, 3, 8
 

@@ -1,1 +1,1 @@
-"""Every notebook of the built site, run as somebody in Colab would run it."""
+"""Notebooks run: to store what they print, as other processors would, as somebody in Colab would."""

@@ -18,8 +18,8 @@ from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 
-from booktools.core import BookError
-from booktools.core.bubblewrap import NO_NAMESPACES
+from booktools.book import BookError
+from booktools.bubblewrap import NO_NAMESPACES
 
 # What a machine of its own does not have: traces of the environment that the book is built in.
 OURS = ("VIRTUAL_ENV", "PYTHONPATH", "PYTHONHOME", "TQDM_DISABLE", "JUPYTER_PATH", "MPLBACKEND")

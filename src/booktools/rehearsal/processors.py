@@ -16,10 +16,10 @@ import torch
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell
 
-from booktools.core import BookError
-from booktools.core.contents import read_notebook
-from booktools.editions.compare import settle_outputs, tolerance
-from booktools.editions.run import EVERYWHERE, KERNEL, keep, merge_streams
+from booktools.book import BookError
+from booktools.book.contents import read_notebook
+from booktools.rehearsal.compare import settle_outputs, tolerance
+from booktools.rehearsal.run import EVERYWHERE, KERNEL, keep, merge_streams
 
 START = "from booktools.rehearsal import last_bit as _; _.install(); del _"
 # What only the notebook's own process knows.

@@ -15,12 +15,12 @@ from tempfile import TemporaryDirectory
 
 import nbformat
 
-from booktools.core import BookError
-from booktools.core.address import address
-from booktools.core.assignment import Assignment
-from booktools.core.contents import read_notebook
-from booktools.editions.run import WIDGET_VIEW
+from booktools.book import BookError
+from booktools.book.address import address
+from booktools.book.assignment import Assignment
+from booktools.book.contents import read_notebook
 from booktools.rehearsal.machine import Machine, Packages
+from booktools.rehearsal.run import WIDGET_VIEW
 
 ADDED = ("attnbook", "d2l")  # what the set-up cell may bring
 LACKING = ". Colab may have it: then name it in colab/constraints.txt. If not, a chapter does without it"

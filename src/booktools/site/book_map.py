@@ -11,7 +11,7 @@ from pathlib import Path
 
 from attnbook.colours import STAGE
 from attnbook.language import words
-from booktools.core import HERE as CORE
+from booktools.book import HERE as BOOK
 
 HERE = Path(__file__).parent
 WIDTH, HEIGHT = 400, 628
@@ -157,7 +157,7 @@ def svg(kind: str, attributes: str, inside: str, box=f"0 0 {WIDTH} {HEIGHT}") ->
 
 
 def whole(chapters: Mapping[int, tuple[str, str]], shapes: bool) -> str:
-    say = words(CORE)["map"]
+    say = words(BOOK)["map"]
     about = f"<title>{escape(say['title'])}</title><desc>{escape(say['description'])}</desc>"
     parts = "".join(link(number, *chapters.get(number, ("", ""))) for number in numbers())
     return about + ground() + parts + "".join(map(beside, [*TEXTS, *(SHAPES if shapes else [])]))

@@ -9,8 +9,8 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from attnbook.language import count, whole, words
-from booktools.core.contents import chapters
-from booktools.editions.minutes import Minutes
+from booktools.book.contents import chapters
+from booktools.book.minutes import Minutes
 from booktools.site.book_map import draw_file, draw_map, draw_small
 
 HERE = Path(__file__).parent

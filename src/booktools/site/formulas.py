@@ -20,7 +20,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 
-from booktools.editions.formulas import Formulas
+from booktools.book.formulas import Formulas
 
 KATEX = Path(__file__).parent / "front/katex"
 RENDER = """

@@ -27,14 +27,14 @@ from attnbook.language import day, number, words
 from attnbook.plots.renderings import dark
 from attnbook.widgets import all_widgets
 from attnbook.widgets.shared.base import modules_of, page_files, page_words
-from booktools.core import HERE as CORE
-from booktools.core.address import address
-from booktools.core.assignment import Assignment, assignment_paths
-from booktools.core.contents import edition_language, last_green
-from booktools.core.style import join_styles
-from booktools.editions.checked import fold_on_page
-from booktools.editions.translated import source_in_its_language
+from booktools.book import HERE as BOOK
+from booktools.book.address import address
+from booktools.book.assignment import Assignment, assignment_paths
+from booktools.book.checked import fold_on_page
+from booktools.book.contents import edition_language, last_green
+from booktools.book.translated import source_in_its_language
 from booktools.site.cards import chapter_head
+from booktools.site.style import join_styles
 from booktools.site.touch import raw
 
 HERE = Path(__file__).parent
@@ -150,7 +150,7 @@ class Texts(NullTranslations):
 def configure(app, config):
     here = address(app.srcdir)
     config.language = os.environ["ATTNBOOK_LANGUAGE"] = edition_language(app.srcdir)
-    say, core = words(HERE), words(CORE)
+    say, core = words(HERE), words(BOOK)
     config.templates_path = [str(FRONT / "templates"), *config.templates_path]
     config.html_static_path = [str(FRONT / "static"), *config.html_static_path]
     config.html_favicon = str(FRONT / "static/favicon.svg")

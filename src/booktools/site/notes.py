@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 
 from attnbook.language import count, marks, words
-from booktools.editions.translated import source_in_its_language
+from booktools.book.translated import source_in_its_language
 
 HERE = Path(__file__).parent
 _SIZE = re.compile(r"^\| `([A-Z])` \| ([^|]*?)(?::[^|]*)? \|", re.M)

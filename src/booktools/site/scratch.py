@@ -6,11 +6,11 @@ from pathlib import Path
 from sphinx.util.docutils import SphinxDirective
 
 from attnbook.language import words
-from booktools.core import HERE as CORE
-from booktools.core import BookError
-from booktools.core.address import address
-from booktools.core.contents import read_chapter, read_notebook
-from booktools.editions.from_scratch import FOLDER, from_scratch, kept
+from booktools.book import HERE as BOOK
+from booktools.book import BookError
+from booktools.book.address import address
+from booktools.book.contents import read_chapter, read_notebook
+from booktools.book.from_scratch import FOLDER, from_scratch, kept
 from booktools.site.cards import PAGE, number_of, without_number
 from booktools.site.touch import raw
 
@@ -31,7 +31,7 @@ class FromScratch(SphinxDirective):
             raise self.error(str(error)) from None
         if not text:
             raise self.error(f"{page} keeps nothing to take along; tag its cells `keep`")
-        say, file = words(CORE)["scratch"], f"../{FOLDER}/{Path(page).name}"
+        say, file = words(BOOK)["scratch"], f"../{FOLDER}/{Path(page).name}"
         links = {
             "read": f'<a href="{file}.html">{say["read"]}</a>',
             "download": f'<a href="{file}.py" download>{say["download"]}</a>',
@@ -41,7 +41,7 @@ class FromScratch(SphinxDirective):
 
 def pages(app):
     """A page for each file, in the frame of the book."""
-    root, say = Path(app.srcdir), words(CORE)["scratch"]
+    root, say = Path(app.srcdir), words(BOOK)["scratch"]
     for page in sorted(filter(PAGE.match, app.env.found_docs)):
         text = code(Path(app.env.doc2path(page)), root)
         if not text:

@@ -8,8 +8,8 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from booktools.core import BookError
-from booktools.core.address import address
+from booktools.book import BookError
+from booktools.book.address import address
 from booktools.rehearsal import rehearse
 from booktools.rehearsal.machine import Machine
 from booktools.rehearsal.rehearse import BuiltSite, serve

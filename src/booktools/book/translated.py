@@ -7,7 +7,7 @@ from pathlib import Path
 import nbformat
 
 from attnbook.language import ENGLISH, language
-from booktools.core.translation import translate, translate_page
+from booktools.book.translation import translate, translate_page
 
 WIDGET = re.compile(
     r'<div class="ab-widget" data-afm="(\w+)">.*?<script type="application/json">(.*?)</script></div>', re.DOTALL

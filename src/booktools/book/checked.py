@@ -5,7 +5,7 @@ import ast
 import nbformat
 
 from attnbook.language import count, words
-from booktools.core import HERE as CORE
+from booktools.book import HERE
 
 
 def is_check(cell) -> bool:
@@ -47,8 +47,8 @@ def title(cell) -> str:
     'Ours'
     """
     if is_check(cell):
-        return count(words(CORE)["checked"], statements(cell.source))
-    return words(CORE)["ours"] if is_ours(cell) else ""
+        return count(words(HERE)["checked"], statements(cell.source))
+    return words(HERE)["ours"] if is_ours(cell) else ""
 
 
 def fold_on_page(source: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import nbformat
 
 from attnbook.language import ENGLISH, language
-from booktools.core.address import address
+from booktools.book.address import address
 
 
 def install(root: Path) -> str:

@@ -6,13 +6,13 @@ import sys
 from pathlib import Path
 
 from attnbook.language import speaking
-from booktools.core import BookError
-from booktools.core.address import address
-from booktools.core.assignment import Assignment, assignment_paths
-from booktools.core.contents import LAST_GREEN, chapters, edition_language, last_green
-from booktools.editions.colab import Book, write_edition
-from booktools.editions.from_scratch import FOLDER, write_files
-from booktools.editions.student import write_copy
+from booktools.book import BookError
+from booktools.book.address import address
+from booktools.book.assignment import Assignment, assignment_paths
+from booktools.book.contents import LAST_GREEN, chapters, edition_language, last_green
+from booktools.book.from_scratch import FOLDER, write_files
+from booktools.printers.colab import Book, write_edition
+from booktools.printers.student import write_copy
 
 
 def complete(html: Path, root: Path) -> None:

@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from booktools.core import BookError
-from booktools.core.contents import chapters, settings
+from booktools.book import BookError
+from booktools.book.contents import chapters, settings
 
 BEGIN, END = "<!-- chapters: made by make book -->", "<!-- end of chapters -->"
 

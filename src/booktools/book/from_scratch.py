@@ -10,10 +10,9 @@ from itertools import groupby, pairwise
 from pathlib import Path
 
 from attnbook.language import words
-from booktools.core import HERE as CORE
-from booktools.core import BookError
-from booktools.core.address import Address
-from booktools.core.contents import Chapter, chapters, read_notebook
+from booktools.book import HERE, BookError
+from booktools.book.address import Address
+from booktools.book.contents import Chapter, chapters, read_notebook
 
 FOLDER = "from_scratch"
 WIDTH = 76  # of a line of the chapters' code
@@ -48,7 +47,7 @@ def from_scratch(notebook, chapter: Chapter, here: Address) -> str:
     if not cells:
         return ""
     told = {"title": chapter.title, "n": chapter.number, "page": here.page(f"chapters/{chapter.path.name}")}
-    opening = f'"""{words(CORE)["scratch"]["docstring"].format(**told)}\n"""'
+    opening = f'"""{words(HERE)["scratch"]["docstring"].format(**told)}\n"""'
     pieces = [opening, as_sorted(needed(notebook, cells, chapter)), *(cell.source.strip("\n") for cell in cells)]
     return together([piece for piece in pieces if piece]) + "\n"
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from attnbook.colours import LIGHT
-from booktools.core import BookError
+from booktools.book import BookError
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from attnbook.telling import numbers_in
-from booktools.editions.myst import INLINE, Directive, blocks
+from booktools.book.myst import INLINE, Directive, blocks
 
 # What is not computed here: years, and the numbers of other places, such as chapter 13, D2L 11.7 or mistake 2.
 YEAR = re.compile(r"(?<![\w.,])(?:19|20)\d\d\b(?![,.]\d)")

@@ -16,8 +16,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from attnbook.language import ENGLISH, language
-from booktools.core import BookError
-from booktools.core.contents import read_notebook
+from booktools.book import BookError
+from booktools.book.contents import read_notebook
 
 OPENING = re.compile(r"^\+\+\+ (\S+) ([0-9a-f]{8})$", re.MULTILINE)
 FIGURE_TEXTS = {"alt": "image", "caption": "figure"}

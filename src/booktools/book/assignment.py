@@ -10,9 +10,9 @@ from pathlib import Path
 from nbformat import NotebookNode
 
 from attnbook.language import count, words
-from booktools.core import HERE, BookError
-from booktools.core.contents import read_notebook
-from booktools.core.translation import translate
+from booktools.book import HERE, BookError
+from booktools.book.contents import read_notebook
+from booktools.book.translation import translate
 
 SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION[ \t]*$", re.DOTALL | re.MULTILINE)
 HIDDEN = re.compile(r"^### BEGIN HIDDEN TESTS\n(.*?)^### END HIDDEN TESTS[ \t]*\n?", re.DOTALL | re.MULTILINE)

@@ -8,19 +8,19 @@ from pathlib import Path
 import nbformat
 
 from attnbook.language import words
-from booktools.core import BookError
-from booktools.core.address import Address, address
-from booktools.core.assignment import Assignment, assignment_paths
-from booktools.core.contents import read_notebook, settings
-from booktools.core.setup_cells import install, needs, set_up
-from booktools.editions.checked import fold_in_colab
-from booktools.editions.formulas import Formulas
-from booktools.editions.from_scratch import files
-from booktools.editions.labels import Label, collect
-from booktools.editions.myst import Directive, blocks
-from booktools.editions.plain import Plain
-from booktools.editions.references import References
-from booktools.editions.translated import in_its_language
+from booktools.book import BookError
+from booktools.book.address import Address, address
+from booktools.book.assignment import Assignment, assignment_paths
+from booktools.book.checked import fold_in_colab
+from booktools.book.contents import read_notebook, settings
+from booktools.book.formulas import Formulas
+from booktools.book.from_scratch import files
+from booktools.book.labels import Label, collect
+from booktools.book.myst import Directive, blocks
+from booktools.book.references import References
+from booktools.book.translated import in_its_language
+from booktools.printers.plain import Plain
+from booktools.printers.setup_cells import install, needs, set_up
 
 HERE = Path(__file__).parent
 

@@ -10,12 +10,11 @@ from docutils.nodes import make_id
 from myst_parser.mdit_to_docutils.base import default_slugify
 
 from attnbook.language import words
-from booktools.core import HERE as CORE
-from booktools.core import BookError
-from booktools.core.address import Address
-from booktools.core.contents import pages, read_notebook
-from booktools.core.translation import translate, translate_page
-from booktools.editions.myst import Directive, blocks
+from booktools.book import HERE, BookError
+from booktools.book.address import Address
+from booktools.book.contents import pages, read_notebook
+from booktools.book.myst import Directive, blocks
+from booktools.book.translation import translate, translate_page
 
 NUMBERED = {"exercise": "exercise", "exercise-start": "exercise", "figure": "figure", "math": "equation"}
 
@@ -70,7 +69,7 @@ def page_labels(page: str, texts: list[str], here: Address) -> Iterator[tuple[st
         if kind in NUMBERED.values():
             counts[kind] += 1
             number = f"{int(chapter[1])}.{counts[kind]}" if chapter else str(counts[kind])
-            said = words(CORE)["numbered"][kind].format(n=number)
+            said = words(HERE)["numbered"][kind].format(n=number)
         if kind == "heading":
             if not titled:
                 yield page, Label(url, said)

@@ -6,19 +6,19 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from attnbook.language import words
-from booktools.core import HERE as CORE
-from booktools.core import BookError
-from booktools.core.address import Address
-from booktools.core.assignment import Assignment
-from booktools.editions.formulas import Formulas
-from booktools.editions.from_scratch import FOLDER
-from booktools.editions.labels import Label
-from booktools.editions.myst import INLINE, Directive, blocks, split_target
-from booktools.editions.references import References
+from booktools.book import HERE as BOOK
+from booktools.book import BookError
+from booktools.book.address import Address
+from booktools.book.assignment import Assignment
+from booktools.book.formulas import Formulas
+from booktools.book.from_scratch import FOLDER
+from booktools.book.labels import Label
+from booktools.book.myst import INLINE, Directive, blocks, split_target
+from booktools.book.references import References
 
 HERE = Path(__file__).parent
 SILENT = ["div", "container", "exercise-end", "solution-end", "tableofcontents", "toctree"]
-TEACH = "has no plain Markdown yet. Teach it to src/booktools/editions/plain.py, or write it differently."
+TEACH = "has no plain Markdown yet. Teach it to src/booktools/printers/plain.py, or write it differently."
 
 
 @dataclass
@@ -72,8 +72,8 @@ class Plain:
                 return self.convert(body) if name in ("div", "container") else ""
             case "admonition" | "dropdown":
                 return self.box(argument, body, directive.folded or name == "dropdown")
-            case _ if name in words(CORE)["boxes"]:
-                return self.box(words(CORE)["boxes"][name], f"{argument}\n{body}", directive.folded)
+            case _ if name in words(BOOK)["boxes"]:
+                return self.box(words(BOOK)["boxes"][name], f"{argument}\n{body}", directive.folded)
             case "margin" | "sidebar":
                 return self.box(argument, body, False)
             case "exercise" | "exercise-start":
@@ -86,7 +86,7 @@ class Plain:
             case "figure" | "image":
                 return self.figure(directive)
             case "map":
-                return f"![{words(CORE)['map']['description']}]({self.here.site}_static/map.svg)"
+                return f"![{words(BOOK)['map']['description']}]({self.here.site}_static/map.svg)"
             case "math":
                 return self.formula(f"{argument}\n{body}".strip(), directive.label)
             case "code-block" | "code" | "sourcecode":
@@ -129,7 +129,7 @@ class Plain:
     def from_scratch(self, name: str) -> str:
         if name not in self.scratch:
             raise BookError(f"chapter {name} keeps nothing to take along; tag its cells `keep`.")
-        say, file = words(CORE)["scratch"], f"{self.here.site}{FOLDER}/{name}"
+        say, file = words(BOOK)["scratch"], f"{self.here.site}{FOLDER}/{name}"
         read, download = f"[{say['read']}]({file}.html)", f"[{say['download']}]({file}.py)"
         return say["told"].format(lines=len(self.scratch[name].splitlines()), read=read, download=download)
 
@@ -152,7 +152,7 @@ class Plain:
         if mark["dollars"]:
             return mark["dollars"] + self.formulas.expand(mark["formula"]) + mark["dollars"]
         if name := mark["substitution"]:
-            known = {"site": f"<{self.here.site}>", "source": f"[{words(CORE)['source']}]({self.here.repository})"}
+            known = {"site": f"<{self.here.site}>", "source": f"[{words(BOOK)['source']}]({self.here.repository})"}
             if name not in known:
                 raise BookError(f"the substitution {{{{{name}}}}} {TEACH}")
             return known[name]
@@ -215,7 +215,7 @@ class Plain:
         return path if re.match(r"https?:", path) else f"{self.here.site}_images/{PurePosixPath(path).name}"
 
     def exercise(self, label: str | None) -> str:
-        return self.label(f"#{label}").text if label else words(CORE)["exercise"]
+        return self.label(f"#{label}").text if label else words(BOOK)["exercise"]
 
     def solution(self, label: str) -> str:
         return words(HERE)["solution"].format(exercise=self.exercise(label))

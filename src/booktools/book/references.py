@@ -11,9 +11,7 @@ from pybtex.plugin import find_plugin
 from pybtex.richtext import Text
 
 from attnbook.language import words
-from booktools.core import BookError
-
-HERE = Path(__file__).parent
+from booktools.book import HERE, BookError
 
 
 @dataclass(frozen=True)

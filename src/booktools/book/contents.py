@@ -10,7 +10,7 @@ import nbformat
 import yaml
 
 from attnbook.language import ENGLISH
-from booktools.core import BookError
+from booktools.book import BookError
 
 LAST_GREEN = "colab/last-green.json"  # in the repository and on the site
 

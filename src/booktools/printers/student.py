@@ -5,11 +5,11 @@ from pathlib import Path
 import nbformat
 
 from attnbook.language import words
-from booktools.core.address import address
-from booktools.core.assignment import Assignment, marks, minutes
-from booktools.core.contents import read_notebook
-from booktools.core.setup_cells import install, needs, set_up
-from booktools.core.translation import translate
+from booktools.book.address import address
+from booktools.book.assignment import Assignment, marks, minutes
+from booktools.book.contents import read_notebook
+from booktools.book.translation import translate
+from booktools.printers.setup_cells import install, needs, set_up
 
 HERE = Path(__file__).parent
 

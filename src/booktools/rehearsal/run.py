@@ -9,8 +9,8 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
-from booktools.core import BookError
-from booktools.core.contents import read_notebook
+from booktools.book import BookError
+from booktools.book.contents import read_notebook
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from booktools.core.contents import read_notebook
-from booktools.editions.myst import INLINE, Directive, blocks
+from booktools.book.contents import read_notebook
+from booktools.book.myst import INLINE, Directive, blocks
 
 LONG = {9, 10}  # chapters that may be longer
 WORDS_A_MINUTE, CODE_CELL, WIDGET, EXERCISE = 180, 0.5, 3, 7

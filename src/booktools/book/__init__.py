@@ -1,4 +1,4 @@
-"""What every tool of the book stands on: its address, its pages, its assignments."""
+"""The book, read: its address, its pages and assignments, and what follows from them."""
 
 from pathlib import Path
 
