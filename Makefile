@@ -6,7 +6,7 @@ PACKAGES := $(foreach place,$(PIP_FIND_LINKS),--find-links "$(place)")
 CHAPTERS := $(sort $(wildcard chapters/*.ipynb))
 ASSIGNMENTS := $(sort $(wildcard assignments/source/*.ipynb))
 SITE := _build/html
-WHOLE := --dist loadfile --no-loadscope-reorder --nbval tests/widgets tests/site $(CHAPTERS) tests $(ASSIGNMENTS) # the longest first
+WHOLE := --dist loadfile --no-loadscope-reorder --nbval tests/widgets tests/site tests/directives $(CHAPTERS) tests $(ASSIGNMENTS) # the longest first
 PYTEST := CUDA_VISIBLE_DEVICES= OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/pytest -q -n 2
 ifeq ($(origin LANGUAGE),command line)
 export ATTNBOOK_LANGUAGE := $(LANGUAGE)

@@ -31,22 +31,20 @@ def processors(args) -> None:
 
 
 def colab(args) -> None:
-    from booktools.book.contents import edition_language
-    from booktools.printers.colab import Book, write_edition
+    from booktools.book.contents import read_chapter
+    from booktools.book.edition import edition
+    from booktools.printers.colab import write_notebooks
 
-    with speaking(edition_language(Path())):
-        book = Book.read(Path())
-        for path in args.notebooks:
-            print(write_edition(path, args.to, book, Path()))
+    print(*write_notebooks(edition(Path()), args.to, map(read_chapter, args.notebooks)), sep="\n")
 
 
 def lengths(args) -> None:
     from booktools.book.contents import read_chapter
-    from booktools.book.minutes import Minutes, most
+    from booktools.directives.minutes import Minutes, most
 
     print(f"{'':34}  words  at most  cells  at most  minutes: reading  touching  exercises")
     for path in args.notebooks:
-        time, (words, cells, _) = Minutes.read(path), most(read_chapter(path).number)
+        time, (words, cells, _) = Minutes.read(path), most(read_chapter(path).long)
         minutes = f"{time.reading:>16}  {time.touching:>8}  {time.exercises:>9}"
         print(f"{path.stem:34}  {time.words:>5,}  {words:>7,}  {time.cells:>5}  {cells:>7}  {minutes}")
 
@@ -62,9 +60,10 @@ def address(args) -> None:
 
 
 def site(args) -> None:
+    from booktools.book.edition import edition
     from booktools.printers.downloads import complete
 
-    complete(args.html, Path())
+    complete(args.html, edition(Path()))
 
 
 def dev(args) -> None:
@@ -90,12 +89,13 @@ def rehearse(args) -> None:
 
 def student(args) -> None:
     from booktools.book.assignment import Assignment
-    from booktools.book.contents import edition_language
-    from booktools.printers.student import write_copy
+    from booktools.book.edition import edition
+    from booktools.printers.student import write_copies
 
-    with speaking(edition_language(Path())):
-        for path in args.notebooks:
-            print(write_copy(Assignment.read(path, args.overlay, Path()), args.to, Path()))
+    book = edition(Path())
+    with book.spoken():
+        chosen = [Assignment.read(path, args.overlay, Path()) for path in args.notebooks]
+    print(*write_copies(book, args.to, chosen), sep="\n")
 
 
 def translation(args) -> None:

@@ -18,16 +18,16 @@ from booktools.book.address import address
 from booktools.book.checked import is_check, is_ours, statements
 from booktools.book.contents import chapters
 from booktools.book.from_scratch import kept
-from booktools.book.minutes import Minutes, is_read_as_code, most, until_the_end
 from booktools.book.myst import Directive, blocks
+from booktools.directives.map import HERE as MAP
+from booktools.directives.minutes import Minutes, is_read_as_code, most, until_the_end
 from booktools.rehearsal.run import clean
-from booktools.site.frame import HERE as SITE
 from tests import ROOT
 from tests.chapters import SECOND_EDITION
 
 CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
 IGNORED = {"nbval-ignore-output", "nbval-skip"}
-TO_COME = words(SITE)["to_come"]
+TO_COME = {number: about["title"] for number, about in words(MAP)["to_come"].items()}
 # A chapter of this book by its number, or of a work that is cited just before it; and what follows.
 MENTION = re.compile(r"(\{cite[^`]*`[^`]*`, )?\bchapter (\d+)\b([^\n]*)", re.IGNORECASE)
 
@@ -225,7 +225,7 @@ def is_short(notebook, number):
     """Up to *Going further*: so many words, and so many cells of code in sight."""
     if number not in SECOND_EDITION:
         return
-    length, (words, cells, _) = Minutes.of(notebook), most(number)
+    length, (words, cells, _) = Minutes.of(notebook), most(notebook.metadata.get("attnbook", {}).get("long", False))
     if length.words > words:
         yield f"{length.words:,} words up to *Going further*, expected at most {words:,}; see `attnbook lengths`"
     if length.cells > cells:

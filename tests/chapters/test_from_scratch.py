@@ -12,11 +12,12 @@ from attnbook.language import PSEUDO, speaking
 from booktools.book import BookError
 from booktools.book.address import address
 from booktools.book.contents import Chapter
-from booktools.book.from_scratch import files, from_scratch
+from booktools.book.edition import edition
+from booktools.book.from_scratch import from_scratch
 from tests import ROOT
 from tests.chapters import SECOND_EDITION
 
-FILES = files(address(ROOT), ROOT)
+FILES = edition(ROOT).from_scratch
 # Where what the book stands on cannot be imported.
 ALONE = """
 import runpy, sys

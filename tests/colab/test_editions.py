@@ -4,7 +4,6 @@ import json
 import re
 import subprocess
 from copy import deepcopy
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,17 +16,18 @@ from pybtex.database import parse_string
 
 from attnbook.language import PSEUDO, speaking, words
 from booktools import cli
-from booktools.book import HERE as BOOK
 from booktools.book import BookError
 from booktools.book.address import BEGIN, END, Address, address, sync_address
 from booktools.book.assignment import Assignment, assignment_paths
 from booktools.book.contents import settings
+from booktools.book.edition import Edition
 from booktools.book.formulas import Formulas, as_light_as_can_be, luminance
 from booktools.book.from_scratch import kept
-from booktools.book.labels import collect, page_labels
+from booktools.book.labels import entries_of
 from booktools.book.myst import EXTENSIONS, blocks
 from booktools.book.references import References
-from booktools.printers.colab import Book, edition
+from booktools.directives.map import HERE as MAP
+from booktools.printers.colab import Ground, for_colab
 from booktools.printers.plain import Plain
 from booktools.rehearsal.run import execute
 from tests import ROOT
@@ -69,12 +69,19 @@ BIB = r"""
 
 
 def plain():
-    labels = dict(page_labels(PAGE, [TEXT], HERE))
-    labels |= dict(page_labels("notation.md", ["(the-notes)=\n# Notation\n\n## Mask sense"], HERE))
+    texts = {PAGE: [TEXT], "notation.md": ["(the-notes)=\n# Notation\n\n## Mask sense"]}
     macros = {"Q": r"\class{attn-query}{Q}", "T": r"^{\top}", "pair": [r"(#1, #2)", 2]}
     formulas = Formulas(macros, {"attn-query": "#0060c0"})
     graded = {"05_dots": Assignment.of(three_things(), Path("05_dots.ipynb"))}
-    return Plain(PAGE, HERE, labels, formulas, References(parse_string(BIB, "bibtex")), graded)
+    edition = Edition(Path())
+    vars(edition).update(  # what is known already is not worked out
+        here=HERE,
+        entries={page: entries_of(page, text) for page, text in texts.items()},
+        formulas=formulas,
+        references=References(parse_string(BIB, "bibtex")),
+        assignments=graded,
+    )
+    return Plain(PAGE, edition)
 
 
 Q = r"{\color{#0060c0}{Q}}"
@@ -163,7 +170,7 @@ BLOCK_CASES = {
         f"[Open in Colab]({HERE.colab('05_dots', 'assignments')}) or "
         f"[download the notebook]({SITE}assignments/05_dots.ipynb).",
     ),
-    "map": ("```{map}\n```", f"![{words(BOOK)['map']['description']}]({SITE}_static/map.svg)"),
+    "map": ("```{map}\n```", f"![{words(MAP)['map']['description']}]({SITE}_static/map.svg)"),
     "html": ("<div>\n{ref}`raw`\n</div>", "<div>\n{ref}`raw`\n</div>"),
 }
 
@@ -281,10 +288,11 @@ def test_leftovers_are_noticed(text):
 # The Colab edition
 
 
-def book():
-    page = plain()
-    needs = ["torch", "einops"]
-    return Book(HERE, "%pip install attnbook", needs, page.labels, page.formulas, page.references, page.assignments)
+def edition(notebook, page, book=None):
+    """The Colab notebook of a page of this book, or of another one."""
+    if book:
+        return for_colab(notebook, page, book, Ground.of(book))
+    return for_colab(notebook, page, plain().edition, Ground("%pip install attnbook", ["torch", "einops"]))
 
 
 def chapter():
@@ -305,7 +313,7 @@ def chapter():
 def test_colab_edition():
     source = chapter()
     before = deepcopy(source)
-    made = edition(source, PAGE, book())
+    made = edition(source, PAGE)
     assert source == before
     opening, folded = ["title", "setup-note", "setup"], ["ex-one-folded", "ex-one-folded-text"]
     assert [cell.id for cell in made.cells] == [*opening, "reading", "widget", "ex-one", *folded, "code", "late"]
@@ -328,7 +336,7 @@ def test_our_solution_is_a_form_that_hides_its_code():
     printed = new_output("stream", text="1\n")
     ours = new_code_cell("def f():\n    return 1", id="ours", outputs=[printed], metadata={"tags": ["keep", "ours"]})
     source.cells.insert(3, ours)
-    (made,) = [cell for cell in edition(source, PAGE, book()).cells if cell.id == "ours"]
+    (made,) = [cell for cell in edition(source, PAGE).cells if cell.id == "ours"]
     assert made.source == f"# @title Ours\n{ours.source}"
     assert (made.metadata.cellView, made.metadata.jupyter) == ("form", {"source_hidden": True})
     assert made.outputs == [printed]
@@ -342,7 +350,9 @@ def test_a_figures_caption_follows_it_with_its_number(tmp_path):
         figure = {"caption": "Bars of `k`, see {eq}`eq-dots`.", "name": name}
         source.cells.insert(3 * n + 1, new_code_cell("draw()", id=name, metadata={"mystnb": {"figure": figure}}))
     nbformat.write(source, tmp_path / PAGE)
-    made = edition(source, PAGE, replace(book(), labels=book().labels | collect(tmp_path, HERE)))
+    book = plain().edition
+    vars(book)["labels"] = book.labels | Edition(tmp_path).labels
+    made = for_colab(source, PAGE, book, Ground("", []))
     told = {cell.id: cell.source for cell in made.cells}
     after = dict(pairwise(told))
     for n, name in enumerate(("fig-one", "fig-two"), start=1):
@@ -356,7 +366,7 @@ def test_widgets_speak_the_language_of_the_edition(tmp_path, monkeypatch):
     monkeypatch.setenv("LANG", "de_DE.UTF-8")
     monkeypatch.delenv("ATTNBOOK_LANGUAGE", raising=False)
     with speaking(PSEUDO):
-        made = edition(chapter(), PAGE, book())
+        made = edition(chapter(), PAGE)
     assert made.metadata.language == PSEUDO
     install, *language = made.cells[2].source.split("\n")
     assert install == "%pip install attnbook"
@@ -370,12 +380,12 @@ def test_error_names_chapter_and_cell():
     source = chapter()
     source.cells[0].source += "\n\n```{mermaid}\n```"
     with pytest.raises(BookError, match=r"05_dots\.ipynb, cell title: the directive {mermaid} has no plain Markdown"):
-        edition(source, PAGE, book())
+        edition(source, PAGE)
 
 
 @pytest.fixture(scope="module")
 def real_book():
-    return Book.read(ROOT)
+    return Edition(ROOT)
 
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
@@ -426,20 +436,20 @@ def test_solutions_fold_and_nothing_else(path, real_book):
 
 
 def test_what_chapters_need_is_named(real_book):
-    assert {"torch", "einops", "anywidget", "pandas"} <= set(real_book.needs)
-    assert "jupyter" not in real_book.needs
+    assert {"torch", "einops", "anywidget", "pandas"} <= set(Ground.of(real_book).needs)
+    assert "jupyter" not in Ground.of(real_book).needs
 
 
 def test_install_line_is_pinned_where_it_should_be(real_book):
     wheel = rf"{re.escape(address(ROOT).site)}attnbook-\d+\.\d+\.\d+-py3-none-any\.whl"
-    assert re.fullmatch(rf"%pip install -q --no-deps {wheel} d2l==1\.0\.3", real_book.install)
+    assert re.fullmatch(rf"%pip install -q --no-deps {wheel} d2l==1\.0\.3", Ground.of(real_book).install)
 
 
 def test_label_used_twice_is_an_error(tmp_path):
     small_book(tmp_path)
     (tmp_path / "index.md").write_text("(dots)=\n# Hello")
     with pytest.raises(BookError, match="the label dots stands twice"):
-        collect(tmp_path, HERE)
+        _ = Edition(tmp_path).labels
 
 
 # The address

@@ -2,6 +2,7 @@
 
 import re
 from copy import deepcopy
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -11,11 +12,12 @@ from attnbook.language import PSEUDO, speaking, words
 from attnbook.widgets import PaintMask
 from booktools import cli
 from booktools.book import BookError
-from booktools.book.assignment import Assignment
 from booktools.book.contents import edition_language, read_notebook
+from booktools.book.edition import Edition
 from booktools.book.translated import in_its_language
 from booktools.book.translation import digest, translate, translate_page
-from booktools.printers import colab, plain, student
+from booktools.directives import assignment, exercise
+from booktools.printers import colab, student
 from tests.pseudo import linked_book, translate_pages
 from tests.widgets.forgotten import forgotten_in_table, left_over
 
@@ -179,22 +181,21 @@ def root(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def book(root):
+    return Edition(root, PSEUDO)
+
+
+def made_for_colab(book):
     with speaking(PSEUDO):
-        return colab.Book.read(root)
+        return colab.for_colab(book.notebook(CHAPTER), CHAPTER, book, colab.Ground.of(book))
 
 
-def made_for_colab(root, book):
-    with speaking(PSEUDO):
-        return colab.edition(in_its_language(read_notebook(root / CHAPTER), CHAPTER, root), CHAPTER, book)
+def made_for_students(book, folder):
+    (path,) = student.write_copies(book, folder, [book.assignments[Path(ASSIGNMENT).stem]])
+    return read_notebook(path)
 
 
-def made_for_students(root, folder):
-    with speaking(PSEUDO):
-        return read_notebook(student.write_copy(Assignment.read(root / ASSIGNMENT, root=root), folder, root))
-
-
-def test_every_text_of_a_notebook_is_in_a_file_of_words(root, book, tmp_path):
-    made = made_for_colab(root, book)
+def test_every_text_of_a_notebook_is_in_a_file_of_words(book, tmp_path):
+    made = made_for_colab(book)
     assert forgotten(made) == []
     painted = [
         o
@@ -204,7 +205,7 @@ def test_every_text_of_a_notebook_is_in_a_file_of_words(root, book, tmp_path):
     ]
     assert painted
     assert not any(forgotten_in_table(output.data["text/html"]) for output in painted)
-    copy = made_for_students(root, tmp_path)
+    copy = made_for_students(book, tmp_path)
     assert forgotten(copy) == []
     assert copy.metadata.language == PSEUDO
 
@@ -233,12 +234,12 @@ def without(*path):
     [
         (colab, ("colab",), "Run the cell below first"),
         (colab, ("jupyter",), "In your own Jupyter"),
-        (plain, ("solution",), "Solution to"),
-        (plain, ("links",), "or"),
+        (exercise, ("solution",), "Solution to"),
+        (assignment, ("plain", "links"), "or"),
         (student, ("student", "begin"), "Run the cell below first"),
     ],
 )
-def test_a_forgotten_text_is_noticed(root, book, tmp_path, monkeypatch, module, path, noticed):
+def test_a_forgotten_text_is_noticed(book, tmp_path, monkeypatch, module, path, noticed):
     monkeypatch.setattr(module, "words", without(*path))
-    made = made_for_students(root, tmp_path) if module is student else made_for_colab(root, book)
+    made = made_for_students(book, tmp_path) if module is student else made_for_colab(book)
     assert any(noticed in text for text in forgotten(made))

@@ -112,7 +112,7 @@ def test_nothing_of_it_is_in_the_site(book, served):
     ("names", "asked"),
     [
         (["src/attnbook/widgets/scale_lab/scale_lab.css"], []),
-        ([f"{dev.STATIC}/book.css", f"{dev.STATIC}/card.png"], []),
+        ([f"{dev.STATIC}/frame.css", f"{dev.STATIC}/card.png"], []),
         (["chapters/05_dots.ipynb"], ["changed pages"]),
         (["notation.md", f"{dev.STATIC}/book.js"], ["changed pages"]),
         (["references.bib"], ["changed pages"]),
@@ -131,7 +131,7 @@ def test_the_shortest_way(book, names, asked):
 
 
 def test_a_saved_style_is_in_the_style_of_all_pages_and_its_address_is_new(book):
-    site, style = book / "_build/html", book / dev.STATIC / "book.css"
+    site, style = book / "_build/html", book / dev.STATIC / "frame.css"
     (site / "index.html").write_text('<link rel="stylesheet" href="_static/style.css?v=">')
     addresses = set()
     for colour in ("red", "green"):

@@ -6,8 +6,11 @@ from types import SimpleNamespace
 import pytest
 from docutils import nodes
 from fontTools.ttLib import TTFont
+from sphinx.errors import ExtensionError
 
 from booktools.book.address import Address
+from booktools.book.labels import Entry
+from booktools.directives.page import buttons
 from booktools.site import frame as book
 from booktools.site.frame import FRONT
 
@@ -50,25 +53,34 @@ def test_a_link_to_a_dropdown_still_arrives():
     assert book.html_id(box()) == ""
 
 
-def test_numbers_start_from_one_in_each_chapter():
-    numbers = {
-        "chapters/05_dots": {"exercise": {"a": (1,), "b": (2,)}},
-        "chapters/11_heads": {"exercise": {"c": (3,)}, "figure": {"d": (1,)}},
-        "notation": {"exercise": {"e": (4,)}},
-    }
-    book.number_by_chapter(None, SimpleNamespace(toc_fignumbers=numbers))
-    assert numbers["chapters/05_dots"]["exercise"] == {"a": (5, 1), "b": (5, 2)}
-    assert numbers["chapters/11_heads"] == {"exercise": {"c": (11, 1)}, "figure": {"d": (11, 1)}}
-    assert numbers["notation"]["exercise"] == {"e": (1,)}
+def test_sphinx_takes_the_numbers_of_the_book():
+    entries = [Entry("exercise", "a", number="5.1"), Entry("heading"), Entry("exercise", "b", number="5.2")]
+    env = numbering({"exercise": {"a": (1,), "b": (2,)}, "table": {"c": (3,)}}, entries)
+    assert env.toc_fignumbers["chapters/05_dots"] == {"exercise": {"a": (5, 1), "b": (5, 2)}, "table": {"c": (1,)}}
 
 
-def test_buttons_lead_to_colab_and_to_the_sites_own_copy(tmp_path):
-    (tmp_path / "_config.yml").write_text(f"repository:\n  url: {HERE.repository}\n")
+def test_a_count_that_is_not_the_books_is_an_error():
+    with pytest.raises(ExtensionError, match=r"05_dots\.ipynb: Sphinx counts 1 of the kind figure, the book 0"):
+        numbering({"figure": {"a": (1,)}}, [])
+
+
+def numbering(kinds, entries):
+    """What Sphinx has counted in a chapter, after the book has told its numbers."""
+    page = "chapters/05_dots.ipynb"
+    told = SimpleNamespace(entries={page: entries})
+    env = SimpleNamespace(toc_fignumbers={"chapters/05_dots": kinds}, doc2path=lambda _: f"/book/{page}")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(book, "edition_of", lambda _: told)
+        book.number_as_the_edition(SimpleNamespace(srcdir="/book"), env)
+    return env
+
+
+def test_buttons_lead_to_colab_and_to_the_sites_own_copy():
     say = {"open": "Open", "download": "Download"}
-    row = book.buttons(tmp_path, "05_dots", "../", "colab", say)
+    row = buttons(HERE, "05_dots", "../", "colab", say)
     assert f'href="{HERE.colab("05_dots")}"' in row
     assert 'href="../colab/05_dots.ipynb" download' in row
-    graded = book.buttons(tmp_path, "05_dots", "../", "assignments", say)
+    graded = buttons(HERE, "05_dots", "../", "assignments", say)
     assert f'href="{HERE.colab("05_dots", "assignments")}"' in graded
     assert 'href="../assignments/05_dots.ipynb" download' in graded
 
@@ -117,7 +129,7 @@ def test_a_share_keeps_its_percent_sign_on_its_line():
 
 @pytest.mark.parametrize(("font", "stand_in"), [("serif", "As Georgia"), ("serif", "As Times"), ("sans", "As Arial")])
 def test_a_stand_in_is_as_high_as_the_font_it_stands_for(font, stand_in):
-    style = (FRONT / "static/book.css").read_text("utf-8")
+    style = (FRONT / "static/frame.css").read_text("utf-8")
     (rule,) = re.findall(rf'font-family: "{stand_in}";\n  src: .*?}}', style, re.DOTALL)
     size, ascent, descent = (
         float(re.search(rf"{name}: ([\d.]+)%", rule)[1]) / 100

@@ -6,7 +6,7 @@ from attnbook.language import words
 from booktools.book import HERE as BOOK
 from booktools.book.checked import is_check, is_ours, title
 from booktools.book.contents import chapters, read_notebook
-from booktools.book.minutes import most
+from booktools.directives.minutes import most
 from tests import ROOT
 from tests.browser.pages import SITE, soup
 from tests.chapters import SECOND_EDITION
@@ -88,7 +88,7 @@ def screens(page):
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.stem)
 def test_the_core_path_is_not_scrolled_for_ever(visit, chapter):
     found = screens(visit(f"chapters/{chapter.stem}.html", viewport=LAPTOP))
-    *_, expected = most(chapter.number)
+    *_, expected = most(chapter.long)
     assert found <= expected, f"{found:.1f} screens up to *Going further*, expected at most {expected}"
 
 

@@ -17,13 +17,40 @@ LAST_GREEN = "colab/last-green.json"  # in the repository and on the site
 
 @dataclass(frozen=True)
 class Chapter:
+    """What a chapter is: its title, and what its notebook's metadata say of it under `attnbook`."""
+
     number: int
     title: str
     path: Path
+    promise: str = ""  # what its card says
+    pictogram: str = ""  # lines of an SVG of 96 × 64
+    map: tuple[str, ...] = ()  # the parts of the Transformer that it builds
+    long: bool = False  # whether it may be longer than others
+
+    @classmethod
+    def of(cls, path: Path, notebook) -> "Chapter":
+        """The chapter in a notebook, be it a translation."""
+        first = notebook.cells[0].source.partition("\n")[0] if notebook.cells else ""
+        title = without_number(first.removeprefix("# ").strip())
+        about = notebook.metadata.get("attnbook", {})
+        known = ("promise", "pictogram", "map", "long")
+        if strange := set(about) - set(known):
+            told = f"got {', '.join(sorted(strange))} as well"
+            raise BookError(f"{path}: of a chapter, attnbook in the metadata says {', '.join(known)}; {told}.")
+        parts, long = tuple(about.get("map", ())), about.get("long", False)
+        return cls(int(path.name[:2]), title, path, about.get("promise", ""), about.get("pictogram", ""), parts, long)
 
     @property
-    def stem(self):
+    def stem(self) -> str:
         return self.path.stem
+
+
+def without_number(title: str) -> str:
+    """
+    >>> without_number("5. Dots")
+    'Dots'
+    """
+    return re.sub(r"^\d+\. ", "", title)
 
 
 def settings(root: Path) -> dict:
@@ -89,12 +116,10 @@ def find_page(root: Path, name: str) -> Path:
 
 
 def read_chapter(path: Path) -> Chapter:
-    cells = read_notebook(path).cells
-    first = cells[0].source if cells else ""
-    number = int(path.name[:2])
-    title = re.match(rf"# {number}\. (.+)", first)
-    if not title:
+    notebook = read_notebook(path)
+    first, number = notebook.cells[0].source if notebook.cells else "", int(path.name[:2])
+    if not re.match(rf"# {number}\. .", first):
         raise BookError(
             f"{path} must open with a Markdown cell whose first line is `# {number}. Title`, got {first[:40]!r}."
         )
-    return Chapter(number, title[1].strip(), path)
+    return Chapter.of(path, notebook)

@@ -7,12 +7,11 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby, pairwise
-from pathlib import Path
 
 from attnbook.language import words
 from booktools.book import HERE, BookError
 from booktools.book.address import Address
-from booktools.book.contents import Chapter, chapters, read_notebook
+from booktools.book.contents import Chapter
 
 FOLDER = "from_scratch"
 WIDTH = 76  # of a line of the chapters' code
@@ -162,16 +161,3 @@ def together(pieces: list[str]) -> str:
 def defines(source: str, place: int) -> bool:
     body = ast.parse(source).body
     return bool(body) and isinstance(body[place], ast.FunctionDef | ast.ClassDef)
-
-
-def write_files(folder: Path, here: Address, root: Path) -> None:
-    """The file of each chapter that keeps something, into a folder."""
-    for name, text in files(here, root).items():
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{name}.py").write_text(text, encoding="utf-8")
-
-
-def files(here: Address, root: Path) -> dict[str, str]:
-    """The file of each chapter that has one, by the chapter's name."""
-    texts = {chapter.stem: from_scratch(read_notebook(chapter.path), chapter, here) for chapter in chapters(root)}
-    return {name: text for name, text in texts.items() if text}

@@ -2,8 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from docutils.nodes import make_id
@@ -12,9 +12,7 @@ from myst_parser.mdit_to_docutils.base import default_slugify
 from attnbook.language import words
 from booktools.book import HERE, BookError
 from booktools.book.address import Address
-from booktools.book.contents import pages, read_notebook
 from booktools.book.myst import Directive, blocks
-from booktools.book.translation import translate, translate_page
 
 NUMBERED = {"exercise": "exercise", "exercise-start": "exercise", "figure": "figure", "math": "equation"}
 
@@ -26,11 +24,18 @@ class Label:
     number: str = ""
 
 
-def markdown_of(page: str, root: Path) -> list[str]:
-    """The Markdown of a page, cell by cell, in the language spoken now; of a cell that draws, its figure's label."""
-    if page.endswith(".md"):
-        return [translate_page((root / page).read_text(encoding="utf-8"), page, root)]
-    notebook = translate(read_notebook(root / page), page, root)
+@dataclass(frozen=True)
+class Entry:
+    """Something in a text that has or gives a label."""
+
+    kind: str  # a target, a heading, one of the kinds that are NUMBERED, or anything else
+    label: str | None = None
+    said: str = ""
+    number: str = ""
+
+
+def texts_of(notebook) -> list[str]:
+    """The Markdown of a notebook, cell by cell; of a cell that draws, its figure's label."""
     return [cell.source if cell.cell_type == "markdown" else figure_of(cell) for cell in notebook.cells]
 
 
@@ -44,59 +49,64 @@ def figure_of(cell) -> str:
     return f"```{{figure}} -\n:name: {name}\n```" if name else ""
 
 
-def collect(root: Path, here: Address) -> dict[str, Label]:
+def entries_of(page: str, texts: Iterable[str]) -> list[Entry]:
+    """The entries of a page, with their numbers: Exercise 5.2 is the second of chapter 5, and so is Figure 5.2."""
+    chapter, counts, found = re.match(r"(\d\d)_", Path(page).name), Counter(), []
+    for entry in (entry for text in texts for entry in entries(text)):
+        if entry.kind in NUMBERED.values():
+            counts[entry.kind] += 1
+            number = f"{int(chapter[1])}.{counts[entry.kind]}" if chapter else str(counts[entry.kind])
+            entry = replace(entry, number=number, said=words(HERE)["numbered"][entry.kind].format(n=number))
+        found.append(entry)
+    return found
+
+
+def collect(pages: Mapping[str, list[Entry]], here: Address) -> dict[str, Label]:
     """Every page (by its path), heading (path#slug) and label (#label) of the book."""
     found: dict[str, Label] = {}
-    for path in pages(root):
-        page = path.relative_to(root).as_posix()
-        for name, label in page_labels(page, markdown_of(page, root), here):
+    for page, listed in pages.items():
+        for name, label in page_labels(page, listed, here):
             if name.startswith("#") and name in found:
                 raise BookError(f"the label {name[1:]} stands twice: {found[name].url} and {label.url}. Rename one.")
             found.setdefault(name, label)
     return found
 
 
-def page_labels(page: str, texts: list[str], here: Address) -> Iterator[tuple[str, Label]]:
-    url, chapter = here.page(page), re.match(r"(\d\d)_", Path(page).name)
-    counts: Counter[str] = Counter()
+def page_labels(page: str, listed: Iterable[Entry], here: Address) -> Iterator[tuple[str, Label]]:
+    url = here.page(page)
     waiting = []  # targets whose heading or figure has not come yet
     titled = False
-    for kind, label, said in (entry for text in texts for entry in entries(text)):
-        if kind == "target":
-            waiting.append(label)
+    for entry in listed:
+        if entry.kind == "target":
+            waiting.append(entry.label)
             continue
-        number = ""
-        if kind in NUMBERED.values():
-            counts[kind] += 1
-            number = f"{int(chapter[1])}.{counts[kind]}" if chapter else str(counts[kind])
-            said = words(HERE)["numbered"][kind].format(n=number)
-        if kind == "heading":
+        if entry.kind == "heading":
             if not titled:
-                yield page, Label(url, said)
+                yield page, Label(url, entry.said)
             titled = True
-            bare = re.sub(r"[`$*]", "", said)
-            yield f"{page}#{default_slugify(bare)}", Label(f"{url}#{make_id(bare)}", said)
-        for name in [*waiting, *([label] if label else [])]:
-            anchor = f"equation-{make_id(name)}" if kind == "equation" else make_id(name)
-            yield f"#{name}", Label(f"{url}#{anchor}", said, number)
+            bare = re.sub(r"[`$*]", "", entry.said)
+            yield f"{page}#{default_slugify(bare)}", Label(f"{url}#{make_id(bare)}", entry.said)
+        for name in [*waiting, *([entry.label] if entry.label else [])]:
+            anchor = f"equation-{make_id(name)}" if entry.kind == "equation" else make_id(name)
+            yield f"#{name}", Label(f"{url}#{anchor}", entry.said, entry.number)
         waiting = []
 
 
-def entries(source: str) -> Iterator[tuple[str, str | None, str]]:
-    """(kind, label, words) of everything in a text that has or gives a label."""
+def entries(source: str) -> Iterator[Entry]:
+    """Everything in a text that has or gives a label, in its order."""
     for block in blocks(source):
         if block.type == "myst_target":
-            yield "target", block.content, ""
+            yield Entry("target", block.content)
         elif block.type == "heading":
-            yield "heading", None, block.content
+            yield Entry("heading", None, block.content)
         elif block.type == "math_block_label":
-            yield "equation", block.info, ""
+            yield Entry("equation", block.info)
         elif block.type in ("fence", "colon_fence") and (directive := Directive.of(block)):
             if directive.name in NUMBERED and (directive.label or directive.name != "math"):
-                yield NUMBERED[directive.name], directive.label, ""
+                yield Entry(NUMBERED[directive.name], directive.label)
             elif directive.label:
-                yield "other", directive.label, directive.argument
+                yield Entry("other", directive.label, directive.argument)
             if directive.name != "math":
                 yield from entries(directive.body)
         else:
-            yield "other", None, ""
+            yield Entry("other")

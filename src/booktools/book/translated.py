@@ -4,10 +4,8 @@ import json
 import re
 from pathlib import Path
 
-import nbformat
-
 from attnbook.language import ENGLISH, language
-from booktools.book.translation import translate, translate_page
+from booktools.book.translation import translate
 
 WIDGET = re.compile(
     r'<div class="ab-widget" data-afm="(\w+)">.*?<script type="application/json">(.*?)</script></div>', re.DOTALL
@@ -23,15 +21,6 @@ def in_its_language(notebook, page: str, root: Path):
                 if html := output.get("data", {}).get("text/html"):
                     output.data["text/html"] = remake_widgets(html)
     return notebook
-
-
-def source_in_its_language(source: str, page: str, root: Path) -> str:
-    """The same of what a source file holds, be it a notebook or Markdown."""
-    if language() == ENGLISH:
-        return source
-    if page.endswith(".md"):
-        return translate_page(source, page, root)
-    return nbformat.writes(in_its_language(nbformat.reads(source, as_version=4), page, root))
 
 
 def remake_widgets(html: str) -> str:

@@ -44,8 +44,9 @@ def digest(english: str) -> str:
 
 
 def texts(notebook) -> dict[str, str]:
-    """The texts of a notebook: its description, its Markdown by cell, a figure's as `CELL:alt` and `CELL:caption`."""
-    found = {":description": notebook.metadata.get("description", "")}
+    """Its description and promise, its Markdown by cell; of a figure `CELL:alt` and `CELL:caption`."""
+    about = notebook.metadata
+    found = {":description": about.get("description", ""), ":promise": about.get("attnbook", {}).get("promise", "")}
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             found[cell.id] = cell.source
@@ -65,6 +66,8 @@ def translate(notebook, page: str, root: Path):
     said = translated(texts(notebook), page, root)
     if ":description" in said:
         notebook.metadata["description"] = said[":description"]
+    if ":promise" in said:
+        notebook.metadata["attnbook"]["promise"] = said[":promise"]
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             cell.source = said.get(cell.id, cell.source)

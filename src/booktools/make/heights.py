@@ -1,7 +1,7 @@
 """How high each widget of the site is, in its first state, on two phones, a tablet and a desk.
 
-It goes to booktools/site/heights.txt: its place is kept free so high until it starts. After a widget has changed:
-`make book`, then `python -m booktools.make.heights`, and `make book` again. A test compares the last of them.
+They go to booktools/directives/touch/heights.txt: its place is kept free so high until it starts. After a widget has
+changed: `make book`, then `python -m booktools.make.heights`, and `make book` again. A test compares the last of them.
 """
 
 import sys
@@ -56,4 +56,4 @@ def heights(site: Path) -> dict[str, list[int]]:
 if __name__ == "__main__":
     site = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "_build/html"
     lines = (f"{name} {' '.join(map(str, high))}\n" for name, high in heights(site).items())
-    (ROOT / "src/booktools/site/heights.txt").write_text("".join(lines), "utf-8")
+    (ROOT / "src/booktools/directives/touch/heights.txt").write_text("".join(lines), "utf-8")

@@ -21,15 +21,14 @@ from torch import Tensor, nn
 from attnbook.device import seed_everything
 from attnbook.layers.positions import Rotary
 from attnbook.learning.training import fit
-from booktools.book.address import address
-from booktools.book.from_scratch import files
+from booktools.book.edition import edition
 
 LONG, SEEDS, TIMES = 96, 3, 8
 
 
 def places() -> dict[str, dict[str, Any]]:
     own: dict[str, Any] = {"__name__": "chapter_8"}
-    exec(files(address(Path()), Path())["08_positional_encoding"], own)
+    exec(edition(Path()).from_scratch["08_positional_encoding"], own)
     return {"both": both(own), "attacks": attacks(own), "none": none(own), "slower": slower(own)}
 
 

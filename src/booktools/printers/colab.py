@@ -1,24 +1,19 @@
 """The Colab edition: a chapter that installs the book's package first, in Markdown that Colab knows."""
 
 import re
+from collections.abc import Iterable
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
 
 from attnbook.language import words
 from booktools.book import BookError
-from booktools.book.address import Address, address
-from booktools.book.assignment import Assignment, assignment_paths
 from booktools.book.checked import fold_in_colab
-from booktools.book.contents import read_notebook, settings
-from booktools.book.formulas import Formulas
-from booktools.book.from_scratch import files
-from booktools.book.labels import Label, collect
+from booktools.book.contents import Chapter
+from booktools.book.edition import Edition
 from booktools.book.myst import Directive, blocks
-from booktools.book.references import References
-from booktools.book.translated import in_its_language
 from booktools.printers.plain import Plain
 from booktools.printers.setup_cells import install, needs, set_up
 
@@ -26,39 +21,24 @@ HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True)
-class Book:
-    """What a chapter needs to know of the rest of the book."""
+class Ground:
+    """What chapters stand on, where the book is not."""
 
-    here: Address
     install: str
     needs: list[str]
-    labels: dict[str, Label]
-    formulas: Formulas
-    references: References
-    assignments: dict[str, Assignment]
-    scratch: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, root: Path) -> "Book":
-        config, here = settings(root), address(root)
+    def of(cls, edition: Edition) -> "Ground":
+        root = edition.root
         (peer,) = re.findall(r"^d2l==\S+", (root / "requirements.txt").read_text(encoding="utf-8"), re.MULTILINE)
-        return cls(
-            here,
-            f"{install(root)} {peer}",
-            needs(root, peer=True),
-            collect(root, here),
-            Formulas.read(config),
-            References.read([root / name for name in config.get("bibtex_bibfiles") or []], here.page("references.md")),
-            {path.stem: Assignment.read(path, root=root) for path in assignment_paths(root)},
-            files(here, root),
-        )
+        return cls(f"{install(root)} {peer}", needs(root, peer=True))
 
 
-def edition(notebook, page: str, book: Book):
+def for_colab(notebook, page: str, edition: Edition, ground: Ground):
     """The Colab notebook of a chapter; `page` is its path in the repository. Code cells stay as they are, but
     for a title on those that are folded.
     """
-    plain = Plain(page, book.here, book.labels, book.formulas, book.references, book.assignments, book.scratch)
+    plain = Plain(page, edition)
     notebook = deepcopy(notebook)
     notebook.cells = [part for cell in notebook.cells for part in apart(cell)]
     for cell in markdown(notebook):  # a first reading: a list of references must know what is cited after it
@@ -73,10 +53,11 @@ def edition(notebook, page: str, book: Book):
             if html := output.get("data", {}).get("text/html"):
                 output.data["text/html"] = without_state(html)
     notebook.cells = [title, *(part for cell in written for part in (cell, *captions(cell, plain)))]
-    say, pip = words(HERE), f"`pip install {' '.join(book.needs)}`"
+    say, pip = words(HERE), f"`pip install {' '.join(ground.needs)}`"
     note = say["colab"].format(chapter=plain.link("", Path(page).name))
-    set_up(notebook, f"{note}\n\n{say['jupyter'].format(install=pip)}", book.install)
+    set_up(notebook, f"{note}\n\n{say['jupyter'].format(install=pip)}", ground.install)
     folded = [cell.id for cell in written if cell.metadata.get("jp-MarkdownHeadingCollapsed")]
+    notebook.metadata.pop("attnbook", None)  # what the chapter is, which the site tells
     notebook.metadata["colab"] = {"toc_visible": True, "collapsed_sections": folded}
     nbformat.validate(notebook)
     return notebook
@@ -130,10 +111,13 @@ def without_state(html: str) -> str:
     return re.sub(r'<script type="application/json">.*?</script>', "", html, flags=re.DOTALL)
 
 
-def write_edition(path: Path, folder: Path, book: Book, root: Path) -> Path:
-    """Write the Colab edition of a chapter into a folder; where it went."""
-    page = f"chapters/{path.name}"
-    notebook = edition(in_its_language(read_notebook(path), page, root), page, book)
+def write_notebooks(edition: Edition, folder: Path, chapters: Iterable[Chapter] | None = None) -> list[Path]:
+    """Write the Colab notebooks of chapters, or of all, into a folder; where they went."""
+    ground, written = Ground.of(edition), []
     folder.mkdir(parents=True, exist_ok=True)
-    nbformat.write(notebook, folder / path.name)
-    return folder / path.name
+    with edition.spoken():
+        for chapter in edition.chapters if chapters is None else chapters:
+            page = edition.page_of(chapter)
+            nbformat.write(for_colab(edition.notebook(page), page, edition, ground), folder / chapter.path.name)
+            written.append(folder / chapter.path.name)
+    return written

@@ -5,17 +5,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-from attnbook.language import speaking
 from booktools.book import BookError
-from booktools.book.address import address
-from booktools.book.assignment import Assignment, assignment_paths
-from booktools.book.contents import LAST_GREEN, chapters, edition_language, last_green
-from booktools.book.from_scratch import FOLDER, write_files
-from booktools.printers.colab import Book, write_edition
-from booktools.printers.student import write_copy
+from booktools.book.contents import LAST_GREEN, last_green
+from booktools.book.edition import Edition
+from booktools.book.from_scratch import FOLDER
+from booktools.printers.colab import write_notebooks
+from booktools.printers.scratch import write_files
+from booktools.printers.student import write_copies
 
 
-def complete(html: Path, root: Path) -> None:
+def complete(html: Path, edition: Edition) -> None:
     """Add the wheel, `colab/`, `assignments/` and `from_scratch/`; and `.nojekyll`, without which the host drops files
     that start with `_`.
     """
@@ -23,16 +22,12 @@ def complete(html: Path, root: Path) -> None:
         raise BookError(f"{html} holds no index.html. Build the book first: `make book` does both.")
     for old in html.glob("attnbook-*.whl"):
         old.unlink()
-    build_wheel(root, html)
-    with speaking(edition_language(root)):
-        book = Book.read(root)
-        for chapter in chapters(root):
-            write_edition(chapter.path, html / "colab", book, root)
-        for path in assignment_paths(root):
-            write_copy(Assignment.read(path, root=root), html / "assignments", root)
-    write_files(html / FOLDER, address(root), root)
-    if last_green(root):
-        shutil.copy(root / LAST_GREEN, html / LAST_GREEN)
+    build_wheel(edition.root, html)
+    write_notebooks(edition, html / "colab")
+    write_copies(edition, html / "assignments")
+    write_files(edition, html / FOLDER)
+    if last_green(edition.root):
+        shutil.copy(edition.root / LAST_GREEN, html / LAST_GREEN)
     (html / ".nojekyll").touch()
 
 

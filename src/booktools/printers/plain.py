@@ -3,21 +3,17 @@
 import posixpath
 import re
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 from attnbook.language import words
 from booktools.book import HERE as BOOK
 from booktools.book import BookError
-from booktools.book.address import Address
-from booktools.book.assignment import Assignment
-from booktools.book.formulas import Formulas
-from booktools.book.from_scratch import FOLDER
+from booktools.book.edition import Edition
 from booktools.book.labels import Label
 from booktools.book.myst import INLINE, Directive, blocks, split_target
-from booktools.book.references import References
+from booktools.directives import rooms
 
-HERE = Path(__file__).parent
-SILENT = ["div", "container", "exercise-end", "solution-end", "tableofcontents", "toctree"]
+SILENT = ["div", "container", "tableofcontents", "toctree"]
 TEACH = "has no plain Markdown yet. Teach it to src/booktools/printers/plain.py, or write it differently."
 
 
@@ -29,12 +25,7 @@ class Plain:
     """
 
     page: str  # the source's path in the repository, to which its links are relative
-    here: Address
-    labels: dict[str, Label]
-    formulas: Formulas
-    references: References
-    assignments: dict[str, Assignment] = field(default_factory=dict)
-    scratch: dict[str, str] = field(default_factory=dict)
+    edition: Edition
     cited: list[str] = field(default_factory=list)
 
     def convert(self, source: str) -> str:
@@ -59,7 +50,7 @@ class Plain:
             case "math_block" | "math_block_label":
                 return indented(self.formula(block.content, block.info), lines[0], "$$")
             case "amsmath":
-                return indented(f"$$\n{self.formulas.expand(block.content)}\n$$", lines[0], "\\begin")
+                return indented(f"$$\n{self.edition.formulas.expand(block.content)}\n$$", lines[0], "\\begin")
             case "fence" | "colon_fence":
                 directive = Directive.of(block)
                 return lines if directive is None else indented(self.directive(directive), lines[0], block.markup)
@@ -67,6 +58,8 @@ class Plain:
 
     def directive(self, directive: Directive) -> str:
         name, argument, body = directive.name, directive.argument, directive.body
+        if room := rooms().get(name):
+            return room.plain(directive, self)
         match name:
             case _ if name in SILENT:
                 return self.convert(body) if name in ("div", "container") else ""
@@ -76,32 +69,14 @@ class Plain:
                 return self.box(words(BOOK)["boxes"][name], f"{argument}\n{body}", directive.folded)
             case "margin" | "sidebar":
                 return self.box(argument, body, False)
-            case "exercise" | "exercise-start":
-                title = " — ".join(filter(None, [self.exercise(directive.label), self.inline(argument)]))
-                return f"### {title}\n\n{self.convert(body)}".rstrip()
-            case "solution":
-                return self.box(self.solution(argument), body, True)
-            case "solution-start":
-                return f"#### {self.solution(argument)}\n\n{self.convert(body)}".rstrip()
             case "figure" | "image":
                 return self.figure(directive)
-            case "map":
-                return f"![{words(BOOK)['map']['description']}]({self.here.site}_static/map.svg)"
             case "math":
                 return self.formula(f"{argument}\n{body}".strip(), directive.label)
             case "code-block" | "code" | "sourcecode":
                 return f"~~~~{argument}\n{body}~~~~"
-            case "touch":
-                gap = "\n\n" if body.startswith("1.") else " "
-                return self.convert(f"{words(HERE)['touch']}{gap}{body}")
-            case "guess":
-                return self.convert(f"{words(HERE)['guess']} {body}")
-            case "assignment":
-                return self.assignment(PurePosixPath(self.page).stem)
-            case "from-scratch":
-                return self.from_scratch(PurePosixPath(self.page).stem)
             case "bibliography":
-                return self.references.listed(self.cited)
+                return self.edition.references.listed(self.cited)
         raise BookError(f"the directive {{{name}}} {TEACH}")
 
     def box(self, title: str, body: str, folded: bool) -> str:
@@ -118,24 +93,9 @@ class Plain:
         number = self.label(f"#{label}").text + ". " if label else ""
         return f"*{number}{self.convert(text)}*"
 
-    def assignment(self, name: str) -> str:
-        if name not in self.assignments:
-            raise BookError(f"there is no assignments/source/{name}.ipynb to announce.")
-        colab, notebook = self.here.colab(name, "assignments"), f"{self.here.site}assignments/{name}.ipynb"
-        say = words(HERE)
-        links = {"colab": f"[{say['open']}]({colab})", "download": f"[{say['download']}]({notebook})"}
-        return self.assignments[name].announce(say["links"].format(**links))
-
-    def from_scratch(self, name: str) -> str:
-        if name not in self.scratch:
-            raise BookError(f"chapter {name} keeps nothing to take along; tag its cells `keep`.")
-        say, file = words(BOOK)["scratch"], f"{self.here.site}{FOLDER}/{name}"
-        read, download = f"[{say['read']}]({file}.html)", f"[{say['download']}]({file}.py)"
-        return say["told"].format(lines=len(self.scratch[name].splitlines()), read=read, download=download)
-
     def formula(self, tex: str, label: str | None) -> str:
         """As Sphinx sets it: lines that break need an environment, and a label gives a number."""
-        tex = self.formulas.expand(tex.strip("\n"))
+        tex = self.edition.formulas.expand(tex.strip("\n"))
         if "\\\\" in tex:
             tex = f"\\begin{{split}}{tex}\\end{{split}}"
         tag = f"\n\\tag{{{self.label(f'#{label}').number}}}" if label else ""
@@ -150,9 +110,12 @@ class Plain:
         if mark["role"]:
             return self.role(mark["role"], re.sub(r"\s+", " ", mark["content"]))
         if mark["dollars"]:
-            return mark["dollars"] + self.formulas.expand(mark["formula"]) + mark["dollars"]
+            return mark["dollars"] + self.edition.formulas.expand(mark["formula"]) + mark["dollars"]
         if name := mark["substitution"]:
-            known = {"site": f"<{self.here.site}>", "source": f"[{words(BOOK)['source']}]({self.here.repository})"}
+            known = {
+                "site": f"<{self.edition.here.site}>",
+                "source": f"[{words(BOOK)['source']}]({self.edition.here.repository})",
+            }
             if name not in known:
                 raise BookError(f"the substitution {{{{{name}}}}} {TEACH}")
             return known[name]
@@ -171,11 +134,11 @@ class Plain:
             case "sub" | "sup" | "kbd":
                 return f"<{name}>{content}</{name}>"
             case "math":
-                return f"${self.formulas.expand(content)}$"
+                return f"${self.edition.formulas.expand(content)}$"
             case "cite" | "cite:p" | "cite:t":
                 keys = [key.strip() for key in content.split(",")]
                 self.cited += keys
-                return self.references.cite(keys, name[-1] if ":" in name else "p")
+                return self.edition.references.cite(keys, name[-1] if ":" in name else "p")
             case "when" | "right":  # when a task is done, which choice is right: for the page
                 return ""
             case "doc":
@@ -203,22 +166,20 @@ class Plain:
         """What a link's target means: `#label`, `#heading`, `page.md`, `page#heading` or `page.ipynb#label`."""
         path, _, anchor = target.partition("#")
         page = posixpath.normpath(posixpath.join(posixpath.dirname(self.page), path)) if path else self.page
-        pages = [name for name in (page, f"{page}.ipynb", f"{page}.md") if name in self.labels]
+        pages = [name for name in (page, f"{page}.ipynb", f"{page}.md") if name in self.edition.labels]
         names = [f"#{anchor}", *(f"{name}#{anchor}" for name in pages)] if anchor else pages
         for name in names:
-            if name in self.labels:
-                return self.labels[name]
+            if name in self.edition.labels:
+                return self.edition.labels[name]
         raise BookError(f"a link leads to {target}, but no page of _toc.yml has that name, label or heading.")
+
+    def label_text(self, label: str) -> str:
+        """What a reference to a label says."""
+        return self.label(f"#{label}").text
 
     def image(self, path: str) -> str:
         """Sphinx gathers the images of all pages in one folder."""
-        return path if re.match(r"https?:", path) else f"{self.here.site}_images/{PurePosixPath(path).name}"
-
-    def exercise(self, label: str | None) -> str:
-        return self.label(f"#{label}").text if label else words(BOOK)["exercise"]
-
-    def solution(self, label: str) -> str:
-        return words(HERE)["solution"].format(exercise=self.exercise(label))
+        return path if re.match(r"https?:", path) else f"{self.edition.here.site}_images/{PurePosixPath(path).name}"
 
 
 def indented(text: str, first: str, opening: str) -> list[str]:

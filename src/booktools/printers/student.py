@@ -1,39 +1,41 @@
 """Copies for students: an assignment with stubs, whose first cell installs the book's package."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import nbformat
 
 from attnbook.language import words
-from booktools.book.address import address
 from booktools.book.assignment import Assignment, marks, minutes
-from booktools.book.contents import read_notebook
-from booktools.book.translation import translate
+from booktools.book.edition import Edition
 from booktools.printers.setup_cells import install, needs, set_up
 
 HERE = Path(__file__).parent
 
 
-def write_copy(assignment: Assignment, folder: Path, root: Path) -> Path:
-    """Write the student's copy of an assignment into a folder; where it went."""
-    notebook = assignment.student()
-    set_up(notebook, note(assignment, root), install(root))
-    nbformat.validate(notebook)
+def write_copies(edition: Edition, folder: Path, assignments: Iterable[Assignment] | None = None) -> list[Path]:
+    """Write the students' copies of assignments, or of all, into a folder; where they went."""
+    written = []
     folder.mkdir(parents=True, exist_ok=True)
-    nbformat.write(notebook, folder / f"{assignment.name}.ipynb")
-    return folder / f"{assignment.name}.ipynb"
+    with edition.spoken():
+        for assignment in edition.assignments.values() if assignments is None else assignments:
+            notebook = assignment.student()
+            set_up(notebook, note(assignment, edition), install(edition.root))
+            nbformat.validate(notebook)
+            nbformat.write(notebook, folder / f"{assignment.name}.ipynb")
+            written.append(folder / f"{assignment.name}.ipynb")
+    return written
 
 
-def note(assignment: Assignment, root: Path) -> str:
+def note(assignment: Assignment, edition: Edition) -> str:
     """What a copy says first: its points and time, the chapter of the same name if there is one, how to begin."""
     say, about = words(HERE), {"points": marks(assignment.points), "minutes": minutes(assignment.minutes)}
     page = f"chapters/{assignment.name}.ipynb"
-    if (root / page).is_file():
-        chapter = translate(read_notebook(root / page), page, root)
-        title = chapter.cells[0].source.partition("\n")[0].removeprefix("# ")
-        link = f"[{title}]({address(root).page(page)})"
+    if (edition.root / page).is_file():
+        title = edition.notebook(page).cells[0].source.partition("\n")[0].removeprefix("# ")
+        link = f"[{title}]({edition.here.page(page)})"
         told = say["student"]["chapter"].format(**about, chapter=link)
     else:
         told = say["student"]["alone"].format(**about)
-    pip = f"`pip install {' '.join(needs(root))}`"
+    pip = f"`pip install {' '.join(needs(edition.root))}`"
     return f"{told} {say['student']['begin']}\n\n{say['jupyter'].format(install=pip)}"

@@ -1,11 +1,14 @@
 """The site: what the book adds to Sphinx. The steps, in the order in which they are taken."""
 
-from booktools.site import cards, formulas, frame, guess, listings, notes, scratch, touch
+from booktools.directives import rooms
+from booktools.site import formulas, frame, listings, notes
 
-STEPS = (formulas, touch, guess, notes, listings, cards, scratch, frame)
+STEPS = (formulas, notes, listings, frame)
 
 
 def setup(app):
+    for room in dict.fromkeys(rooms().values()):
+        room.setup(app)
     for step in STEPS:
         step.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,41 +1,34 @@
 """What the site adds to Sphinx: its own page frame, widgets, dropdowns, and no request to another host."""
 
-import importlib
 import json
 import os
 import re
-from datetime import date
 from gettext import NullTranslations
 from html import escape
-from inspect import getfile
 from pathlib import Path
 from shutil import rmtree
 from urllib.parse import urlsplit
 
-import yaml
 from docutils import nodes
-from docutils.statemachine import StringList
 from sphinx import addnodes
 from sphinx.errors import ExtensionError
 from sphinx.locale import admonitionlabels, translators
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
-from sphinx.util.docutils import SphinxDirective
 
 from attnbook import language
-from attnbook.language import day, number, words
+from attnbook.language import words
 from attnbook.plots.renderings import dark
 from attnbook.widgets import all_widgets
 from attnbook.widgets.shared.base import modules_of, page_files, page_words
 from booktools.book import HERE as BOOK
 from booktools.book.address import address
-from booktools.book.assignment import Assignment, assignment_paths
 from booktools.book.checked import fold_on_page
 from booktools.book.contents import edition_language, last_green
-from booktools.book.translated import source_in_its_language
-from booktools.site.cards import chapter_head
+from booktools.directives import front
+from booktools.directives.page import edition_of, raw
+from booktools.site.heads import chapter_head, last_run
 from booktools.site.style import join_styles
-from booktools.site.touch import raw
 
 HERE = Path(__file__).parent
 FRONT = HERE / "front"
@@ -53,49 +46,6 @@ def coloured(name):
         return [nodes.inline(rawtext, text, classes=[f"attn-{name}"])], []
 
     return role
-
-
-class Widget(SphinxDirective):
-    """A live widget on a page that has no code: `module.Class`, and its traits as YAML."""
-
-    required_arguments = 1
-    has_content = True
-
-    def run(self):
-        module_name, name = self.arguments[0].split(".")
-        module = importlib.import_module(f"attnbook.widgets.{module_name}")
-        self.env.note_dependency(getfile(module))
-        traits = yaml.safe_load("\n".join(self.content)) or {}
-        return [raw(getattr(module, name)(**traits).page_html())]
-
-
-class Scale(SphinxDirective):
-    """The colours of the weights 0, 0.1, … 1."""
-
-    def run(self):
-        tenths = (tenth / 10 for tenth in range(11))
-        cells = (f'<span class="ab-weight" style="--w:{x}">{number(x, 1)}</span>' for x in tenths)
-        return [raw(f'<p class="scale ab-stage">{"".join(cells)}</p>')]
-
-
-class GradedWork(SphinxDirective):
-    """The titles, points and links of a chapter's assignment; `{assignment} all`: the titles and points of all."""
-
-    optional_arguments = 1
-
-    def run(self):
-        paths, links = assignment_paths(Path(self.env.srcdir)), ""
-        if not self.arguments:
-            stem = Path(self.env.docname).name
-            paths = [path for path in paths if path.stem == stem]
-            links = buttons(self.env.srcdir, stem, "../", "assignments", words(HERE)["assignment"])
-        if not paths:
-            raise self.error(f"there is no assignment for {self.env.docname} in assignments/source")
-        box = nodes.container()
-        for path in paths:
-            told = Assignment.read(path, root=Path(self.env.srcdir)).announce(links)
-            self.state.nested_parse(StringList(told.splitlines(), source=str(path)), 0, box)
-        return [box]
 
 
 class Dropdowns(SphinxPostTransform):
@@ -127,13 +77,18 @@ def html_id(node):
     return f' id="{node["ids"][0]}"' if node["ids"] else ""
 
 
-def number_by_chapter(app, env):
-    """Exercise 5.2 is the second of chapter 5, and so are equation and figure 5.2 (Sphinx would count on and on)."""
-    for page, kinds in env.toc_fignumbers.items():
-        chapter = re.match(r"chapters/0?(\d+)_", page)
-        for numbers in kinds.values():
-            for count, label in enumerate(numbers, start=1):
-                numbers[label] = (int(chapter[1]), count) if chapter else (count,)
+def number_as_the_edition(app, env):
+    """Figures, equations and exercises have the numbers that the book gave them, which Sphinx can't know."""
+    edition, kinds_of = edition_of(env), {"figure": "figure", "displaymath": "equation", "exercise": "exercise"}
+    for docname, kinds in env.toc_fignumbers.items():
+        page = Path(env.doc2path(docname)).relative_to(app.srcdir).as_posix()
+        for kind, numbers in kinds.items():
+            given = [entry.number for entry in edition.entries.get(page, ()) if entry.kind == kinds_of.get(kind)]
+            if kind in kinds_of and len(given) != len(numbers):
+                raise ExtensionError(f"{page}: Sphinx counts {len(numbers)} of the kind {kind}, the book {len(given)}")
+            for place, label in enumerate(numbers):
+                number = given[place] if kind in kinds_of else str(place + 1)
+                numbers[label] = tuple(map(int, number.split(".")))
 
 
 class Texts(NullTranslations):
@@ -164,11 +119,10 @@ def configure(app, config):
     translators["general", "exercise"] = Texts({"Exercise": core["exercise"], "Solution": say["solution"]})
 
 
-def translate(app, docname, source):
-    """A page of an edition that is not English is read in its translation; checks and our solutions are folded."""
-    root = Path(app.srcdir)
-    page = Path(app.env.doc2path(docname)).relative_to(root).as_posix()
-    source[0] = source_in_its_language(source[0], page, root)
+def read_edition(app, docname, source):
+    """Sphinx reads what the edition says; checks and our solutions are folded."""
+    page = Path(app.env.doc2path(docname)).relative_to(app.srcdir).as_posix()
+    source[0] = edition_of(app.env).source(page)
     if page.endswith(".ipynb"):
         source[0] = fold_on_page(source[0])
 
@@ -193,11 +147,11 @@ def keep_shares_whole(app, doctree):
 
 
 def copy_files(app):
-    """The widgets, before any page is written: Sphinx adds a checksum to the address of what it finds."""
+    """What widgets and rooms bring, before a page is written: Sphinx adds a checksum to its address."""
     if app.builder.format != "html":
         return
-    for name, content in page_files().items():
-        target = Path(app.outdir, "_static/widgets", name)
+    for name, content in ({f"widgets/{name}": content for name, content in page_files().items()} | front()).items():
+        target = Path(app.outdir, "_static", name)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
 
@@ -222,31 +176,6 @@ def widgets_on(body):
     ['scale_lab']
     """
     return sorted(set(re.findall(r'data-afm="(\w+)"', body)))
-
-
-def buttons(srcdir, stem, root, folder, say):
-    """A row of buttons that `say` what they do: run a notebook in Colab, or take it home."""
-    colab = address(srcdir).colab(stem, folder)
-    return (
-        f'<p class="run-row"><a class="button" href="{colab}">{say["open"]}</a>'
-        f'<a class="button" href="{root}{folder}/{stem}.ipynb" download>{say["download"]}</a></p>'
-    )
-
-
-def last_run(green, name):
-    """When a notebook was last found to run with what Colab has; book.js knows of later times.
-
-    >>> print(last_run({"date": "2026-11-02", "seconds": {"colab/05_dots": 9}}, "colab/05_dots"))
-    <p class="ran">Last tried with Colab's packages on \
-<time datetime="2026-11-02">2 November 2026</time>.</p>
-    >>> last_run({}, "colab/05_dots")
-    ''
-    """
-    if name not in green.get("seconds", {}):
-        return ""
-    when = date.fromisoformat(green["date"])
-    told = words(HERE)["tried"].format(date=f'<time datetime="{when}">{day(when)}</time>')
-    return f'<p class="ran">{told}</p>'
 
 
 def preview(book, title, description, here, url):
@@ -329,7 +258,8 @@ def as_json(content):
 
 def page(app, pagename, templatename, context, doctree):
     """Everything that depends on the page: its widgets, its buttons, its description."""
-    here, say, body = address(app.srcdir), words(HERE), context.get("body", "")
+    edition, say, body = edition_of(app.env), words(HERE), context.get("body", "")
+    here = edition.here
     name_copy_buttons(app.outdir)
     root = context["pathto"]("", 1).removesuffix("#")
     if 'class="katex"' in body:
@@ -339,6 +269,8 @@ def page(app, pagename, templatename, context, doctree):
         context["metatags"] = context.get("metatags", "") + early_modules(body, root)
         app.add_js_file("touch.js", type="module")
         app.add_js_file("widgets/shared/host.js", type="module")
+    if 'class="guess"' in body:
+        app.add_js_file("guess.js", type="module")
     scripts = [js for js in context["script_files"] if js.filename and js.filename not in UNUSED_SCRIPTS]
     if pagename != "search":  # whose own script calls the others at once
         scripts = [deferred(script) for script in scripts]
@@ -347,11 +279,10 @@ def page(app, pagename, templatename, context, doctree):
     context["metatags"] = re.sub(r'<meta [^>]*name="viewport"[^>]*>', "", context.get("metatags", ""))  # one is enough
     files = {name: Path(app.srcdir, file) for file, name in app.builder.images.items()}
     body = in_two_renderings(tidy(body), files, app.outdir)
-    if pagename.startswith("chapters/"):
-        row = buttons(app.srcdir, Path(pagename).name, root, "colab", say["notebook"])
-        source = Path(app.env.doc2path(pagename))
-        body = re.sub(r"<h1>.*?</h1>", lambda h1: chapter_head(h1[0], pagename, source, root, row), body, count=1)
-        body += last_run(last_green(Path(app.srcdir)), f"colab/{Path(pagename).name}")
+    chapter = next((each for each in edition.chapters if pagename == f"chapters/{each.stem}"), None)
+    if chapter:
+        body = re.sub(r"<h1>.*?</h1>", lambda h1: chapter_head(h1[0], chapter, edition, root), body, count=1)
+        body += last_run(last_green(Path(app.srcdir)), f"colab/{chapter.stem}")
     if 'class="ran"' in body:  # book.js may know of a later date
         dates = {name: words(language.HERE)[name] for name in ("date", "months")}
         body += f'<script type="application/json" id="dates">{as_json(dates)}</script>'
@@ -380,16 +311,13 @@ def page(app, pagename, templatename, context, doctree):
 def setup(app):
     for name in ROLES:
         app.add_role(name, coloured(name))
-    app.add_directive("widget", Widget)
-    app.add_directive("scale", Scale)
-    app.add_directive("assignment", GradedWork)
     app.add_post_transform(Dropdowns)
     app.connect("config-inited", configure)
     app.connect("builder-inited", copy_files)
-    app.connect("source-read", translate)
+    app.connect("source-read", read_edition)
     app.connect("doctree-read", name_parts, priority=400)  # before Sphinx notes what the contents are
     app.connect("doctree-read", keep_shares_whole)
-    app.connect("env-check-consistency", number_by_chapter)
+    app.connect("env-check-consistency", number_as_the_edition)
     app.connect("build-finished", drop_unused_files)
     app.connect("build-finished", style, priority=900)  # after the theme has written its colours of code
     app.connect("html-page-context", page, priority=900)  # after the theme has put its files on the page

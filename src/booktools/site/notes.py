@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 
 from attnbook.language import count, marks, words
-from booktools.book.translated import source_in_its_language
+from booktools.directives.page import edition_of
 
 HERE = Path(__file__).parent
 _SIZE = re.compile(r"^\| `([A-Z])` \| ([^|]*?)(?::[^|]*)? \|", re.M)
@@ -52,8 +52,7 @@ def explain_names(body, letters):
 
 def explain(app, pagename, templatename, context, doctree):
     if pagename.startswith("chapters/"):
-        root, page = Path(app.srcdir), "notation.md"
-        letters = sizes(source_in_its_language((root / page).read_text("utf-8"), page, root))
+        letters = sizes(edition_of(app.env).source("notation.md"))
         context["body"] = explain_names(context["body"], letters)
         app.add_js_file("notes.js", type="module")
 

@@ -5,7 +5,9 @@ from hashlib import sha256
 from pathlib import Path
 
 DARK, LIGHT = 'html[data-theme="dark"]', 'html[data-theme="light"]'
-PARTS = ("pygments", "copybutton", "widgets/shared/base", "katex/katex", "book", "map", "touch")
+BEFORE = ("pygments", "copybutton", "widgets/shared/base", "katex/katex")
+OURS = ("frame", "text", "code", "boxes", "guess", "notes", "screens", "contents", "heads", "map", "touch")
+PARTS = BEFORE + OURS  # in their order: what comes later wins
 
 
 def join_styles(site: Path) -> None:

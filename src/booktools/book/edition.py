@@ -1,0 +1,121 @@
+"""An edition: the book in one language, as one value, which all that print it are given."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+from attnbook.language import ENGLISH, speaking
+from booktools.book.address import Address, address
+from booktools.book.assignment import Assignment, assignment_paths
+from booktools.book.contents import Chapter, chapters, edition_language, pages, read_notebook, settings
+from booktools.book.formulas import Formulas
+from booktools.book.from_scratch import from_scratch
+from booktools.book.labels import Entry, Label, collect, entries_of, texts_of
+from booktools.book.references import References
+from booktools.book.translated import in_its_language
+from booktools.book.translation import translate_page
+
+
+@dataclass(frozen=True)
+class Edition:
+    """What is written, in one language, and what follows from all of it. Each is worked out once, when it is asked for.
+
+    Pages go by their path in the repository, `chapters/05_dots.ipynb`; what belongs to a chapter, by its stem.
+    """
+
+    root: Path
+    language: str = ENGLISH
+
+    @contextmanager
+    def spoken(self) -> Iterator[None]:
+        """Within it, everything is said in the edition's language."""
+        with speaking(self.language):
+            yield
+
+    @cached_property
+    def settings(self) -> dict:
+        return settings(self.root)
+
+    @cached_property
+    def here(self) -> Address:
+        return address(self.root)
+
+    @cached_property
+    def pages(self) -> list[str]:
+        """In reading order."""
+        return [path.relative_to(self.root).as_posix() for path in pages(self.root)]
+
+    @cached_property
+    def chapters(self) -> list[Chapter]:
+        written = (chapter.path for chapter in chapters(self.root))
+        return [Chapter.of(path, self._notebook(path.relative_to(self.root).as_posix())) for path in written]
+
+    def notebook(self, page: str) -> NotebookNode:
+        """A page that is a notebook: a copy, to be made into something else."""
+        return deepcopy(self._notebook(page))
+
+    def source(self, page: str) -> str:
+        """A page as its file would hold it."""
+        if page.endswith(".ipynb"):
+            return nbformat.writes(self._notebook(page))
+        with self.spoken():
+            return translate_page((self.root / page).read_text(encoding="utf-8"), page, self.root)
+
+    def _notebook(self, page: str) -> NotebookNode:
+        if page not in self._notebooks:
+            with self.spoken():
+                self._notebooks[page] = in_its_language(read_notebook(self.root / page), page, self.root)
+        return self._notebooks[page]
+
+    @cached_property
+    def _notebooks(self) -> dict[str, NotebookNode]:
+        return {}
+
+    @cached_property
+    def entries(self) -> dict[str, list[Entry]]:
+        """What each page has that can be referred to, numbered."""
+        with self.spoken():
+            return {page: entries_of(page, self._texts(page)) for page in self.pages}
+
+    def _texts(self, page: str) -> list[str]:
+        return texts_of(self._notebook(page)) if page.endswith(".ipynb") else [self.source(page)]
+
+    @cached_property
+    def labels(self) -> dict[str, Label]:
+        return collect(self.entries, self.here)
+
+    @cached_property
+    def formulas(self) -> Formulas:
+        return Formulas.read(self.settings)
+
+    @cached_property
+    def references(self) -> References:
+        files = [self.root / name for name in self.settings.get("bibtex_bibfiles") or []]
+        return References.read(files, self.here.page("references.md"))
+
+    @cached_property
+    def assignments(self) -> dict[str, Assignment]:
+        with self.spoken():
+            return {path.stem: Assignment.read(path, root=self.root) for path in assignment_paths(self.root)}
+
+    @cached_property
+    def from_scratch(self) -> dict[str, str]:
+        """The file of each chapter that keeps something."""
+        with self.spoken():
+            texts = [from_scratch(self._notebook(self.page_of(each)), each, self.here) for each in self.chapters]
+        return {each.stem: text for each, text in zip(self.chapters, texts, strict=True) if text}
+
+    def page_of(self, chapter: Chapter) -> str:
+        return chapter.path.relative_to(self.root).as_posix()
+
+
+@cache
+def edition(root: Path, language: str | None = None) -> Edition:
+    """The one edition of a book in a language; in that of ATTNBOOK_LANGUAGE or `_config.yml` if none is said."""
+    return Edition(root, language) if language else edition(root, edition_language(root))

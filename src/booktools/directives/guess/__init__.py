@@ -1,0 +1,112 @@
+"""A guess: a question whose answer stays out of sight until the reader has committed, or would rather see it.
+
+    :::{guess}
+    How much of the attention does *money* get?
+
+    - nothing
+    - a little {right}`✓`
+    - a third
+    :::
+
+A list gives the choices, with the right one marked; `:number: 0.0900` asks for a number, which then has to stand in
+what is hidden; with neither, the reader only says that they have guessed. Hidden is what the next cell prints, and
+with `:hides: 2` what follows it, too. `guess.js` makes it work; without scripts and on paper all is open.
+"""
+
+from html import escape
+from pathlib import Path
+
+from docutils import nodes
+from docutils.parsers.rst.directives import positive_int, unchanged
+from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+from attnbook.language import words
+from booktools.directives import Room
+from booktools.directives.page import raw
+
+HERE = Path(__file__).parent
+RIGHT = '<span class="right"></span>'
+log = logging.getLogger(__name__)
+
+
+class guess(nodes.General, nodes.Element):
+    """A question, perhaps with choices."""
+
+
+class Guess(SphinxDirective):
+    has_content = True
+    option_spec = {"number": unchanged, "hides": positive_int}  # noqa: RUF012
+
+    def run(self):
+        node = guess(number=self.options.get("number", ""), hides=self.options.get("hides", 1))
+        self.set_source_info(node)
+        self.state.nested_parse(self.content, self.content_offset, node)
+        return [node]
+
+
+def right(_role, rawtext, text, _lineno, _inliner, options=None, content=None):
+    """The role `right`, at the end of the right choice."""
+    return [raw(RIGHT)], []
+
+
+class Cards(SphinxPostTransform):
+    """Makes each guess a card, and marks what it hides."""
+
+    default_priority = 420
+    formats = ("html",)
+
+    def run(self):
+        for count, node in enumerate(list(self.document.findall(guess)), start=1):
+            at = node.parent.index(node)
+            hidden = [after for after in node.parent[at + 1 :] if not isinstance(after, nodes.section)][: node["hides"]]
+            if node["number"] not in "".join(shown(after) for after in hidden):
+                log.warning("the number of a guess must stand in what it hides: %s", node["number"], location=node)
+            for after in hidden:
+                after["classes"] += ["veiled", f"guess-{count}"]  # pyright: ignore[reportIndexIssue] (an element)
+            node.parent[at : at + 1] = card(node, f"guess-{count}")
+
+
+def shown(node):
+    """What a reader sees of a node: of a cell what it prints, and else its text."""
+    outputs = [part for part in node.findall(nodes.container) if "cell_output" in part["classes"]]
+    return "".join(part.astext() for part in outputs or [node])
+
+
+def card(node, name):
+    say = {text: escape(said) for text, said in words(HERE)["card"].items()}
+    told = "".join(f' data-{text}="{say[text]}"' for text in ("yes", "no", "close", "high", "low", "shown", "wanted"))
+    number = escape(node["number"])
+    field = (
+        f'<input inputmode="decimal" autocomplete="off" aria-label="{say["field"]}"><button>{say["commit"]}</button>'
+        if number
+        else ""
+    )
+    choices = [part for part in node.children if isinstance(part, nodes.bullet_list)]
+    question = [part for part in node.children if part not in choices]
+    commit = "" if number or choices else f'<button type="button" data-show>{say["guessed"]}</button>'
+    return [
+        raw(f'<form class="guess" id="{name}" data-number="{number}"{told}><div><strong>{say["first"]}</strong> '),
+        *question,
+        raw("</div>"),
+        *choices,
+        raw(
+            f'<p class="acts">{field}{commit}<button type="button" data-show>{say["show"]}</button></p>'
+            '<p class="said" role="status" tabindex="-1"></p></form>'
+        ),
+    ]
+
+
+def plain(directive, page):
+    return page.convert(f"{words(HERE)['plain']} {directive.body}")
+
+
+def setup(app):
+    app.add_node(guess)
+    app.add_directive("guess", Guess)
+    app.add_role("right", right)
+    app.add_post_transform(Cards)
+
+
+ROOM = Room(("guess",), setup, plain)

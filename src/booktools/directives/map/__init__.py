@@ -1,0 +1,144 @@
+"""The map of the book as a figure, `{map}`; and the contents, `{chapters}`: the map, and a card for each chapter."""
+
+import re
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+from attnbook.language import count, words
+from booktools.book.contents import Chapter
+from booktools.book.edition import Edition
+from booktools.directives import Room
+from booktools.directives.map.drawing import Lead, draw_file, draw_map
+from booktools.directives.minutes import Minutes
+from booktools.directives.page import edition_of
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Card:
+    """A chapter in the contents; one to come has no address yet, and takes no time."""
+
+    number: int
+    title: str
+    promise: str
+    pictogram: str
+    address: str = ""
+    minutes: int = 0
+
+    def html(self) -> str:
+        say = words(HERE)["card"]
+        title, about = escape(self.title), say["to_come"]
+        if self.address:
+            title = f'<a href="{escape(self.address)}">{title}</a>'
+            about = count(say["minutes"], self.minutes)
+        return (
+            f'<li class="{"card" if self.address else "card to-come"}" data-chapter="{self.number}">'
+            f'{drawn(self.pictogram)}<p class="about">{self.number} · {about}'
+            f'<span class="been" hidden>{say["been"]}</span></p>'
+            f"<h3>{title}</h3><p>{escape(self.promise)}</p></li>"
+        )
+
+
+class Place(nodes.General, nodes.Element):
+    """Where the map stands, or the contents, until all titles and addresses are known."""
+
+
+class Map(SphinxDirective):
+    """The map as a figure."""
+
+    kind = "map"
+
+    def run(self):
+        for chapter in edition_of(self.env).chapters:  # whose titles and minutes it tells
+            self.env.note_dependency(str(chapter.path))
+        return [Place(kind=self.kind)]
+
+
+class Contents(Map):
+    kind = "contents"
+
+
+def visit_place(translator, node):
+    edition, page = edition_of(translator.builder.env), translator.builder.current_docname
+    drawn = draw_map(leads(edition, translator.builder, page), shapes=node["kind"] == "map")
+    if node["kind"] == "map":
+        translator.body.append(f'<figure class="map-figure ab-stage">{drawn}</figure>')
+    else:
+        listed = "".join(card.html() for card in [*cards(edition, translator.builder, page), *to_come(edition)])
+        go_on = f'<p class="go-on" data-words="{escape(words(HERE)["go_on"])}" hidden></p>'  # book.js fills it in
+        translator.body.append(
+            f'<div class="contents" id="map"><div class="ab-stage">{go_on}{drawn}</div>'
+            f'<ol class="cards">{listed}</ol></div>'
+        )
+    raise nodes.SkipNode
+
+
+def leads(edition: Edition, builder=None, page: str = "") -> list[Lead]:
+    """The parts of each chapter, with addresses as seen from a page."""
+    return [
+        Lead(each.number, each.map, each.title, address(each, builder, page) if builder else "")
+        for each in edition.chapters
+    ]
+
+
+def cards(edition: Edition, builder, page: str) -> list[Card]:
+    found = []
+    for each in edition.chapters:
+        time = Minutes.read(each.path)  # of the English: the same in every language
+        minutes = time.reading + time.touching
+        found.append(Card(each.number, each.title, each.promise, each.pictogram, address(each, builder, page), minutes))
+    return found
+
+
+def to_come(edition: Edition) -> list[Card]:
+    """The chapters that are promised and not yet written."""
+    written = {str(each.number) for each in edition.chapters}
+    promised = {number: about for number, about in words(HERE)["to_come"].items() if number not in written}
+    pictograms = HERE / "pictograms"
+    return [
+        Card(int(number), about["title"], about["promise"], (pictograms / f"{number}.svg").read_text("utf-8"))
+        for number, about in promised.items()
+    ]
+
+
+def address(chapter: Chapter, builder, page: str) -> str:
+    return builder.get_relative_uri(page, f"chapters/{chapter.stem}")
+
+
+def drawn(pictogram: str) -> str:
+    """A pictogram as it stands in a page; its lines have the colour of the text."""
+    lines = re.sub(r"\n *", "", pictogram)
+    return (
+        '<svg class="pictogram" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 96 64" fill="none" '
+        'stroke="currentColor" stroke-width="1.75" stroke-linecap="round" stroke-linejoin="round" '
+        f'aria-hidden="true">{lines}</svg>'
+    )
+
+
+def plain(directive, page):
+    if directive.name == "chapters":
+        return ""
+    return f"![{words(HERE)['map']['description']}]({page.edition.here.site}_static/map.svg)"
+
+
+def write_file(app):
+    """The map as a picture, which the notebooks for Colab show."""
+    if app.builder.format == "html":
+        target = Path(app.outdir, "_static/map.svg")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(draw_file(leads(edition_of(app.env))), "utf-8")
+
+
+def setup(app):
+    app.add_node(Place, html=(visit_place, None))
+    app.add_directive("map", Map)
+    app.add_directive("chapters", Contents)
+    app.connect("builder-inited", write_file)
+
+
+ROOM = Room(("map", "chapters"), setup, plain)

@@ -1,0 +1,24 @@
+"""What page forms have in common: raw HTML, the edition that is being printed, a row of buttons."""
+
+from pathlib import Path
+
+from docutils import nodes
+
+from booktools.book.edition import Edition, edition
+
+
+def raw(html: str) -> nodes.raw:
+    return nodes.raw("", html, format="html")
+
+
+def edition_of(env) -> Edition:
+    """The edition whose pages Sphinx is making."""
+    return edition(Path(env.srcdir))
+
+
+def buttons(here, stem: str, root: str, folder: str, say: dict[str, str]) -> str:
+    """A row of buttons that `say` what they do: run a notebook in Colab, or take it home."""
+    return (
+        f'<p class="run-row"><a class="button" href="{here.colab(stem, folder)}">{say["open"]}</a>'
+        f'<a class="button" href="{root}{folder}/{stem}.ipynb" download>{say["download"]}</a></p>'
+    )

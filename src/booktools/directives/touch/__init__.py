@@ -1,0 +1,195 @@
+"""The frame of a widget on a page: its name, the tasks that the chapter sets, and what can be done with its state.
+
+A chapter writes the tasks near the widget, each with the state that shows it was done:
+
+    :::{touch}
+    Guess before each move.
+
+    1. Choose the *causal* mask. Which row has only one word left? {when}`mask: causal`
+    :::
+
+They belong to the widget that stands before them in their section, and else to the next one. The frame stands where the
+later of the two does. `touch.js` makes it work.
+"""
+
+import json
+import re
+from collections import Counter
+from functools import cache
+from html import escape
+from pathlib import Path
+
+import yaml
+from docutils import nodes
+from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+from attnbook.language import words
+from attnbook.widgets import all_widgets
+from booktools.directives import Room
+from booktools.directives.page import raw
+
+HERE = Path(__file__).parent
+TOUCHED = "touched"  # a task of looking: done at the first change
+PLACES = ("small", "narrow", "middle", "wide")  # two phones, a tablet, a desk
+_WIDGET = re.compile(r'<div class="ab-widget" data-afm="(\w+)">')
+
+log = logging.getLogger(__name__)
+
+
+class tasks(nodes.General, nodes.Element):
+    """What a chapter asks its readers to do with a widget."""
+
+
+class Touch(SphinxDirective):
+    """Tasks, as a list that may follow a few words."""
+
+    has_content = True
+
+    def run(self):
+        node = tasks()
+        self.set_source_info(node)
+        self.state.nested_parse(self.content, self.content_offset, node)
+        return [node]
+
+
+def when(_role, rawtext, text, _lineno, _inliner, options=None, content=None):
+    """The role `when`: the state that shows that a task was done, as traits and their values, or a least or most value.
+
+    >>> print(when("", "", "mask: causal", 0, None)[0][0].astext())
+    <span class="when" data-when="{&quot;mask&quot;: &quot;causal&quot;}"></span>
+    """
+    state = {} if text == TOUCHED else yaml.safe_load(f"{{{text}}}")
+    mark = raw(f'<span class="when" data-when="{escape(json.dumps(state))}"></span>')
+    mark["state"] = state
+    return [mark], []
+
+
+class Frames(SphinxPostTransform):
+    """Puts a frame around each widget, and its tasks into it."""
+
+    default_priority = 410  # after the outputs of notebooks have become HTML
+    formats = ("html",)
+
+    def run(self):
+        names = Counter()
+        for widget, asked, place in self.widgets_with_tasks():
+            kind = kind_of(widget)
+            names[kind.name] += 1
+            name = kind.name.replace("_", "-") + (f"-{names[kind.name]}" if names[kind.name] > 1 else "")
+            if name in self.document.ids:  # a heading's
+                name += "-widget"
+            heights = self.heights(name)
+            if "hero" in place["classes"]:
+                widget.replace_self(
+                    [raw(f'<div class="touch" id="{name}"{heights}>'), raw(widget.astext()), raw("</div>")]
+                )
+                continue
+            if asked:
+                check(asked, kind)
+            at = place.parent.index(place) + 1
+            place.parent[at:at] = framed(widget, asked, kind, name, heights)
+            remove(widget)
+            if asked:
+                remove(asked)
+
+    def heights(self, name):
+        """The style by which a widget's place is kept free; see booktools/make/heights.py."""
+        known = measured_heights().get(f"{self.env.docname}#{name}", [])
+        return f' style="{"".join(f"--{place}:{high}px;" for place, high in zip(PLACES, known, strict=False))}"'
+
+    def widgets_with_tasks(self):
+        """Each widget, its tasks or None, and the node after which the frame will stand."""
+        found, waiting = [], None
+        for node in list(self.document.findall(lambda node: isinstance(node, tasks) or is_widget(node))):
+            last = found[-1] if found else None
+            if is_widget(node):
+                found.append((node, waiting, cell_of(node)))
+                waiting = None
+            elif last and last[1] is None and section_of(last[0]) is section_of(node):
+                found[-1] = (last[0], node, node)
+            else:
+                warn_of_lost(waiting)
+                waiting = node
+        warn_of_lost(waiting)
+        return found
+
+
+def warn_of_lost(asked):
+    if asked:
+        log.warning("this {touch} has no widget, neither before it in its section nor after it", location=asked)
+
+
+def check(asked, kind):
+    """Each task has one state that shows it was done, of traits that the widget has."""
+    for item in asked.findall(nodes.list_item):
+        states = [mark["state"] for mark in item.findall(nodes.raw) if "state" in mark]
+        if len(states) != 1:
+            log.warning("a task needs one {when}`trait: value`, or {when}`touched`", location=asked)
+        elif unknown := states[0].keys() - kind.inputs().keys():
+            log.warning("%s has no %s", kind.__name__, ", ".join(unknown), location=asked)
+
+
+def is_widget(node):
+    return isinstance(node, nodes.raw) and bool(_WIDGET.match(node.astext()))
+
+
+def kind_of(widget):
+    """The class of the widget that a node shows."""
+    (name,) = _WIDGET.findall(widget.astext())
+    return next(kind for kind in all_widgets() if kind.name == name)
+
+
+def section_of(node):
+    return node if isinstance(node, nodes.section | nodes.document) else section_of(node.parent)
+
+
+def cell_of(node):
+    """The part of its section in which a node lies."""
+    return node if node.parent is section_of(node) else cell_of(node.parent)
+
+
+def remove(node):
+    """Takes a node out, and with it whatever held nothing else."""
+    parent = node.parent
+    parent.remove(node)
+    if not parent.children and not isinstance(parent, nodes.section):
+        remove(parent)
+
+
+def framed(widget, asked, kind, name, heights):
+    say = {text: escape(said) for text, said in words(HERE)["frame"].items()}
+    told = "".join(f' data-{text}="{say[text]}"' for text in ("copied", "address", "done", "at"))
+    head = f"""<div class="touch ab-stage" id="{name}" role="group" aria-labelledby="{name}-name"{told}{heights}>
+<header><p id="{name}-name"><b>{say["touch"]}</b> {escape(kind.edition_words()["name"])}</p>
+<p class="said" role="status"></p><p class="acts" hidden>
+<button type="button" data-act="reset">{say["reset"]}</button>
+<button type="button" data-act="link" aria-label="{say["link"]}">{say["short"]}</button>
+<button type="button" data-act="full" aria-label="{say["full"]}">⤢</button></p></header><div class="bench">"""
+    turner = f"""<p class="turner" hidden><button type="button" aria-label="{say["back"]}">‹</button><span></span>
+<button type="button" aria-label="{say["on"]}">›</button></p>"""
+    aside = [raw('<div class="tasks">'), *asked.children, raw(f"{turner}</div>")] if asked else []
+    return [raw(head), raw(widget.astext()), *aside, raw("</div></div>")]
+
+
+@cache
+def measured_heights():
+    """The height of each widget in each of the PLACES, by page#frame."""
+    lines = map(str.split, HERE.joinpath("heights.txt").read_text("utf-8").splitlines())
+    return {name: high for name, *high in lines}
+
+
+def plain(directive, page):
+    gap = "\n\n" if directive.body.startswith("1.") else " "
+    return page.convert(f"{words(HERE)['plain']}{gap}{directive.body}")
+
+
+def setup(app):
+    app.add_node(tasks)
+    app.add_directive("touch", Touch)
+    app.add_role("when", when)
+    app.add_post_transform(Frames)
+
+
+ROOM = Room(("touch",), setup, plain)

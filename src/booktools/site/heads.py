@@ -1,0 +1,50 @@
+"""The head of a chapter's page, and its foot: number, title, minutes, links, its place in the map; when it last ran."""
+
+import re
+from datetime import date
+from html import escape
+from pathlib import Path
+
+from attnbook.language import day, whole, words
+from booktools.book.contents import Chapter, without_number
+from booktools.book.edition import Edition
+from booktools.directives.map import drawn, leads
+from booktools.directives.map.drawing import draw_small
+from booktools.directives.minutes import Minutes
+from booktools.directives.page import buttons
+
+HERE = Path(__file__).parent
+
+
+def chapter_head(heading: str, chapter: Chapter, edition: Edition, root: str) -> str:
+    """The head around its <h1>."""
+    say, time = words(HERE), Minutes.read(chapter.path)
+    counted = {"words": whole(time.words), "cells": time.cells}
+    minutes = (
+        f'<span title="{say["time"]["of"].format(**counted)}">{say["time"]["reading"].format(n=time.reading)}</span>',
+        *(f"<span>{say['time'][part].format(n=getattr(time, part))}</span>" for part in ("touching", "exercises")),
+    )
+    links = buttons(edition.here, chapter.stem, root, "colab", say["notebook"])
+    titled = re.sub(r"(?<=<h1>)(.*?)(?=<)", lambda text: without_number(text[1]), heading)
+    return (
+        f'<header class="chapter-head"><p class="number">{say["number"].format(n=chapter.number)}</p>{titled}'
+        f'<div class="about"><p>{"".join(minutes)}</p>{links}</div>'
+        f'<a class="lead-picture ab-stage" href="{root}index.html#map" aria-label="{escape(say["to_map"])}">'
+        f"{drawn(chapter.pictogram)}{draw_small(leads(edition), chapter.number)}</a></header>"
+    )
+
+
+def last_run(green, name):
+    """When a notebook was last found to run with what Colab has; book.js knows of later times.
+
+    >>> print(last_run({"date": "2026-11-02", "seconds": {"colab/05_dots": 9}}, "colab/05_dots"))
+    <p class="ran">Last tried with Colab's packages on \
+<time datetime="2026-11-02">2 November 2026</time>.</p>
+    >>> last_run({}, "colab/05_dots")
+    ''
+    """
+    if name not in green.get("seconds", {}):
+        return ""
+    when = date.fromisoformat(green["date"])
+    told = words(HERE)["tried"].format(date=f'<time datetime="{when}">{day(when)}</time>')
+    return f'<p class="ran">{told}</p>'

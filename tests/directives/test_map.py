@@ -1,0 +1,287 @@
+"""The map, the cards and the heads of chapters: complete, in step with the chapters, and in anybody's reach."""
+
+import posixpath
+import re
+
+import pytest
+from bs4 import BeautifulSoup
+from playwright.sync_api import expect
+
+from attnbook.language import words
+from booktools.book.contents import chapters
+from booktools.directives.map import HERE, drawing
+from booktools.directives.minutes import Minutes
+from tests import ROOT
+from tests.browser.pages import DESKTOP, PHONE, SITE, soup
+
+pytestmark = pytest.mark.slow
+CHAPTERS = {chapter.number: chapter for chapter in chapters(ROOT)}
+SAY = words(HERE)
+each_chapter = pytest.mark.parametrize("number", CHAPTERS)
+SAID = SAY["map"]["parts"]
+PARTS = {number: [SAID[part].replace("\n", " ") for part in chapter.map] for number, chapter in CHAPTERS.items()}
+OFF = """for (const name of ["getItem", "setItem"]) {
+    const real = Storage.prototype[name];
+    Storage.prototype[name] = function (key, ...rest) {
+        if (!key.startsWith("sphinx")) throw new DOMException("off", "SecurityError"); // Sphinx would complain
+        return real.call(this, key, ...rest);
+    };
+}"""
+SHIFTS = """new Promise((done) => {
+    let sum = 0;
+    new PerformanceObserver((list) => { for (const shift of list.getEntries()) sum += shift.value; })
+        .observe({ type: "layout-shift", buffered: true });
+    setTimeout(() => done(sum), 300);
+})"""
+
+
+def page_of(number):
+    return f"chapters/{CHAPTERS[number].stem}.html"
+
+
+# ---- the map ----
+
+
+@pytest.mark.parametrize("path", ["index.html", page_of(9)])
+def test_each_part_leads_to_its_chapter(path):
+    links = soup(path).select(".map.whole a")
+    others = [number for number in PARTS if path != page_of(number)]
+    assert [int(link["data-chapter"]) for link in links] == others, "in the order of the chapters, for the keyboard"
+    for number, link in zip(others, links, strict=True):
+        assert posixpath.normpath(posixpath.join(posixpath.dirname(path), link["href"])) == page_of(number)
+        assert link.title.text == f"{', '.join(PARTS[number])}: chapter {number}, {CHAPTERS[number].title}"
+
+
+@each_chapter
+def test_a_chapter_lights_its_own_parts_and_no_others(number):
+    (small,) = soup(page_of(number)).select(".chapter-head .map")
+    (lit,) = small.select(".lit")
+    own = [box for box in drawing.PARTS if box.part in CHAPTERS[number].map]
+    assert own
+    assert "".join(map(str, lit.contents)) == "".join(map(str, parse("".join(box.draw(None) for box in own))))
+    assert not small.select("text, a"), "it is too small for words"
+
+
+def parse(html):
+    return BeautifulSoup(html, "html.parser").contents
+
+
+def test_no_part_covers_another():
+    """Boxes stand apart, within the picture; what has an outline only may hold others."""
+    solid = [box for box in drawing.PARTS if box.kind not in ("sheet", "behind")]
+    for i, a in enumerate(solid):
+        assert 0 < a.x - a.width / 2 < a.x + a.width / 2 < drawing.WIDTH
+        assert 0 < a.y < a.y + a.height < drawing.HEIGHT
+        for b in solid[:i]:
+            apart = abs(a.x - b.x) >= (a.width + b.width) / 2 or not (b.y - a.height < a.y < b.y + b.height)
+            assert apart, f"{a.part} covers {b.part}"
+
+
+@pytest.mark.parametrize("path", ["index.html", page_of(9)])
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_words_in_the_map_can_be_read_and_stay_in_their_boxes(visit, path, viewport):
+    page = visit(path, viewport=viewport)
+    texts = page.eval_on_selector_all(
+        ".map.whole text",
+        """texts => texts.map(text => {
+            const { x, width } = text.getBBox(), rects = [...text.parentNode.querySelectorAll("rect")];
+            const holds = (box) => box.x <= x && x + width <= box.x + box.width;
+            const fits = text.closest(".part") ? rects.some((rect) => holds(rect.getBBox())) : x > 0 && x + width < 400;
+            return [text.textContent, text.getScreenCTM().a * parseFloat(getComputedStyle(text).fontSize), fits];
+        })""",
+    )
+    assert len(texts) > 25
+    for text, size, fits in texts:
+        assert size >= 11, f"{text}: {size:.1f} px"
+        assert fits, text
+
+
+def test_the_keyboard_reaches_each_part_and_shows_it(visit):
+    page = visit(motion="reduce")
+    page.locator(".map.whole a").first.focus()
+    for number in PARTS:
+        focused = page.locator(":focus")
+        expect(focused).to_have_attribute("data-chapter", str(number))
+        expect(page.locator(f".card[data-chapter='{number}']")).to_have_class(re.compile("lit"))
+        expect(page.locator(".card.lit")).to_have_count(1)
+        colours = focused.evaluate(
+            "node => [node, document.querySelector(`.map a:not(:focus)`)]"
+            ".map(part => getComputedStyle(part.querySelector('rect')).stroke)"
+        )
+        assert colours[0] != colours[1], "focus must be seen"
+        page.keyboard.press("Tab")
+    page.locator(".map.whole a[data-chapter='3']").focus()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(CHAPTERS[3].stem))
+
+
+def test_a_part_and_its_card_light_up_together(visit):
+    page = visit()
+    page.locator(".card[data-chapter='4']").hover()
+    expect(page.locator(".map .lit")).to_have_attribute("data-chapter", "4")
+    page.get_by_role("link", name="cross-attention: chapter 4").locator("rect").hover()
+    expect(page.locator(".card.lit h3")).to_have_text("Additive attention")
+    page.locator("h1").hover()
+    expect(page.locator(".contents .lit")).to_have_count(0)
+
+
+def test_forced_colours_show_the_map_and_what_is_lit(visit):
+    page = visit(page_of(5), motion="reduce")
+    page.emulate_media(forced_colors="active")
+    fills = page.evaluate(
+        """() => {
+            const mark = document.body.appendChild(document.createElement("p"));
+            mark.style.cssText = "forced-color-adjust: none; background: Highlight";
+            const fill = (part) => getComputedStyle(document.querySelector(`.map ${part}`)).fill;
+            return [getComputedStyle(mark).backgroundColor, fill(".lit rect"), fill(".part:not(.lit) rect")];
+        }"""
+    )
+    assert fills[0] == fills[1] != fills[2]
+
+
+def test_the_picture_for_notebooks_needs_no_page(visit):
+    drawn = (SITE / "_static/map.svg").read_text("utf-8")
+    assert "xmlns=" in drawn
+    assert "<a " not in drawn
+    assert "url(" not in drawn
+    page = visit("_static/map.svg")
+    assert page.evaluate("getComputedStyle(document.querySelector('.part rect')).fill") == "rgb(42, 36, 64)"
+
+
+# ---- cards and heads ----
+
+
+@each_chapter
+def test_a_card_is_complete(number):
+    (card,) = soup("index.html").select(f".card[data-chapter='{number}']")
+    chapter, minutes = CHAPTERS[number], Minutes.read(CHAPTERS[number].path)
+    (link,) = card.select("a")
+    assert (link["href"], link.text) == (page_of(number), chapter.title)
+    assert card.select_one(".about").text.startswith(f"{number} · {minutes.reading + minutes.touching} minutes")
+    assert card.select_one("svg.pictogram[aria-hidden=true]")
+    assert 40 <= len(card.select("p")[1].text) <= 110
+    assert "hidden" in card.select_one(".been").attrs
+
+
+def test_what_is_to_come_has_a_card_and_no_link():
+    cards = soup("index.html").select(".card")
+    assert [int(card["data-chapter"]) for card in cards] == list(range(1, len(cards) + 1))
+    for card in cards[len(CHAPTERS) :]:
+        assert not card.select("a")
+        assert "to come" in card.text
+        assert card.select_one("svg")
+
+
+@each_chapter
+def test_the_head_of_a_chapter(number):
+    (head,) = soup(page_of(number)).select(".chapter-head")
+    assert head.select_one(".number").text == f"Chapter {number}"
+    assert head.h1.find(string=True) == CHAPTERS[number].title
+    minutes = Minutes.read(CHAPTERS[number].path)
+    assert [span.text for span in head.select(".about span")] == [
+        f"{minutes.reading} min reading",
+        f"{minutes.touching} min touching",
+        f"{minutes.exercises} min exercises",
+    ]
+    assert head.select_one("a.lead-picture")["href"] == "../index.html#map"
+
+
+def test_on_a_phone_nothing_pushes_the_title_around(visit):
+    page = visit(page_of(5), viewport=PHONE)
+    title, picture = (page.locator(f".chapter-head {part}").bounding_box() for part in ("h1", ".lead-picture"))
+    assert title["width"] > 320
+    assert picture["y"] >= title["y"] + title["height"]
+    assert page.evaluate(SHIFTS) < 0.02
+
+
+# ---- where the reader left off ----
+
+
+def test_a_new_reader_is_told_nothing(visit):
+    page = visit()
+    expect(page.locator(".go-on")).to_be_hidden()
+    assert page.locator(".been:visible, .visited").count() == 0
+
+
+def test_a_reader_who_comes_back(visit):
+    page = visit()
+    shifts = page.evaluate(SHIFTS)
+    page.goto(f"{visit.home}{page_of(5)}")
+    heading = page.locator("article section section[id] > h2").nth(1)
+    heading.evaluate("node => node.scrollIntoView({ block: 'start', behavior: 'instant' })")
+    expect(page.locator(".outline [aria-current]")).to_have_count(1)
+    title, section = heading.evaluate("node => [node.firstChild.textContent, node.parentNode.id]")
+    page.goto(f"{visit.home}{page_of(2)}")
+    page.goto(f"{visit.home}{page_of(5)}#{section}")
+    expect(page.locator(".outline [aria-current]")).to_have_attribute("href", f"#{section}")
+    page.goto(visit.home)
+    link = page.locator(".go-on a")
+    expect(link).to_have_text(f"Go on reading: chapter 5, {title}")
+    assert page.locator(".card:has(.been:visible)").evaluate_all("cards => cards.map(c => +c.dataset.chapter)") == [
+        2,
+        5,
+    ]
+    assert page.locator(".map .visited").evaluate_all("parts => parts.map(p => +p.dataset.chapter)") == [2, 5]
+    assert page.evaluate(SHIFTS) <= shifts + 0.001, "what is told must not move the page"
+    link.click()
+    expect(page).to_have_url(f"{visit.home}{page_of(5)}#{section}")
+
+
+@pytest.mark.parametrize(
+    "storage",
+    [
+        OFF,
+        "localStorage.setItem('reading', 'not { json')",
+        "localStorage.setItem('reading', 'null')",
+    ],
+    ids=["off", "garbage", "nothing"],
+)
+def test_storage_that_fails_is_passed_over_in_silence(visit, storage):
+    page = visit(page_of(1))
+    page.add_init_script(storage)
+    page.reload()
+    page.goto(visit.home)
+    expect(page.locator(".go-on")).to_be_hidden()
+    page.locator(".card").first.hover()
+    expect(page.locator(".map .lit")).to_have_count(1)
+
+
+def test_without_scripts_cards_and_parts_are_links(visit):
+    page = visit(javascript=False)
+    expect(page.locator(".go-on")).to_be_hidden()
+    page.get_by_role("link", name="Masked softmax", exact=True).click()
+    expect(page).to_have_url(f"{visit.home}{page_of(2)}")
+    page.go_back()
+    page.get_by_role("link", name="positions: chapter 8").locator("rect").first.click()
+    expect(page).to_have_url(f"{visit.home}{page_of(8)}")
+
+
+def test_the_first_page_begins_with_chapter_1(visit):
+    page = visit("index.html")
+    page.get_by_role("link", name="Start with chapter 1").click()
+    page.wait_for_url("**/chapters/01_word_vectors.html")
+
+
+def test_on_a_phone_the_contents_of_a_page_open_and_lead_there(visit):
+    page = visit("chapters/05_scaled_dot_product_attention.html", viewport=PHONE)
+    contents = page.locator(".outline-here")
+    link = contents.get_by_role("link", name="Summary", exact=True)
+    expect(link).to_be_hidden()
+    contents.locator("summary").click()
+    link.click()
+    expect(page.get_by_role("heading", name="Summary")).to_be_in_viewport()
+
+
+def test_the_drawer_of_chapters_has_the_focus_while_it_is_open(visit):
+    page = visit("chapters/05_scaled_dot_product_attention.html")
+    button, drawer = page.locator("#drawer-button"), page.locator("#book-chapters")
+    button.focus()
+    page.keyboard.press("Enter")
+    expect(drawer.get_by_role("link", name="Scaled dot-product attention")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(drawer).to_be_hidden()
+    expect(button).to_be_focused()
+    page.keyboard.press("Enter")
+    for _ in drawer.get_by_role("link").all():
+        page.keyboard.press("Tab")
+    expect(drawer, "who goes on behind it doesn't need it any more").to_be_hidden()

@@ -1,0 +1,296 @@
+"""The frames of the widgets: each has its tasks, ticks those that were done, goes back, and can be linked to."""
+
+import json
+import re
+from types import SimpleNamespace
+
+import pytest
+from docutils import nodes
+from playwright.sync_api import expect
+
+from attnbook.widgets import all_widgets
+from booktools.directives import touch
+from tests.browser.pages import PAGES, PHONE, settle, soup
+from tests.widgets.laws import live
+
+FIVE = "chapters/05_scaled_dot_product_attention.html"
+FRAME = "#attention-heatmap"
+KINDS = {kind.name: kind for kind in all_widgets()}
+
+
+def tasks_of(path):
+    """Each task of a page: the widget's kind, its first state, and the state that shows that the task was done."""
+    for frame in soup(path).select(".touch"):
+        widget = frame.select_one("[data-afm]")
+        first = json.loads(widget.select_one('script[type="application/json"]').string)
+        for mark in frame.select(".tasks .when"):
+            yield KINDS[widget["data-afm"]], first, json.loads(mark["data-when"])
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_each_widget_has_a_frame_with_a_name_of_its_own(path):
+    page = soup(path)
+    frames = page.select(".touch")
+    assert len(page.select("[data-afm]")) == len(frames)
+    named = [frame for frame in frames if not frame.find_parent(class_="hero")]
+    assert all(frame.select_one(f"#{frame['id']}-name").get_text(strip=True) for frame in named)
+    assert not page.select(".when:not(.touch .tasks li .when)")
+
+
+@pytest.mark.parametrize("path", [path for path in PAGES if path.startswith("chapters/")])
+def test_tasks_can_be_done_and_are_not_done_yet(path):
+    asked = list(tasks_of(path))
+    assert len(asked) >= 4, "a chapter asks its readers to touch"
+    for kind, first, state in asked:
+        values = {name: value for name, value in state.items() if not unbound(value)}
+        kind(**values)  # a TraitError: no widget ever shows that
+        bounds = [value for value in state.values() if unbound(value) and value != "changed"]
+        assert all(re.fullmatch(r"[<>]= -?[\d.]+", bound) for bound in bounds)
+        assert state != {name: first[name] for name in state} or not state, f"{kind.name}: {state} is so at first"
+
+
+def unbound(value):
+    return value == "changed" or re.match("[<>]= ", str(value))
+
+
+def choose(page, trait, value):
+    page.locator(f"{FRAME} label:has(input[name^='{trait}-'][value='{value}'])").click()
+
+
+def test_tasks_tick_when_the_state_shows_them_done(visit):
+    page = visit(FIVE)
+    frame, _ = page.locator(FRAME), live(page)
+
+    def ticks():
+        return frame.evaluate(
+            "node => [...node.querySelectorAll('.tasks li')].map((x, i) => x.matches('.done') * (i + 1))"
+        )
+
+    expect(frame.locator("li.now")).to_have_count(1)
+    assert not any(ticks())
+    choose(page, "mask", "causal")
+    expect(frame.locator(".said")).to_have_text("Done: task 3")
+    assert ticks() == [0, 0, 3, 0]
+    choose(page, "scale", "d")
+    assert ticks() == [0, 2, 3, 0], "what was done stays done"
+
+
+def test_what_changes_at_once_is_looked_at_together(visit):
+    """Another date begins anew: written to the end was the one before it."""
+    page = visit("chapters/09_the_transformer.html")
+    live(page)
+    frame = page.locator("#live-transformer")
+    for _ in range(11):
+        frame.get_by_role("button", name="Forward").click()
+    frame.get_by_role("button", name="23rd of october 1962").click()
+    expect(frame).to_contain_text("0 of 11")
+    assert not frame.locator(".tasks li").nth(3).evaluate("task => task.matches('.done')")
+
+
+def test_reset_and_link(visit):
+    page = visit(FIVE)
+    live(page)
+    frame = page.locator(FRAME)
+    causal, none = (frame.locator(f"input[name^=mask-][value={mask}]") for mask in ("causal", "none"))
+    choose(page, "mask", "causal")
+    frame.get_by_role("button", name="Link to this state").click()
+    expect(frame.locator(".said")).to_have_text(re.compile("link is"))
+    assert page.url.endswith(f"?mask=causal{FRAME}")
+    page.reload()
+    live(page)
+    expect(causal, "the address restores the state").to_be_checked()
+    expect(page.locator(f"{FRAME}-name")).to_be_in_viewport()
+    expect(frame.locator(".done"), "whoever sent the link has done it, not the reader").to_have_count(0)
+    frame.get_by_role("button", name="Reset").click()
+    expect(none).to_be_checked()
+    assert page.url.endswith(FIVE), "a reload would bring the state back"
+
+
+@pytest.mark.parametrize(
+    "search", ["mask=sideways", "mask=7&query=[[", "query=%22x%22", "_words=%7B%7D&nobody=1", "query=99"]
+)
+def test_an_address_that_makes_no_sense_does_no_harm(visit, search):
+    page = visit(f"{FIVE}?{search}{FRAME}")
+    expect(live(page).locator("[role=grid]")).to_be_visible()
+    choose(page, "mask", "causal")
+    expect(page.locator(f"{FRAME} input[name^=mask-][value=causal]")).to_be_checked()
+
+
+def test_on_paper_a_widget_that_has_not_started_is_its_whole_table(visit):
+    page = visit(FIVE)
+    page.emulate_media(media="print")
+    last = page.locator("[data-afm]").last
+    expect(last).not_to_have_attribute("data-mounted", "")
+    expect(last.locator("table").first).to_be_visible()
+    assert last.evaluate("node => node.scrollHeight <= node.clientHeight + 1"), "nothing of it is cut"
+    expect(page.locator(".acts:visible, .turner:visible")).to_have_count(0)
+
+
+def test_on_a_phone_one_task_is_in_sight_while_one_works(visit):
+    page = visit(FIVE, viewport=PHONE, touch=True)
+    live(page)
+    page.evaluate(f"document.querySelector('{FRAME}').scrollIntoView({{ behavior: 'instant' }})")
+    frame = page.locator(FRAME)
+    items = frame.locator(".tasks li")
+    expect(items.nth(0)).to_be_in_viewport(ratio=1)
+    expect(items.nth(1)).to_be_hidden()
+    lead = frame.locator(".tasks > p").first
+    assert lead.bounding_box()["y"] < items.nth(0).bounding_box()["y"], (
+        "what all tasks begin with stands above the first"
+    )
+    frame.get_by_role("button", name="Next task").click()
+    expect(items.nth(0)).to_be_hidden()
+    expect(lead).to_be_hidden()
+    expect(items.nth(1)).to_be_in_viewport(ratio=1)
+    expect(frame.get_by_text("2 of 4")).to_be_visible()
+
+
+def test_on_a_phone_the_task_follows_what_is_done(visit):
+    """What was done comes in sight with its tick, and the way on lights up; whoever comes back finds the next one."""
+    page = visit(FIVE, viewport=PHONE, touch=True, motion="reduce")
+    live(page)
+    page.evaluate(f"document.querySelector('{FRAME}').scrollIntoView({{ behavior: 'instant' }})")
+    frame = page.locator(FRAME)
+    items, on = frame.locator(".tasks li"), frame.get_by_role("button", name="Next task")
+    choose(page, "scale", "d")
+    expect(items.nth(1)).to_have_class(re.compile("done"))
+    expect(items.nth(1)).to_be_in_viewport()
+    expect(frame.get_by_text("2 of 4")).to_be_visible()
+    expect(on).to_have_class("lit")
+    on.click()
+    expect(items.nth(2)).to_be_visible()
+    expect(on).not_to_have_class("lit")
+    choose(page, "mask", "causal")
+    expect(on).to_have_class("lit")
+    page.evaluate("scrollTo({ top: 1e6, behavior: 'instant' })")
+    expect(frame).not_to_be_in_viewport()
+    page.evaluate(f"document.querySelector('{FRAME}').scrollIntoView({{ behavior: 'instant' }})")
+    expect(frame.get_by_text("1 of 4"), "the first that is not done").to_be_visible()
+
+
+AT_HAND = """(node) => {
+    const { left, right, top, bottom } = node.getBoundingClientRect();
+    return node.contains(document.elementFromPoint((left + right) / 2, (top + bottom) / 2));
+}"""
+SMALL = """() => [...document.querySelectorAll(".ab-body text")].filter((node) => node.textContent.trim())
+    .filter((node) => node.getClientRects().length)
+    .map((node) => [node.textContent, parseFloat(getComputedStyle(node).fontSize) * node.getScreenCTM().a])
+    .filter(([, size]) => size < 11)"""
+
+
+@pytest.mark.parametrize("path", [path for path in PAGES if path.startswith("chapters/")])
+def test_on_a_phone_the_letters_of_a_picture_can_be_read(visit, path):
+    page = visit(path, viewport=PHONE, motion="reduce")
+    small = settle(page).evaluate(SMALL)
+    assert not small, f"smaller than 11 pixels: {small[:6]}"
+
+
+@pytest.mark.parametrize(
+    ("path", "frame", "part", "controls"),
+    [
+        ("08_positional_encoding", "#find-the-bug-widget", ".ab-panel", ".ab-swaps button"),
+        ("05_scaled_dot_product_attention", "#scale-lab", ".ab-panel", "input[type=range]"),
+        ("10_fast_attention", "#cache-stepper", ".ab-map", ".ab-beside :is(input[type=range], .ab-button)"),
+    ],
+)
+def test_on_a_phone_controls_are_in_sight_beside_each_part_of_the_picture(visit, path, frame, part, controls):
+    """What changes it can be pressed while one looks at it: no task and no bar lies on it."""
+    page = visit(f"chapters/{path}.html", viewport=PHONE, touch=True, motion="reduce")
+    page.locator(frame).scroll_into_view_if_needed()
+    page.locator(f"{frame} [data-mounted]").wait_for()
+    for each in page.locator(f"{frame} {part}").all():
+        each.evaluate("""(node) => {
+            const bar = 56 + 80, { top } = node.getBoundingClientRect();
+            scrollBy({ top: top - bar, behavior: "instant" });
+        }""")
+        expect(each).to_be_in_viewport()
+        for control in page.locator(f"{frame} {controls}").all():
+            expect(control).to_be_in_viewport(ratio=1)
+            assert control.evaluate(AT_HAND), "something lies on it"
+
+
+BEAM = """(frame) => {
+    const path = frame.querySelector(".ab-beams path:not([data-dark])");
+    const end = path.getPointAtLength(path.getTotalLength()).matrixTransform(path.getScreenCTM());
+    const middle = ({ left, right }) => (left + right) / 2;
+    const words = [...frame.querySelectorAll("[role=grid] th[scope=col]")];
+    return Math.min(...words.map((word) => Math.abs(middle(word.getBoundingClientRect()) - end.x)));
+}"""
+
+
+@pytest.mark.parametrize(
+    ("path", "frame"),
+    [(FIVE, FRAME), (FIVE, "#scale-lab"), ("chapters/01_word_vectors.html", "#word-map")],
+)
+def test_in_full_screen_all_is_larger_and_nothing_is_cut(visit, path, frame):
+    page = visit(path, viewport={"width": 1920, "height": 1080}, motion="reduce")
+    page.locator(frame).scroll_into_view_if_needed()
+    page.locator(f"{frame} [data-mounted]").wait_for()
+    box = page.locator(frame)
+    letters = box.locator("header p").first
+    before = letters.bounding_box()["height"]
+    box.get_by_role("button", name="Full screen").click()
+    page.wait_for_function("document.fullscreenElement?.currentCSSZoom > 1")
+    assert letters.bounding_box()["height"] >= 1.25 * before
+    assert box.evaluate("node => node.scrollHeight <= node.clientHeight && node.scrollWidth <= node.clientWidth")
+    wide, tall = (page.locator(f"{frame} .bench").bounding_box()[side] for side in ("width", "height"))
+    assert wide > 0.9 * 1920 or tall > 0.8 * 1080
+    if frame == FRAME:
+        assert box.evaluate(BEAM) < 1, "a beam ends at its word"
+    box.get_by_role("button", name="Full screen").click()
+    page.wait_for_function("!document.fullscreenElement")
+    assert letters.bounding_box()["height"] == before
+
+
+def test_without_scripts_all_tasks_are_there_and_no_dead_button(visit):
+    page = visit(FIVE, javascript=False, viewport=PHONE)
+    frame = page.locator(FRAME)
+    assert all(item.is_visible() for item in frame.locator(".tasks li").all())
+    expect(frame.locator("button:visible")).to_have_count(0)
+    expect(frame.locator("table").first).to_be_visible()
+
+
+# ---- which tasks belong to which widget ----
+
+
+def widget(name="scale_lab"):
+    return nodes.raw("", f'<div class="ab-widget" data-afm="{name}"></div>', format="html")
+
+
+def pairs(*sections):
+    document = SimpleNamespace(findall=nodes.section("", *sections).findall)
+    found = touch.Frames.widgets_with_tasks(SimpleNamespace(document=document))
+    return [(widget.parent["n"], asked and asked.parent["n"]) for widget, asked, _ in found]
+
+
+def test_tasks_belong_to_the_widget_before_them_or_else_to_the_next():
+    def S(n, *children):
+        return nodes.section("", *children, n=n)
+
+    assert pairs(S(1, widget(), touch.tasks())) == [(1, 1)]
+    assert pairs(S(1, touch.tasks(), widget())) == [(1, 1)]
+    assert pairs(S(1, widget()), S(2, touch.tasks(), widget())) == [(1, None), (2, 2)]
+    assert pairs(S(1, widget(), touch.tasks(), touch.tasks()), S(2, widget())) == [(1, 1), (2, 1)]
+
+
+@pytest.mark.parametrize("lost", ["two for one", "none after it"])
+def test_tasks_without_a_widget_are_noticed(lost, monkeypatch):
+    said = []
+    monkeypatch.setattr(touch.log, "warning", lambda *words, **_: said.append(words))
+    S = nodes.section
+    if lost == "two for one":
+        pairs(S("", touch.tasks(), touch.tasks(), widget(), n=1))
+    else:
+        pairs(S("", widget(), n=1), S("", touch.tasks(), n=2))
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize(
+    ("mark", "says"), [("no mark", "a task needs one"), ("nobody: 1", "nobody"), ("width: 1", None), ("touched", None)]
+)
+def test_a_task_names_a_state_that_the_widget_has(mark, says, monkeypatch):
+    said = []
+    monkeypatch.setattr(touch.log, "warning", lambda text, *gaps, **_: said.append(text % gaps))
+    marks = [] if mark == "no mark" else touch.when("when", "", mark, 1, None)[0]
+    touch.check(touch.tasks("", nodes.enumerated_list("", nodes.list_item("", *marks))), KINDS["scale_lab"])
+    assert [says in text for text in said] == ([True] if says else [])
