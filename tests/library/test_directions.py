@@ -31,13 +31,14 @@ ROOMS = {
     "booktools": {
         "": "",
         "bubblewrap": "",
+        "serving": "",
         "book": "",
         "printers": "book",
         "site": "book",
-        "rehearsal": "bubblewrap book",
+        "rehearsal": "bubblewrap serving book",
         "grading": "bubblewrap book",
-        "make": "book site",
-        "dev": "book site",
+        "make": "serving book site",
+        "dev": "serving book site",
         "cli": "book printers rehearsal grading dev",
     },
 }
