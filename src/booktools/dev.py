@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from io import BytesIO
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from watchfiles import Change, DefaultFilter, watch
 
 from attnbook.widgets.shared.base import page_files
 from booktools.book import BookError
+from booktools.serving import Quiet
 from booktools.site.style import join_styles
 
 FOLDERS = ("assignments", "chapters", "src", "translations")
@@ -58,7 +59,7 @@ class Server(ThreadingHTTPServer):
             return self.version
 
 
-class Handler(SimpleHTTPRequestHandler):
+class Handler(Quiet):
     server: Server
 
     def do_GET(self) -> None:
@@ -98,9 +99,6 @@ class Handler(SimpleHTTPRequestHandler):
     def end_headers(self) -> None:
         self.send_header("Cache-Control", "no-store")
         super().end_headers()
-
-    def log_message(self, *args) -> None:
-        pass
 
 
 def dev(root: Path, html: Path, port: int) -> None:

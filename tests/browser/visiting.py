@@ -3,15 +3,14 @@
 import mimetypes
 import re
 import shutil
-import threading
 from contextlib import contextmanager
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import sync_playwright
 
+from booktools.serving import Quiet, serving
 from tests.browser.pages import DESKTOP, SITE, built
 
 FOLDER = "/some/book/"
@@ -34,31 +33,28 @@ def browser():
         chromium.close()
 
 
-class Server(SimpleHTTPRequestHandler):
+class Below(Quiet):
+    """The site in its sub-folder, and nothing beside it."""
+
     protocol_version = "HTTP/1.1"
 
     def translate_path(self, path):
         inside = path.startswith(FOLDER)
         return super().translate_path(path.removeprefix(FOLDER)) if inside else str(SITE / "outside of the folder")
 
-    def log_message(self, *args):
-        pass
-
 
 @pytest.fixture(scope="package")
 def home():
     """The address of the site's first folder."""
-    with serving(built(".")) as address:
+    with in_a_folder(built(".")) as address:
         yield address
 
 
 @contextmanager
-def serving(site: Path):
+def in_a_folder(site: Path):
     """The address of a built site's first folder."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Server, directory=site)) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}{FOLDER}"
-        server.shutdown()
+    with serving(site, Below) as address:
+        yield address.rstrip("/") + FOLDER
 
 
 class Visitor:

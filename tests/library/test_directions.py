@@ -31,14 +31,15 @@ ROOMS = {
     "booktools": {
         "": "",
         "bubblewrap": "",
+        "serving": "",
         "book": "",
         "directives": "book",
         "printers": "book directives",
         "site": "book directives",
-        "rehearsal": "bubblewrap book",
+        "rehearsal": "bubblewrap serving book",
         "grading": "bubblewrap book",
-        "make": "book site",
-        "dev": "book site",
+        "make": "serving book site",
+        "dev": "serving book site",
         "cli": "book directives printers rehearsal grading dev",
     },
 }

@@ -14,7 +14,7 @@ from nbformat.v4 import new_markdown_cell, new_notebook
 
 from attnbook.language import PSEUDO
 from tests import ROOT
-from tests.browser.visiting import Visitor, serving
+from tests.browser.visiting import Visitor, in_a_folder
 from tests.pseudo import linked_book, translate_pages
 from tests.widgets.forgotten import forgotten, left_over
 
@@ -64,7 +64,7 @@ def forgotten_on(browser):
     visitor = Visitor(browser, "")
 
     def read(site: Path, path: str, tried="2099-01-05") -> list[str]:
-        with serving(site) as visitor.home:
+        with in_a_folder(site) as visitor.home:
             page = visitor(path, served={"colab/last-green.json": f'{{"date": "{tried}"}}'})
             page.wait_for_load_state("networkidle")
             page.evaluate(MARK_DATA)

@@ -64,52 +64,27 @@ def fit(
         raise ValueError("until is what a metric must reach: give a metric, or leave it out.")
     seed_everything(seed)
     device = pick_device() if device is None else device
-    with _learning_on(model, device) as home:
-        optimizer = torch.optim.Adam(model.parameters(), lr=lr, betas=betas)
-        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _warm_up_then_cosine(step, steps, warm_up))
-        run = _Run(model, optimizer, schedule, torch.Generator().manual_seed(seed), History())
-        settings = {
-            "steps": steps,
-            "lr": lr,
-            "warm_up": warm_up,
-            "betas": tuple(betas),
-            "clip": clip,
-            "every": every,
-            "seed": seed,
-            "model": str(model),
-        }
-        path = None if checkpoint is None else Path(checkpoint)
-        if path is not None and path.exists():
-            run.load(path, settings)
-        elif path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            run.save(path, settings)  # a path that can't be written to fails now
-        losses, metrics = run.history.losses, run.history.metrics
-        with tqdm(total=steps, initial=len(losses)) as bar:
-            while len(losses) < steps and not metrics.get(len(losses), -math.inf) >= until:
-                model.train()
-                optimizer.zero_grad()
-                value = loss(model, _to_device(batch(run.generator), device))
-                value.backward()
-                nn.utils.clip_grad_norm_(model.parameters(), clip)
-                optimizer.step()
-                schedule.step()
-                losses.append(_finite("loss", value.item(), len(losses)))
+    settings = {"steps": steps, "lr": lr, "warm_up": warm_up, "betas": tuple(betas), "clip": clip, "every": every}
+    with _on(model, device) as home:
+        run = _Run(model, settings | {"seed": seed, "model": str(model)})
+        if checkpoint is not None:
+            run.go_on_from(Path(checkpoint))
+        with tqdm(total=steps, initial=run.taken) as bar:
+            while run.taken < steps and not run.metric >= until:
+                run.step(loss, batch, device)
                 bar.update()
-                if len(losses) % every == 0 or len(losses) == steps:
-                    if metric is not None:
-                        model.eval().to(home)
-                        with torch.no_grad():
-                            metrics[len(losses)] = _finite("metric", float(metric(model)), len(losses))
-                        model.to(device)
-                        bar.set_postfix(loss=losses[-1], metric=metrics[len(losses)])
-                    if path is not None:
-                        run.save(path, settings)
+                if run.taken % every and run.taken < steps:
+                    continue  # it is not time for a look
+                if metric is not None:
+                    run.look(metric, home)
+                    bar.set_postfix(loss=run.history.losses[-1], metric=run.metric)
+                if checkpoint is not None:
+                    run.save(Path(checkpoint))
         return run.history
 
 
 @contextmanager
-def _learning_on(model: nn.Module, device: torch.device | str) -> Iterator[torch.device | str]:
+def _on(model: nn.Module, device: torch.device | str) -> Iterator[torch.device | str]:
     """Where the model was; in between it is on `device`, and in the end, in evaluation mode, back there."""
     home = next((parameter.device for parameter in model.parameters()), device)
     try:
@@ -144,20 +119,55 @@ def _warm_up_then_cosine(step: int, steps: int, warm_up: int) -> float:
     return rising * (1 + math.cos(math.pi * step / steps)) / 2
 
 
-@dataclass
 class _Run:
-    """All that decides how training goes on."""
+    """A step after the other, a look after some; and all that decides how training goes on, in a file."""
 
-    model: nn.Module
-    optimizer: torch.optim.Optimizer
-    schedule: torch.optim.lr_scheduler.LRScheduler
-    generator: torch.Generator
-    history: History
+    def __init__(self, model: nn.Module, settings: dict):
+        self.model, self.settings, self.history = model, settings, History()
+        steps, warm_up = settings["steps"], settings["warm_up"]
+        self.generator = torch.Generator().manual_seed(settings["seed"])
+        self.optimizer = torch.optim.Adam(model.parameters(), lr=settings["lr"], betas=settings["betas"])
+        self.schedule = torch.optim.lr_scheduler.LambdaLR(
+            self.optimizer, lambda step: _warm_up_then_cosine(step, steps, warm_up)
+        )
 
-    def save(self, path: Path, settings: dict) -> None:
+    def step(self, loss: Callable[[Any, Any], Tensor], batch: Callable, device: torch.device | str) -> None:
+        """The step of chapter 3, with gradients clipped and a rate that changes."""
+        self.model.train()
+        self.optimizer.zero_grad()
+        value = loss(self.model, _to_device(batch(self.generator), device))
+        value.backward()
+        nn.utils.clip_grad_norm_(self.model.parameters(), self.settings["clip"])
+        self.optimizer.step()
+        self.schedule.step()
+        self.history.losses.append(_finite("loss", value.item(), self.taken))
+
+    def look(self, metric: Callable[[Any], float], home: torch.device | str) -> None:
+        with _on(self.model, home), torch.no_grad():
+            self.history.metrics[self.taken] = _finite("metric", float(metric(self.model.eval())), self.taken)
+
+    @property
+    def taken(self) -> int:
+        """How many steps were taken."""
+        return len(self.history.losses)
+
+    @property
+    def metric(self) -> float:
+        """What it was after the last step; if there was no look then, less than any."""
+        return self.history.metrics.get(self.taken, -math.inf)
+
+    def go_on_from(self, path: Path) -> None:
+        """What is stored there; or a first checkpoint, since a path that can't be written to is to fail now."""
+        if path.exists():
+            self.load(path)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self.save(path)
+
+    def save(self, path: Path) -> None:
         """Whole or not at all: the file takes its name when it is complete."""
         stored = {
-            "settings": settings,
+            "settings": self.settings,
             "states": [part.state_dict() for part in (self.model, self.optimizer, self.schedule)],
             "generator": self.generator.get_state(),
             "torch": torch.get_rng_state(),
@@ -170,13 +180,13 @@ class _Run:
         torch.save(stored, part)
         os.replace(part, path)
 
-    def load(self, path: Path, settings: dict) -> None:
+    def load(self, path: Path) -> None:
         try:
             stored = torch.load(path, map_location="cpu", weights_only=True)
-            was = dict.fromkeys(settings) | stored["settings"]
+            was = dict.fromkeys(self.settings) | stored["settings"]
         except Exception as error:
             raise ValueError(f"{path} is not a checkpoint of training: {error}") from error
-        changed = {name: now for name, now in settings.items() if was[name] != now}
+        changed = {name: now for name, now in self.settings.items() if was[name] != now}
         if changed:
             model = ["the model is another"] * (changed.pop("model", None) is not None)
             differ = "; ".join(model + [f"{name} was {was[name]}, is {now}" for name, now in changed.items()])

@@ -1,11 +1,10 @@
 """The Transformer: attention and feed-forward networks in blocks, blocks in stacks, stacks that read and write text.
 
-`TextEncoder`, `LanguageModel` and `Transformer` take the same options: `norm` and `activation` of their blocks, and
-`positions`, which are "sinusoidal" or "learned" (of the first 1,024) and added to the embeddings, "rotary" or "alibi"
-and told to self-attention, or "none".
+`TextEncoder`, `LanguageModel` and `Transformer` take the sizes and options of `Parts`, of which they are made.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 from torch import Tensor, nn
 
@@ -86,22 +85,11 @@ class DecoderBlock(EncoderBlock):
     torch.Size([1, 3, 8])
     """
 
-    def __init__(
-        self,
-        D: int,
-        heads: int,
-        hidden: int,
-        dropout: float = 0.1,
-        *,
-        norm: str = "post",
-        activation: Callable[[], nn.Module] = nn.ReLU,
-        rotary: Rotary | None = None,
-        score_bias: nn.Module | None = None,
-        **attention,
-    ):
-        own = {"rotary": rotary, "score_bias": score_bias}  # distances mean nothing between two texts
-        super().__init__(D, heads, hidden, dropout, norm=norm, activation=activation, **own, **attention)
-        self.cross_attention = MultiHeadAttention(D, heads, **{"bias": True, **attention}, dropout=dropout)
+    def __init__(self, D: int, heads: int, hidden: int, dropout: float = 0.1, *, bias: bool = True, **options):
+        super().__init__(D, heads, hidden, dropout, bias=bias, **options)
+        elsewhere = ("norm", "activation", "rotary", "score_bias")  # distances mean nothing between two texts
+        attention = {name: given for name, given in options.items() if name not in elsewhere}
+        self.cross_attention = MultiHeadAttention(D, heads, bias=bias, dropout=dropout, **attention)
         self.cross_attention_norm = nn.LayerNorm(D)
 
     def forward(
@@ -171,6 +159,40 @@ class Tokens(nn.Module):
         return x @ self.embedding.weight.mT
 
 
+class Parts:
+    """What a model is made of, in the sizes of the paper's base model unless told otherwise.
+
+    positions   "sinusoidal" or "learned" (of the first 1,024), added to the embeddings; "rotary" or "alibi", told to
+                self-attention; or "none"
+    options     of each block, such as norm, activation and kv_heads
+
+    >>> parts = Parts(D=8, heads=2, hidden=32, layers=3, norm="pre")
+    >>> len(parts.stack(DecoderBlock)), parts.tokens(10).embedding
+    (3, Embedding(10, 8))
+    """
+
+    def __init__(
+        self,
+        D: int = 512,
+        heads: int = 8,
+        hidden: int = 2048,
+        layers: int = 6,
+        dropout: float = 0.1,
+        *,
+        positions: str = "sinusoidal",
+        **options,
+    ):
+        added, relative = _positions(positions, D, heads)
+        self.D, self.layers, self.dropout, self.added = D, layers, dropout, added
+        self.block: dict[str, Any] = dict(D=D, heads=heads, hidden=hidden, dropout=dropout, **relative, **options)
+
+    def tokens(self, N: int) -> Tokens:
+        return Tokens(N, self.D, self.added, self.dropout)
+
+    def stack(self, kind: type[EncoderBlock]) -> Stack:
+        return Stack(lambda: kind(**self.block), self.layers)
+
+
 class State:
     """What decoding keeps between two steps: caches for each block, and the source as read, if there is one."""
 
@@ -200,24 +222,10 @@ class TextEncoder(nn.Module):
     torch.Size([1, 4, 8])
     """
 
-    def __init__(
-        self,
-        N: int,
-        D: int = 512,
-        heads: int = 8,
-        hidden: int = 2048,
-        layers: int = 6,
-        dropout: float = 0.1,
-        *,
-        pad: int = 0,
-        positions: str = "sinusoidal",
-        **options,
-    ):
+    def __init__(self, N: int, *sizes, pad: int = 0, **options):
         super().__init__()
-        self.pad = pad
-        added, relative = _positions(positions, D, heads)
-        self.tokens = Tokens(N, D, added, dropout)
-        self.encoder = Stack(lambda: EncoderBlock(D, heads, hidden, dropout, **relative, **options), layers)
+        self.pad, parts = pad, Parts(*sizes, **options)
+        self.tokens, self.encoder = parts.tokens(N), parts.stack(EncoderBlock)
 
     def forward(self, ids: Tensor) -> Tensor:
         return self.encoder(self.tokens(ids), padding(ids, pad=self.pad))
@@ -231,22 +239,10 @@ class LanguageModel(nn.Module):
     torch.Size([1, 3, 20])
     """
 
-    def __init__(
-        self,
-        N: int,
-        D: int = 512,
-        heads: int = 8,
-        hidden: int = 2048,
-        layers: int = 6,
-        dropout: float = 0.1,
-        *,
-        positions: str = "sinusoidal",
-        **options,
-    ):
+    def __init__(self, N: int, *sizes, **options):
         super().__init__()
-        added, relative = _positions(positions, D, heads)
-        self.tokens = Tokens(N, D, added, dropout)
-        self.decoder = Stack(lambda: EncoderBlock(D, heads, hidden, dropout, **relative, **options), layers)
+        parts = Parts(*sizes, **options)
+        self.tokens, self.decoder = parts.tokens(N), parts.stack(EncoderBlock)
 
     def forward(self, ids: Tensor) -> Tensor:
         return self.step(ids)
@@ -279,27 +275,12 @@ class Transformer(nn.Module):
     not read.
     """
 
-    def __init__(
-        self,
-        N: int,
-        D: int = 512,
-        heads: int = 8,
-        hidden: int = 2048,
-        layers: int = 6,
-        dropout: float = 0.1,
-        *,
-        target_N: int | None = None,
-        pad: int = 0,
-        positions: str = "sinusoidal",
-        **options,
-    ):
+    def __init__(self, N: int, *sizes, target_N: int | None = None, pad: int = 0, **options):
         super().__init__()
-        self.pad = pad
-        added, relative = _positions(positions, D, heads)
-        self.source = Tokens(N, D, added, dropout)
-        self.target = self.source if target_N is None else Tokens(target_N, D, added, dropout)
-        self.encoder = Stack(lambda: EncoderBlock(D, heads, hidden, dropout, **relative, **options), layers)
-        self.decoder = Stack(lambda: DecoderBlock(D, heads, hidden, dropout, **relative, **options), layers)
+        self.pad, parts = pad, Parts(*sizes, **options)
+        self.source = parts.tokens(N)
+        self.target = self.source if target_N is None else parts.tokens(target_N)
+        self.encoder, self.decoder = parts.stack(EncoderBlock), parts.stack(DecoderBlock)
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
         return self._decode(target, *self.encode(source))

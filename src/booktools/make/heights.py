@@ -5,13 +5,12 @@ changed: `make book`, then `python -m booktools.make.heights`, and `make book` a
 """
 
 import sys
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from shutil import which
-from threading import Thread
 
 from playwright.sync_api import sync_playwright
+
+from booktools.serving import serving
 
 ROOT = Path(__file__).parents[3]
 WIDTHS = (360, 412, 768, 1280)
@@ -28,16 +27,10 @@ HEIGHTS = """() => [...document.querySelectorAll(".touch")].map((frame) =>
     [frame.id, Math.round(frame.querySelector("[data-afm]").getBoundingClientRect().height)])"""
 
 
-class Silent(SimpleHTTPRequestHandler):
-    def log_message(self, *args):
-        pass
-
-
 def heights(site: Path) -> dict[str, list[int]]:
     """By page#frame, the height at each of the widths."""
     found: dict[str, list[int]] = {}
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Silent, directory=site)) as server, sync_playwright() as driver:
-        Thread(target=server.serve_forever, daemon=True).start()
+    with serving(site) as home, sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=which("chromium-headless-shell"), args=["--no-sandbox"])
         for width in WIDTHS:
             page = browser.new_page(viewport={"width": width, "height": 800})
@@ -45,11 +38,10 @@ def heights(site: Path) -> dict[str, list[int]]:
                 if b'class="touch' not in file.read_bytes():
                     continue
                 name = file.relative_to(site).with_suffix("").as_posix()
-                page.goto(f"http://127.0.0.1:{server.server_port}/{name}.html")
+                page.goto(f"{home}{name}.html")
                 page.evaluate(START)
                 for frame, height in page.evaluate(HEIGHTS):
                     found.setdefault(f"{name}#{frame}", []).append(height)
-        server.shutdown()
     return found
 
 

@@ -12,10 +12,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from functools import cache, partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from functools import cache
 from pathlib import Path
-from threading import Thread
+
+from booktools.serving import Quiet, serving
 
 VERSION = "12.8.2"
 PAGES = ("index", "chapters/01_word_vectors", "chapters/05_scaled_dot_product_attention", "chapters/09_the_transformer")
@@ -29,17 +29,13 @@ MEASURES = {
 }
 
 
-class Compressed(BaseHTTPRequestHandler):
+class Compressed(Quiet):
     """A file, compressed where that helps, to be kept for a while."""
 
     protocol_version = "HTTP/1.1"
 
-    def __init__(self, site: Path, *args):
-        self.site = site
-        super().__init__(*args)
-
     def do_GET(self):
-        file = self.site / self.path.split("?")[0].lstrip("/")
+        file = Path(self.translate_path(self.path))
         if not file.is_file():
             self.send_error(404)
             return
@@ -52,9 +48,6 @@ class Compressed(BaseHTTPRequestHandler):
             self.send_header("Content-Encoding", "gzip")
         self.end_headers()
         self.wfile.write(body)
-
-    def log_message(self, *args):
-        pass
 
 
 @cache
@@ -77,14 +70,12 @@ def main(site: Path) -> None:
     browser = shutil.which("chromium-headless-shell") or shutil.which("chromium")
     if not shutil.which("npx") or not browser:
         sys.exit("Lighthouse needs npm and a Chromium; `make setup` installs the second.")
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Compressed, site)) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
+    with serving(site, Compressed) as home:
         for page in PAGES:
-            found = report(f"http://127.0.0.1:{server.server_port}/{page}.html", browser)
+            found = report(f"{home}{page}.html", browser)
             scores = (f"{name} {found['categories'][name]['score']:.2f}" for name in CATEGORIES)
             measures = (f"{said} {found['audits'][name]['displayValue']}" for name, said in MEASURES.items())
             print(f"{page}\n  {', '.join(scores)}\n  {', '.join(measures)}", flush=True)
-        server.shutdown()
 
 
 if __name__ == "__main__":

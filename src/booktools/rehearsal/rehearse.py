@@ -3,13 +3,9 @@
 import asyncio
 import json
 import re
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -21,6 +17,7 @@ from booktools.book.assignment import Assignment
 from booktools.book.contents import read_notebook
 from booktools.rehearsal.machine import Machine, Packages
 from booktools.rehearsal.run import WIDGET_VIEW
+from booktools.serving import serving
 
 ADDED = ("attnbook", "d2l")  # what the set-up cell may bring
 LACKING = ". Colab may have it: then name it in colab/constraints.txt. If not, a chapter does without it"
@@ -191,7 +188,7 @@ def rehearse(
         await asyncio.gather(*(work(number, fresh, site) for number, fresh in enumerate(machines)))
 
     machines = [machine(number) for number in range(min(jobs, len(names)))]
-    with serve(html) as served:
+    with serving(html) as served:
         asyncio.run(all_at_work(BuiltSite(html, root, served)))
     return runs
 
@@ -200,22 +197,6 @@ def notebooks(html: Path) -> list[str]:
     """The notebooks that a built site offers, chapters first."""
     found = [*sorted(html.glob("colab/*.ipynb")), *sorted(html.glob("assignments/*.ipynb"))]
     return [path.relative_to(html).with_suffix("").as_posix() for path in found]
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *args):
-        pass
-
-
-@contextmanager
-def serve(folder: Path) -> Iterator[str]:
-    """The address of a folder, served from this machine."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder)) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}/"
-        finally:
-            server.shutdown()
 
 
 def colab_packages(root: Path, current: Path | None = None) -> Packages:

@@ -12,7 +12,8 @@ from booktools.book import BookError
 from booktools.book.address import address
 from booktools.rehearsal import rehearse
 from booktools.rehearsal.machine import Machine
-from booktools.rehearsal.rehearse import BuiltSite, serve
+from booktools.rehearsal.rehearse import BuiltSite
+from booktools.serving import serving
 from tests import ROOT
 
 TABLE = new_output("execute_result", {"text/html": '<div data-afm="head_split"></div>', "text/plain": "HeadSplit()"})
@@ -47,7 +48,7 @@ def run(machine, wheel, tmp_path):
             *cells,
         ]
         nbformat.write(new_notebook(cells=cells), tmp_path / "colab/05_dots.ipynb")
-        with serve(tmp_path) as served:
+        with serving(tmp_path) as served:
             return asyncio.run(BuiltSite(tmp_path, ROOT, served).run("colab/05_dots", machine, tmp_path / "content"))
 
     yield rehearsed
