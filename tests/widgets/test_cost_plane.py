@@ -46,20 +46,25 @@ def expected(widget) -> dict[str, Tensor]:
     other = dict(zip(names, kinds, strict=True))[widget.against]
     operations = [kind.cost(n, d).operations for kind in kinds]
     pairs = (SelfAttention().cost(2 * n, d).operations - 2 * SelfAttention().cost(n, d).operations) // 2
+    kept = [kind.memory(n, d) for kind in kinds]
+    weights = kept[0] - SelfAttention(0).memory(n, d)
+    if widget.pairs == "half":
+        operations[0], pairs = operations[0] - pairs // 2, pairs // 2
+        kept[0], weights = kept[0] - weights + weights // 2, weights // 2
     if widget.projections == "out":
         operations[0] = pairs
     compared = operations[0] / other.cost(n, d).operations
-    weights = 4 * (kinds[0].memory(n, d) - SelfAttention(0).memory(n, d))
-    slope = (other.cost(1, 1).operations - 8 * (widget.projections == "in")) / 4
+    each = 2 if widget.pairs == "half" else 4
+    slope = (other.cost(1, 1).operations - 8 * (widget.projections == "in")) / each
     line = lambda ratio: [[(p + math.log2(ratio) - 4) * 24, (14 - p) * 24] for p in (4, 14)]  # noqa: E731
     shaded = [2 ** (p - 0.01) > slope * 2**9 for p in range(5, 20, 2)]
-    lines = [2.0] * (widget.projections == "in") + [slope] * (slope > 0)
+    lines = [8 / each] * (widget.projections == "in") + [slope] * (slope > 0)
     dot = [(math.log2(n) - 4) * 24, (14 - math.log2(d)) * 24]
     return {
-        "costs": torch.tensor([[x, kind.memory(n, d)] for x, kind in zip(operations, kinds, strict=True)]),
-        "figures": torch.tensor([100 * pairs / operations[0], compared, weights], dtype=torch.float64),
+        "costs": torch.tensor(list(zip(operations, kept, strict=True))),
+        "figures": torch.tensor([100 * pairs / operations[0], compared, 4 * weights], dtype=torch.float64),
         "border": torch.tensor(line(slope) if slope > 0 else [], dtype=torch.float64),
-        "half": torch.tensor(line(2), dtype=torch.float64),
+        "half": torch.tensor(line(8 / each), dtype=torch.float64),
         "shaded": torch.tensor(shaded),
         "dots": torch.tensor([dot, dot], dtype=torch.float64),
         "grips": torch.tensor(
@@ -83,11 +88,13 @@ class TestCostPlane(Laws):
     steps = [
         *choose("against", "convolution"),
         *choose("projections", "in"),
+        *choose("pairs", "half"),
         *slide("Kernel", "kernel", first=3, last=33),
         *slide("Tokens", "n", last=2**20, first=16),
         *slide("Width", "d", last=2**14, first=16),
         *slide("Heads", "heads", last=128, first=1),
         *choose("projections", "out"),
+        *choose("pairs", "all"),
         *choose("against", "lstm"),
         *choose("against", "recurrence"),
         *press("Llama 3.1 8B", {"n": 131072, "d": 4096, "heads": 32}),
@@ -96,6 +103,7 @@ class TestCostPlane(Laws):
         {"against": "convolution"},
         {"against": "gru"},
         {"projections": "in"},
+        {"pairs": "half"},
         {"n": 131072},
         {"d": 4096},
         {"kernel": 3},
@@ -107,11 +115,13 @@ class TestCostPlane(Laws):
         "attention always needs more": CostPlane(projections="in"),
         "beside a GRU": CostPlane(against="gru", projections="in"),
         "attention needs more than a small kernel, always": CostPlane(**CONVOLUTION, kernel=3),
+        "half of an odd number of pairs": CostPlane(n=999, heads=3, pairs="half", projections="in", against="lstm"),
         "between the lines": CostPlane(against="convolution", kernel=5, projections="in", n=1000, d=3000, heads=96),
     }
     drags = {"length": (CostPlane(), slide("Tokens", "n", last=2**20))}
     errors = [
         (lambda: CostPlane(n=8), r"'n' trait .* not be less than 16"),
+        (lambda: CostPlane(pairs="none"), r"'pairs' trait .* any of \['all', 'half'\]"),
         (lambda: CostPlane(kernel=4), r"'kernel' trait .* any of \[3, 5, 9, 17, 33\]"),
     ]
 
@@ -159,6 +169,7 @@ def test_table_of_costs():
         f"{start} RNN need as many operations nowhere": {"projections": "in"},
         f"{start} LSTM need as many operations where n is 2 times d": {"projections": "in", "against": "lstm"},
         f"{start} convolution need as many operations nowhere": CONVOLUTION | {"kernel": 3},
+        f"{start} RNN need as many operations where n is 2 times d; of the pairs half are computed": {"pairs": "half"},
     }
     for caption, traits in captions.items():
         assert parsed(CostPlane(**traits)).caption.text == caption
@@ -171,7 +182,11 @@ def test_what_chapter_7_says_of_it():
     assert border() == 1
     assert [border(projections="in", against=cell) for cell in ("recurrence", "gru", "lstm")] == [0, 1, 2]
     assert [border(projections="in", against="convolution", kernel=k) for k in (3, 5, 9)] == [0, 0.5, 2.5]
-    llama = CostPlane(n=131072, d=4096, heads=32, projections="in")
-    pairs = CostPlane(n=131072, d=4096).operations(SelfAttention())
-    assert round(pairs / llama.operations(SelfAttention()), 2) == 0.94
-    assert round(4 * 32 * llama.n**2 / 1e12, 1) == 2.2
+    causal = [border(projections="in", pairs="half", against=cell) for cell in ("recurrence", "gru", "lstm")]
+    assert [border(pairs="half"), *causal] == [2, 0, 2, 4]
+    for pairs, share, weights in (("all", 0.94, 2.2), ("half", 0.89, 1.1)):
+        llama = {"n": 131072, "d": 4096, "heads": 32, "pairs": pairs}
+        layer = SelfAttention(32)
+        counted, left_out = CostPlane(**llama, projections="in"), CostPlane(**llama)
+        assert round(left_out.operations(layer) / counted.operations(layer), 2) == share
+        assert round(4 * (counted.memory(layer) - 5 * counted.n * counted.d) / 1e12, 1) == weights

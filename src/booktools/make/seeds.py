@@ -11,12 +11,16 @@ plays      chapter 1: for each of three seeds, word vectors of Shakespeare: by s
 numbers    chapter 4: for each of three seeds, networks that read a number of up to 24 digits and write it again, with
            additive attention and without, and without but four times as wide, for 1,000 steps, and without for 8,000:
            the share that comes out right, by how many digits there are
+rates_4    the same without attention for 1,000 steps, at a third of that learning rate and at three times it
 readers    chapter 4: for each of three seeds, the reader of dates after 400 steps, with one score or another (products
            also divided by the root of their width), with what it knows at both ends, and with the mean of all it has
            read (after 1,200 steps, too): how many of a thousand dates come out right; and of the one with additive
            scores how many with a blindfold, and where it looks
+joint      chapter 6: for each of ten seeds, one head whose values know the mark, trained as on the page: the shares of
+           right answers under the star and under the dot
 copiers    chapter 6: for each of three seeds, one causal layer that reads a passage twice, twice as wide as the page's,
            with twice as many heads and trained ten and thirty times as long: the share of letters that it copies
+wider      the same four times as wide as the page's, and as many heads, trained as long and ten times as long
 phrases    chapter 9: for each of five seeds, its Transformer and its recipe on phrases, 200 steps and 500: how many of
            three thousand the longer training gets wrong, where a noun and an adjective meet for the first time (`new`),
            and where they have met before, in phrases as long that are not in training either (`control`); how many of
@@ -25,7 +29,7 @@ phrases    chapter 9: for each of five seeds, its Transformer and its recipe on 
            words
 dates      for each of three seeds, how many of a thousand dates come out right: from an encoder and a decoder of one
            block, from a decoder alone of one block, and of two; and of one block after four times as many steps
-rates      for each of three seeds, how many come out right of a Transformer twice as wide and twice as deep, after 500
+rates      for each of three seeds, how many come out right of Transformers of three sizes, width by blocks, after 500
            steps at one rate and at another
 places     chapter 8: see places.py
 """
@@ -56,6 +60,7 @@ from attnbook.learning.vectors import WordVectors, learn_vectors, skip_gram_pair
 from attnbook.models.decoding import greedy
 from attnbook.models.seq2seq import Seq2Seq
 from attnbook.models.transformer import LanguageModel, Transformer
+from attnbook.tasks import marks
 from attnbook.tasks.dates import date_pairs, share_on_spans
 from attnbook.tasks.phrases import new_and_control, phrase_pairs
 from booktools.make.places import places
@@ -78,8 +83,11 @@ def main() -> None:
         "dates": (dates, 3),
         "rates": (rates, 3),
         "numbers": (numbers, 3),
+        "rates_4": (rates_4, 3),
         "readers": (readers, 3),
+        "joint": (joint, 10),
         "copiers": (copiers, 3),
+        "wider": (wider, 3),
     }
     for name in sys.argv[1:] or [*kinds, "places"]:
         if name == "places":
@@ -231,6 +239,17 @@ def numbers(seed: int) -> dict[str, object]:
     return row
 
 
+def rates_4(seed: int) -> dict[str, object]:
+    row: dict[str, object] = {"seed": seed}
+    for rate in (3e-3, 3e-2):
+        seed_everything(seed)
+        model = Seq2Seq(N=13, D=32)
+        model.add_module("attention", BothEnds())
+        fit(model, Translation.loss, lambda generator: drawn(generator, 64, 1, LONGEST), STEPS, lr=rate, seed=seed)
+        row[f"{rate:g}"] = {n: copied(model, n) for n in range(4, LONGEST + 1, 4)}
+    return row
+
+
 def drawn(generator: torch.Generator, size: int, shortest: int, longest: int) -> tuple[Tensor, Tensor]:
     """Random numbers as ids, each with a STOP, and the same with a START in front: what is read and what is written."""
     lengths_B = torch.randint(shortest, longest + 1, (size,), generator=generator)
@@ -284,6 +303,31 @@ def readers(seed: int) -> dict[str, object]:
     return row
 
 
+class JointFinder(marks.Finder):
+    def __init__(self, heads: int, D: int = 16):
+        super().__init__(heads, D)
+        self.letters = nn.Embedding(len(marks.MARKS) * len(marks.LETTERS), D)
+
+    def forward(self, letters: Tensor, marked: Tensor) -> Tensor:
+        return super().forward(letters + len(marks.LETTERS) * marked, marked)
+
+
+def joint(seed: int) -> dict[str, float]:
+    torch.manual_seed(seed)
+    model = JointFinder(1)
+    generator, draw = torch.Generator().manual_seed(0), marks.marked_letters(64)
+    optimizer = torch.optim.Adam(model.parameters(), 0.003)
+    for _ in range(1000):
+        loss = model.loss(model, draw(generator))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    letters, marked, answers_B2 = marks.marked_letters(2000)(torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        star, dot = (model(letters, marked).argmax(-1) == answers_B2).float().mean(0).tolist()
+    return {"seed": seed, "star": round(star, 3), "dot": round(dot, 3)}
+
+
 class Copier(nn.Module):
     """Causal layers one after the other, each added to what it was given; chapter 6 builds them on its page."""
 
@@ -302,7 +346,14 @@ class Copier(nn.Module):
 
 
 def copiers(seed: int) -> dict[str, float]:
-    D, heads, steps, longer = 64, 4, 3000, 9000
+    return copied_by(64, 4, 3000, 9000, seed)
+
+
+def wider(seed: int) -> dict[str, float]:
+    return copied_by(128, 8, 300, 3000, seed)
+
+
+def copied_by(D: int, heads: int, steps: int, longer: int, seed: int) -> dict[str, float]:
     torch.manual_seed(seed)
     model = Copier(1, D, heads)
     generator = torch.Generator().manual_seed(seed)
@@ -400,12 +451,13 @@ def dates(seed: int) -> dict[str, int]:
 def rates(seed: int) -> dict[str, object]:
     task = Translation(date_pairs(30_000))
     rest = Translation(date_pairs(DATES, held_out=True), vocabulary=task.vocabulary)
-    row: dict[str, object] = {"seed": seed, "tested": DATES, "steps": 500, "width": 64, "layers": 2}
-    for rate in (1e-2, 2e-3):
-        seed_everything(seed)
-        model = Transformer(len(task.vocabulary), 64, 4, 256, 2, dropout=0.0)
-        fit(model, task.loss, task.batch(64), 500, lr=rate, seed=seed)
-        row[f"{rate:g}"] = right(rest, model)
+    row: dict[str, object] = {"seed": seed, "tested": DATES, "steps": 500}
+    for D, layers in (32, 1), (64, 2), (128, 1):
+        for rate in (1e-2, 2e-3):
+            seed_everything(seed)
+            model = Transformer(len(task.vocabulary), D, 4, 4 * D, layers, dropout=0.0)
+            fit(model, task.loss, task.batch(64), 500, lr=rate, seed=seed)
+            row[f"{D} x {layers}, {rate:g}"] = right(rest, model)
     return row
 
 

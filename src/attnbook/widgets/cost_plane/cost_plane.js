@@ -40,7 +40,7 @@ const TICKS = {
   d: { 4: "16", 6: "64", 8: "256", 10: "1 k", 12: "4 k", 14: "16 k" },
 };
 const [WIDE, TALL] = [(RIGHT - LEFT) * UNIT, (HIGH - LOW) * UNIT];
-const TRAITS = ["n", "d", "heads", "kernel", "against", "projections"];
+const TRAITS = ["n", "d", "heads", "kernel", "against", "projections", "pairs"];
 
 // Where n and d lie in the picture.
 const at = (n, d) => [(Math.log2(n) - LEFT) * UNIT, (HIGH - Math.log2(d)) * UNIT];
@@ -50,18 +50,24 @@ const given = (model) => Object.fromEntries(TRAITS.map((trait) => [trait, model.
 // Of the others the operations for each n d².
 const factors = (kernel) => ({ recurrence: 4, gru: 12, lstm: 16, convolution: 2 * kernel });
 
+// Of attention the operations for each n² d: a score and a blend of all pairs, or of half of them.
+const factorOf = (pairs) => (pairs === "half" ? 2 : 4);
+
 // The n / d at which attention needs as many operations as the other; 0 or less where it always needs more.
-const slopeOf = ({ kernel, against, projections }) => (factors(kernel)[against] - (projections === "in" ? 8 : 0)) / 4;
+const slopeOf = ({ kernel, against, projections, pairs }) =>
+  (factors(kernel)[against] - (projections === "in" ? 8 : 0)) / factorOf(pairs);
 
 // Of each kind of layer the operations and the numbers kept.
-function compute({ n, d, heads, kernel, against, projections }) {
+function compute({ n, d, heads, kernel, against, projections, pairs }) {
   const counted = projections === "in";
-  const pairs = 4 * n ** 2 * d;
+  const both = factorOf(pairs) * n ** 2 * d; // scores and blends
+  const weights = Math.floor((heads * n ** 2 * factorOf(pairs)) / 4);
   const kept = { recurrence: (2 * n + 1) * d, gru: 8 * n * d, lstm: 8 * n * d, convolution: (n + kernel - 1) * d };
   const others = Object.entries(factors(kernel)).map(([kind, factor]) => [kind, [factor * n * d ** 2, kept[kind]]]);
-  const attention = [pairs + (counted ? 8 * n * d ** 2 : 0), 5 * n * d + heads * n ** 2];
+  const attention = [both + (counted ? 8 * n * d ** 2 : 0), 5 * n * d + weights];
   const costs = { attention, ...Object.fromEntries(others) };
-  return { pairs, costs, slope: slopeOf({ kernel, against, projections }), counted };
+  const half = 8 / factorOf(pairs); // the n / d at which scores and blends are half of attention
+  return { both, weights, costs, slope: slopeOf({ kernel, against, projections, pairs }), half, counted };
 }
 
 // The plane with its lines and models, and the dot that the reader drags.
@@ -82,7 +88,7 @@ function plane(model, say) {
     light.addEventListener("click", () => update(model, { n, d, heads }));
     return light;
   });
-  const [halfLabel, label] = [text(...at(2 ** 14.6, 2 ** 13.2), "n = 2 d", "start"), text(0, 0, "", "start")];
+  const [halfLabel, label] = [text(0, 0, "", "start"), text(0, 0, "", "start")];
   const inside = element(
     "svg",
     { width: WIDE, height: TALL },
@@ -130,10 +136,9 @@ function plane(model, say) {
   });
 
   const line = (ratio) => `M${[LOW, HIGH].map((power) => at(2 ** power * ratio, 2 ** power).join(" ")).join("L")}`; // n = ratio d
-  half.setAttribute("d", line(2));
   return {
     node,
-    show({ n, d, against }, { slope, counted }) {
+    show({ n, d, against }, { slope, half: ratio, counted }) {
       shade.setAttribute("d", slope > 0 ? `${line(slope)}H${2 * WIDE}V${TALL}Z` : `M0 0H${WIDE}V${TALL}H0Z`);
       border.setAttribute("d", slope > 0 ? line(slope) : "");
       const [x, y] = at(2 ** 5.5 * Math.max(slope, 1), 2 ** 5);
@@ -144,7 +149,12 @@ function plane(model, say) {
       grip.setAttribute("cx", gripX || 0);
       grip.setAttribute("cy", gripY || 0);
       grip.toggleAttribute("hidden", slope <= 0 || against !== "convolution");
+      half.setAttribute("d", line(ratio));
       half.toggleAttribute("hidden", !counted);
+      const [halfX, halfY] = at(2 ** 13.6 * ratio, 2 ** 13.2);
+      halfLabel.setAttribute("x", halfX);
+      halfLabel.setAttribute("y", halfY);
+      halfLabel.textContent = `n = ${ratio} d`;
       halfLabel.toggleAttribute("hidden", !counted);
       for (const part of [dot, reach]) {
         part.setAttribute("cx", at(n, d)[0]);
@@ -194,14 +204,14 @@ function figures(say) {
       element("dt", {}, say.weights),
       figure(weights),
     ),
-    show({ n, heads, against }, { pairs, costs }) {
+    show({ against }, { both, weights: all, costs }) {
       const [own, other] = [costs.attention[0], costs[against][0]];
       const ratio = own / other;
-      share.textContent = number((100 * pairs) / own, 1);
+      share.textContent = number((100 * both) / own, 1);
       name.textContent = say.ratio[against];
       times.textContent =
         ratio >= 1000 ? large(ratio, say.sizes) : ratio >= 0.1 ? number(ratio) : plain(ratio.toPrecision(2));
-      weights.textContent = large(4 * heads * n ** 2, say.bytes);
+      weights.textContent = large(4 * all, say.bytes);
     },
   };
 }
@@ -228,6 +238,7 @@ function render({ model, el }) {
         { class: "ab-controls" },
         choice(model, subscriptions, { trait: "against", label: say.against, options: say.others }),
         choice(model, subscriptions, { trait: "projections", label: say.projections, options: say.counted }),
+        choice(model, subscriptions, { trait: "pairs", label: say.pairs, options: say.computed }),
         numbers.node,
       ),
     ),
