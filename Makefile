@@ -10,6 +10,7 @@ WHOLE := --dist loadfile --no-loadscope-reorder --nbval tests/widgets tests/site
 PYTEST := CUDA_VISIBLE_DEVICES= OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/pytest -q -n 2
 ifeq ($(origin LANGUAGE),command line)
 export ATTNBOOK_LANGUAGE := $(LANGUAGE)
+SITE := _build/html-$(LANGUAGE)
 endif
 unexport PYTHONDONTWRITEBYTECODE # a module is compiled once, and not by every process again
 .PHONY: help setup check lint dev serve book test slow devices processors rehearse notebooks bench lighthouse clean
@@ -27,11 +28,9 @@ setup: .venv/ready                      ## everything pinned, in .venv
 	$(BIN)/uv pip install -q --python $(BIN)/python --no-deps --no-build-isolation -e . -e src/booktools
 	@touch $@
 
-book: setup                             ## the site, in _build/html, of LANGUAGE (en); a warning is an error
+book: setup                             ## the site, in _build/html, or in _build/html-zh for LANGUAGE=zh; a warning is an error
 	$(BIN)/attnbook address
-	rm -rf _build # Sphinx does not notice what changed in booktools.site
-	$(BIN)/jupyter-book build -W -n --keep-going -q .
-	$(BIN)/attnbook site $(SITE)
+	$(BIN)/attnbook book $(SITE)
 
 dev: setup                              ## the book while you write it: rebuilt and shown again when a file is saved
 	@test -f $(SITE)/index.html || $(MAKE) book

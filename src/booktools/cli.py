@@ -59,11 +59,12 @@ def address(args) -> None:
         print(f"{name}: brought up to date")
 
 
-def site(args) -> None:
+def book(args) -> None:
     from booktools.book.edition import edition
-    from booktools.printers.downloads import complete
+    from booktools.printers.site import print_site
 
-    complete(args.html, edition(Path()))
+    print_site(edition(Path()), args.html)
+    print(f"The book is in {args.html}, its first page {args.html / 'index.html'}")
 
 
 def dev(args) -> None:
@@ -179,8 +180,8 @@ def parser() -> argparse.ArgumentParser:
     sub = command(address, "Bring the repository's address from _config.yml to README.md and CITATION.cff.")
     sub.add_argument("--check", action="store_true", help="write nothing; fail where a file disagrees")
 
-    sub = command(site, "Add the wheel and the Colab notebooks to the built site.")
-    sub.add_argument("html", type=Path, metavar="HTML_FOLDER", help="what jupyter-book made, _build/html")
+    sub = command(book, "Print the site, with the wheel and the Colab notebooks, or bring it up to date.")
+    sub.add_argument("html", type=Path, metavar="HTML_FOLDER", help="where it goes, such as _build/html")
 
     sub = command(dev, "Serve the built site; bring it up to date and show it again when a file is saved.")
     sub.add_argument("html", type=folder, metavar="HTML_FOLDER", help="the built site, _build/html")

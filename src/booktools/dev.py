@@ -16,6 +16,7 @@ from watchfiles import Change, DefaultFilter, watch
 
 from attnbook.widgets.shared.base import page_files
 from booktools.book import BookError
+from booktools.directives import front
 from booktools.serving import Quiet
 from booktools.site.style import join_styles
 
@@ -27,16 +28,13 @@ RELOAD = """<script>
 new EventSource("{feed}").addEventListener("message", ({{ data }}) => data === "{version}" || location.reload());
 </script></body>"""
 # Sphinx with all that the book loads into it takes longer to start than to make a page: it starts before it is needed.
-WAIT_AND_BUILD = """
-import importlib, sys, yaml
-from sphinx.application import builtin_extensions
-settings = yaml.safe_load(open("_config.yml", encoding="utf-8"))["sphinx"]
-extensions = *builtin_extensions, *settings["config"]["extensions"]
-for name in ("jupyter_book.sphinx", "myst_nb.sphinx_ext", *extensions):
-    importlib.import_module(name)
-from jupyter_book.cli.main import main
-if options := sys.stdin.read().split():
-    main(["build", "-n", "-q", *options])
+WAIT_AND_PRINT = """
+import sys
+from pathlib import Path
+from booktools.printers.site import load_extensions, print_pages
+load_extensions(Path())
+if asked := sys.stdin.read():
+    print_pages(Path(), Path(sys.argv[1]), everything=asked == "everything")
 """
 
 
@@ -105,7 +103,7 @@ def dev(root: Path, html: Path, port: int) -> None:
     """Serve the site, and bring it up to date with what is saved, until somebody stops it."""
     if not (html / "index.html").is_file():
         raise BookError(f"{html} holds no index.html. Build the book first: `make dev` does both.")
-    build = Builder(root)
+    build = Builder(root, html)
     with Server(html, port) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         print(f"The book is at http://127.0.0.1:{server.server_port}/  (Ctrl-C stops it)", flush=True)
@@ -124,12 +122,12 @@ def dev(root: Path, html: Path, port: int) -> None:
 class Builder:
     """Calls Sphinx, which says itself what it minds."""
 
-    def __init__(self, root: Path):
-        self.root = root
+    def __init__(self, root: Path, html: Path):
+        self.root, self.html = root, html
         self.start()
 
     def start(self) -> None:
-        command = [sys.executable, "-W", "ignore::FutureWarning", "-c", WAIT_AND_BUILD]
+        command = [sys.executable, "-W", "ignore::FutureWarning", "-c", WAIT_AND_PRINT, str(self.html)]
         stdin, stdout = subprocess.PIPE, subprocess.DEVNULL
         self.waiting = subprocess.Popen(
             command, cwd=self.root, stdin=stdin, stdout=stdout, text=True, start_new_session=True
@@ -137,17 +135,17 @@ class Builder:
 
     def changed_pages(self) -> bool:
         """Make the pages whose text changed; whether Sphinx came to an end."""
-        return self.run(".")
+        return self.run("pages")
 
     def everything(self) -> bool:
         """Make all pages, with the code as it is now; whether Sphinx came to an end."""
         self.waiting.communicate("")
         self.start()
-        return self.run("--all .")
+        return self.run("everything")
 
-    def run(self, options: str) -> bool:
+    def run(self, asked: str) -> bool:
         sphinx = self.waiting
-        sphinx.communicate(options)
+        sphinx.communicate(asked)
         self.start()
         return sphinx.returncode == 0
 
@@ -203,7 +201,7 @@ def update(changed: set[Path], root: Path, html: Path, build: Builder) -> bool:
 def copy_static(static: Path, to: Path) -> None:
     """The scripts and styles of widgets and pages, where they differ from what is there."""
     files = {path.relative_to(static).as_posix(): path.read_bytes() for path in static.rglob("*") if path.is_file()}
-    files |= {f"widgets/{name}": content for name, content in page_files().items()}
+    files |= front() | {f"widgets/{name}": content for name, content in page_files().items()}
     for name, content in files.items():
         target = to / name
         if not target.is_file() or target.read_bytes() != content:

@@ -28,6 +28,7 @@ from booktools.book.myst import EXTENSIONS, blocks
 from booktools.book.references import References
 from booktools.directives.map import HERE as MAP
 from booktools.printers.colab import Ground, for_colab
+from booktools.printers.downloads import add_downloads
 from booktools.printers.plain import Plain
 from booktools.rehearsal.run import execute
 from tests import ROOT
@@ -631,9 +632,7 @@ def test_failing_cell_is_named_and_nothing_is_stored(tmp_path, capsys):
 @pytest.mark.slow
 def test_site_gets_wheel_and_notebooks(tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT)
-    (tmp_path / "index.html").touch()
-    (tmp_path / "attnbook-0.0.0-py3-none-any.whl").touch()
-    assert cli.main(["site", str(tmp_path)]) == 0
+    add_downloads(Edition(ROOT), tmp_path)
     served = address(ROOT).site
     for path in CHAPTERS:
         notebook = nbformat.read(tmp_path / "colab" / path.name, as_version=4)

@@ -7,7 +7,7 @@ import pytest
 
 from booktools import cli
 
-COMMANDS = ["run", "colab", "address", "site", "rehearse"]
+COMMANDS = ["run", "colab", "address", "book", "rehearse"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -46,7 +46,6 @@ def test_wrong_command_line_ends_with_2(line, said, capsys):
     ("line", "said"),
     [
         (["address"], "_config.yml does not exist. Run this in the book's folder"),
-        (["site", "html"], "html holds no index.html. Build the book first"),
     ],
 )
 def test_wrong_book_ends_with_1_and_a_sentence(line, said, capsys, tmp_path, monkeypatch):

@@ -21,7 +21,7 @@ SCRIPT = Path("scale_lab/scale_lab.js")
 class Sphinx:
     """Notes what it is asked to make, and makes nothing."""
 
-    def __init__(self, root):
+    def __init__(self, *folders):
         self.asked = []
 
     def changed_pages(self):
@@ -169,7 +169,7 @@ def test_sphinx_waits_and_makes_what_changed(tmp_path, monkeypatch):
         extension.write_text(f"open('imported', 'w')\ndef setup(app): app.add_js_file(None, body='{said}')")
 
     write_extension("old code")
-    builder = dev.Builder(tmp_path)
+    builder = dev.Builder(tmp_path, html)
     assert builder.changed_pages()
     before = (html / "three.html").stat().st_mtime_ns
     (tmp_path / "two.md").write_text("# Page two\n\nMore of it.\n")

@@ -39,13 +39,15 @@ DATA = ", ".join(
 )
 MARK_DATA = f"for (const data of document.querySelectorAll(`{DATA}`)) data.setAttribute('translate', 'no')"
 CARDS = "meta[name=description], meta[property='og:title'], meta[property='og:description'], meta[property$=alt]"
+PRINT = "from pathlib import Path; from booktools.printers.site import print_pages; "
 WITHOUT_SCRIPTS = "for (const node of document.querySelectorAll('noscript')) node.outerHTML = node.textContent"
 
 
 def build(book: Path) -> Path:
     """The site of a book, in the language of nobody."""
-    command = [Path(sys.executable).with_name("jupyter-book"), "build", "-q", book]
-    done = subprocess.run(command, env=os.environ | {"ATTNBOOK_LANGUAGE": PSEUDO}, capture_output=True, text=True)
+    command = [sys.executable, "-c", f"{PRINT}print_pages(Path(), Path('_build/html'))"]
+    env = os.environ | {"ATTNBOOK_LANGUAGE": PSEUDO}
+    done = subprocess.run(command, cwd=book, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return book / "_build/html"
 

@@ -14,15 +14,12 @@ from booktools.printers.scratch import write_files
 from booktools.printers.student import write_copies
 
 
-def complete(html: Path, edition: Edition) -> None:
+def add_downloads(edition: Edition, html: Path) -> None:
     """Add the wheel, `colab/`, `assignments/` and `from_scratch/`; and `.nojekyll`, without which the host drops files
     that start with `_`.
     """
-    if not (html / "index.html").is_file():
-        raise BookError(f"{html} holds no index.html. Build the book first: `make book` does both.")
-    for old in html.glob("attnbook-*.whl"):
-        old.unlink()
-    build_wheel(edition.root, html)
+    if not list(html.glob("attnbook-*.whl")):
+        build_wheel(edition.root, html)
     write_notebooks(edition, html / "colab")
     write_copies(edition, html / "assignments")
     write_files(edition, html / FOLDER)

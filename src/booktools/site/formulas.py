@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import cache
 from html import escape, unescape
 from pathlib import Path
-from shutil import copy, copytree
+from shutil import copy
 
 import quickjs
 from docutils import nodes
@@ -111,10 +111,10 @@ class KeepStops(SphinxPostTransform):
 
 
 def copy_files(app):
-    """The style and the fonts, WOFF2 alone: every browser that shows the book reads it."""
+    """The style, whose fonts are WOFF2 alone: every browser that shows the book reads it."""
     if app.builder.format == "html":
         static = Path(app.outdir, "_static/katex")
-        copytree(KATEX / "fonts", static / "fonts", dirs_exist_ok=True)
+        static.mkdir(parents=True, exist_ok=True)
         style = (KATEX / "katex.min.css").read_text("utf-8")
         style = re.sub(r",url\([^)]*\.(?:woff|ttf)\) format\(\"\w+\"\)", "", style)
         (static / "katex.css").write_text(style, "utf-8")
@@ -129,14 +129,19 @@ def keep_used_glyphs(app, exception):
     formulas = "".join(
         part for page in pages for part in re.findall(r'(?s)class="katex-html".*?(?=</p|</div|</td|</h)', page)
     )
-    used = {ord(sign) for sign in unescape(re.sub(r"<[^>]*>", "", formulas))} | {ord(" ")}
+    used = sorted({ord(sign) for sign in unescape(re.sub(r"<[^>]*>", "", formulas))} | {ord(" ")})
+    fonts, known = Path(app.outdir, "_static/katex/fonts"), Path(app.doctreedir, "glyphs")
+    if fonts.is_dir() and known.is_file() and known.read_text() == str(used):
+        return
+    fonts.mkdir(exist_ok=True)
     for name in sorted((KATEX / "fonts").glob("*.woff2")):
         font = TTFont(name, recalcTimestamp=False)
         options = Options(flavor="woff2", layout_features=["*"], notdef_outline=True)
         subsetter = Subsetter(options)
         subsetter.populate(unicodes=used)
         subsetter.subset(font)
-        font.save(Path(app.outdir, "_static/katex/fonts", name.name))
+        font.save(fonts / name.name)
+    known.write_text(str(used))
 
 
 def setup(app):

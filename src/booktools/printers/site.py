@@ -1,0 +1,79 @@
+"""The site, printed by Sphinx with booktools.site: all of it, or the pages that changed since it was printed last."""
+
+import importlib
+import shutil
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+
+from booktools.book import BookError
+from booktools.book.contents import settings
+from booktools.book.edition import Edition
+from booktools.printers.downloads import add_downloads
+
+# What makes every page what it is: when some of it has changed, no page stands as it was.
+EVERYWHERE = ("_config.yml", "_toc.yml", "references.bib", "pyproject.toml", "requirements.txt", "README.md", "LICENSE")
+CODE = ("src/attnbook", "src/booktools", "translations")
+
+
+def print_site(edition: Edition, to: Path) -> None:
+    """Bring the site in a folder up to date; from nothing, where what makes all pages has changed."""
+    known = kept(to) / "made-by"
+    made_by = digest(edition.root, edition.language)
+    if not known.is_file() or known.read_text() != made_by:
+        shutil.rmtree(to, ignore_errors=True)
+        shutil.rmtree(kept(to), ignore_errors=True)
+    with edition.spoken():
+        print_pages(edition.root, to, strict=True)
+    add_downloads(edition, to)
+    known.write_text(made_by)
+
+
+def print_pages(root: Path, to: Path, *, everything: bool = False, strict: bool = False) -> None:
+    """Let Sphinx make the pages that changed, or all; where it is strict, a warning is an error."""
+    from jupyter_book.sphinx import build_sphinx
+
+    done = build_sphinx(
+        root.absolute(),
+        to.absolute(),
+        noconfig=True,
+        path_config=root / "_config.yml",
+        confoverrides={"external_toc_path": str(root.absolute() / "_toc.yml"), "latex_individualpages": False}
+        | {"nitpicky": True},
+        doctreedir=kept(to).absolute(),
+        force_all=everything,
+        quiet=True,
+        warningiserror=strict,
+        keep_going=strict,
+    )
+    if done:
+        raise BookError("the site is not printed; above, Sphinx says why.")
+
+
+def kept(to: Path) -> Path:
+    """Where Sphinx keeps what it has read for the site in a folder."""
+    return to.parent / f".{to.name}-read"
+
+
+def digest(root: Path, language: str) -> str:
+    """A hash of what makes every page."""
+    made_by = sha256(f"{root.absolute()} {language}".encode())
+    for path in makers(root):
+        made_by.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
+    return made_by.hexdigest()
+
+
+def makers(root: Path) -> Iterator[Path]:
+    yield from (path for name in EVERYWHERE if (path := root / name).is_file())
+    for folder in CODE:
+        yield from sorted(path for path in (root / folder).rglob("*") if path.is_file() and path.suffix != ".pyc")
+
+
+def load_extensions(root: Path) -> None:
+    """Import what Sphinx will load, which takes longer than to make a page."""
+    from sphinx.application import builtin_extensions
+
+    for name in ("jupyter_book.sphinx", "myst_nb.sphinx_ext", *builtin_extensions):
+        importlib.import_module(name)
+    for name in settings(root)["sphinx"]["config"]["extensions"]:
+        importlib.import_module(name)
