@@ -108,7 +108,7 @@ def dev(root: Path, html: Path, port: int) -> None:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         print(f"The book is at http://127.0.0.1:{server.server_port}/  (Ctrl-C stops it)", flush=True)
         try:
-            for changed in saved(root):
+            for changed in _saved(root):
                 start, names = time.perf_counter(), ", ".join(sorted(path.name for path in changed))
                 done = update(changed, root, html, build)
                 print(f"{names}: {time.perf_counter() - start:.1f} s{'' if done else ', in vain'}", flush=True)
@@ -150,7 +150,7 @@ class Builder:
         return sphinx.returncode == 0
 
 
-def saved(root: Path) -> Iterator[set[Path]]:
+def _saved(root: Path) -> Iterator[set[Path]]:
     """Sets of files that were saved, as they are saved."""
     changes: queue.SimpleQueue[set[Path]] = queue.SimpleQueue()
 
@@ -193,12 +193,12 @@ def update(changed: set[Path], root: Path, html: Path, build: Builder) -> bool:
     if changed - scripts - pages:
         return build.everything()
     if scripts:
-        copy_static(static, html / "_static")
+        _copy_static(static, html / "_static")
         join_styles(html)
     return build.changed_pages() if pages else True
 
 
-def copy_static(static: Path, to: Path) -> None:
+def _copy_static(static: Path, to: Path) -> None:
     """The scripts and styles of widgets and pages, where they differ from what is there."""
     files = {path.relative_to(static).as_posix(): path.read_bytes() for path in static.rglob("*") if path.is_file()}
     files |= front() | {f"widgets/{name}": content for name, content in page_files().items()}

@@ -88,9 +88,9 @@ class Grader:
             cells = read_code(submission.path, self.assignment)
             outcome = run_tests(self.assignment, cells, self.server, self.limits)
         except Unreadable as error:
-            return ungraded(submission, say("ungraded", why=error), digest)
+            return _ungraded(submission, say("ungraded", why=error), digest)
         except Exception as error:
-            return ungraded(submission, printable(say("stumbled", error=f"{type(error).__name__}: {error}")))
+            return _ungraded(submission, printable(say("stumbled", error=f"{type(error).__name__}: {error}")))
         return Grade(submission.student, "graded", submission.remark, outcome, digest)
 
     def digest(self, submission: Submission) -> str:
@@ -123,16 +123,16 @@ def grade_all(
     about = {"total": len(work.submissions), "initial": len(grades), "unit": " submissions"}
     with tqdm(desc="checking the grader itself", **about) as progress:
         if todo:
-            trust(grader, [*work.private, out.resolve()])
+            _trust(grader, [*work.private, out.resolve()])
         for submission, grade in side_by_side(grader.grade, todo, jobs):
-            grades[submission.student] = grade or ungraded(submission, say("died"))
+            grades[submission.student] = grade or _ungraded(submission, say("died"))
             grades[submission.student].store(store / f"{submission.student}.json")
             progress.set_description("grading")
             progress.update()
-    return [on_time(grades[one.student], one, deadline) for one in work.submissions]
+    return [_on_time(grades[one.student], one, deadline) for one in work.submissions]
 
 
-def trust(grader: Grader, private: list[Path]) -> None:
+def _trust(grader: Grader, private: list[Path]) -> None:
     """Grade nothing where the sandbox leaks or the assignment's own solution fails."""
     [(_, faults)] = side_by_side(grader.faults, [private], jobs=1)
     faults = ["its own process ended"] if faults is None else faults
@@ -140,12 +140,12 @@ def trust(grader: Grader, private: list[Path]) -> None:
         raise BookError("\n  ".join(["nothing was graded, for the grader can't be trusted here:", *faults]))
 
 
-def ungraded(submission: Submission, why: str, digest: str = "") -> Grade:
+def _ungraded(submission: Submission, why: str, digest: str = "") -> Grade:
     remark = "; ".join(filter(None, [submission.remark, why]))
     return Grade(submission.student, "error", remark, digest=digest)
 
 
-def on_time(grade: Grade, submission: Submission, deadline: datetime | None) -> Grade:
+def _on_time(grade: Grade, submission: Submission, deadline: datetime | None) -> Grade:
     """The grade, late where it was handed in after the deadline."""
     when = submission.handed_in
     if not (deadline and when and grade.status == "graded" and when > deadline.astimezone(UTC)):

@@ -43,9 +43,9 @@ class ForbiddenCalls(TorchFunctionMode):
         super().__init__()
         self.functions, self.codes, self.used = {}, {}, []
         for name in forbidden:
-            function = find(name)
-            self.functions |= dict.fromkeys({function} | same_in_torch(name), name)
-            self.codes |= dict.fromkeys(codes_of(function), name)
+            function = _find(name)
+            self.functions |= dict.fromkeys({function} | _same_in_torch(name), name)
+            self.codes |= dict.fromkeys(_codes_of(function), name)
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         self.refuse(self.functions.get(func))
@@ -97,7 +97,7 @@ def refuse_backstage(source: str) -> None:
 
 
 @functools.cache
-def find(name: str):
+def _find(name: str):
     """What a dotted name means, `torch.nn.functional.softmax` or `attnbook.causal`."""
     module, *rest = name.split(".")
     thing = importlib.import_module(module)
@@ -109,18 +109,18 @@ def find(name: str):
 
 
 @functools.cache
-def same_in_torch(name: str) -> set:
+def _same_in_torch(name: str) -> set:
     """The same function elsewhere in PyTorch: torch.softmax, Tensor.softmax, F.softmax, torch.special.softmax."""
     package, _, last = name.rpartition(".")
     if package.split(".")[0] != "torch":
         return set()
     modules = ["torch", "torch.Tensor", "torch.nn.functional", "torch.special", "torch.linalg", "torch._C._nn"]
     forms = [last, f"{last}_", f"_{last}", f"_safe_{last}", f"special_{last}"]
-    found = (getattr(find(module), form, None) for module in modules for form in forms)
+    found = (getattr(_find(module), form, None) for module in modules for form in forms)
     return {function for function in found if callable(function)}
 
 
-def codes_of(function) -> list[CodeType]:
+def _codes_of(function) -> list[CodeType]:
     """Where in Python a function, or the building of a class, begins."""
     if inspect.isclass(function):
         methods = [function.__init__, function.forward] if issubclass(function, Module) else [function.__init__]

@@ -46,7 +46,7 @@ class ForkServer:
         self.walled = walled
         self.control, inside = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.process: Any = subprocess.Popen(
-            (behind_bubblewrap if walled else worker)(inside.fileno()),
+            (_behind_bubblewrap if walled else worker)(inside.fileno()),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -82,7 +82,7 @@ class ForkServer:
         self.close()
 
 
-def behind_bubblewrap(control: int) -> list[str]:
+def _behind_bubblewrap(control: int) -> list[str]:
     """The command that runs the worker: no network, no other process, and of the disk what Python needs, to be read."""
     places = {"/usr", "/etc/ld.so.cache", sys.base_prefix, sys.prefix, sysconfig.get_path("stdlib")}
     places |= {str(GRADER.parent), *(str(Path(getfile(module)).parents[1]) for module in (torch, attnbook))}

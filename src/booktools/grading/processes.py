@@ -55,14 +55,14 @@ def side_by_side(work: Callable, things: Iterable, jobs: int) -> Iterator[tuple]
 def start(work: Callable, processes: list[BaseProcess]) -> Connection:
     """The way to a new process, which works on whatever it is sent."""
     ours, its = Pipe()
-    process = FORK.Process(target=serve, args=(work, its, ours), daemon=True)
+    process = FORK.Process(target=_serve, args=(work, its, ours), daemon=True)
     process.start()
     processes.append(process)
     its.close()
     return ours
 
 
-def serve(work: Callable, pipe: Connection, other_end: Connection) -> None:
+def _serve(work: Callable, pipe: Connection, other_end: Connection) -> None:
     other_end.close()  # or nobody would notice that the grader is gone
     limit_memory(MEMORY)
     while True:

@@ -25,7 +25,7 @@ class KnownMistake:
     source: str
 
 
-def known_mistakes(assignment: Assignment, path: Path) -> tuple[list[KnownMistake], list[str]]:
+def _known_mistakes(assignment: Assignment, path: Path) -> tuple[list[KnownMistake], list[str]]:
     """The mistakes in a TOML file, and what is said of those that don't apply to the solution any more."""
     if not path.is_file():
         raise BookError(f"{path} does not exist. It holds the wrong answers that the tests must find.")
@@ -47,7 +47,7 @@ def known_mistakes(assignment: Assignment, path: Path) -> tuple[list[KnownMistak
 def self_test(assignment: Assignment, server: ForkServer, limits: Limits) -> Iterator[str]:
     """What is wrong before a single submission has been looked at: a broken sandbox must not become zeros for all."""
     solution = run_tests(assignment, code_of(assignment.notebook, assignment), server, limits)
-    for what in complaints(solution):
+    for what in _complaints(solution):
         yield f"the solution: {what}"
     for part in PARTS:
         empty = run_tests(assignment, code_of(assignment.student(), assignment), server, limits, parts=(part,))
@@ -58,7 +58,7 @@ def self_test(assignment: Assignment, server: ForkServer, limits: Limits) -> Ite
         yield f"the empty copy: {cell}"
 
 
-def complaints(outcome: Outcome) -> Iterator[str]:
+def _complaints(outcome: Outcome) -> Iterator[str]:
     yield from outcome.cells
     for exercise, calls in outcome.used.items():
         yield f"{exercise} calls {', '.join(calls)}, which it forbids"
@@ -100,7 +100,7 @@ def sandbox_leaks(server: ForkServer, limits: Limits, secrets: list[Path]) -> li
             return [f"the probe of the sandbox did not come back: {error}"]
 
 
-def uncaught(
+def _uncaught(
     mistakes: list[KnownMistake], exercise: Exercise, assignment: Assignment, server: ForkServer, limits: Limits
 ) -> list[KnownMistake]:
     """The mistakes in an exercise for which no hidden test fails, and no forbidden call is seen.
@@ -114,7 +114,7 @@ def uncaught(
         """Which sources fail, one after another, and how many processes that took."""
         given = names_given(assignment)
         with closing(Attempts(server, limits, cells)) as attempts:
-            return [fails(source, exercise, attempts, given) for source in sources], attempts.opened
+            return [_fails(source, exercise, attempts, given) for source in sources], attempts.opened
 
     (*caught, spoilt), processes = tried([*(mistake.source for mistake in mistakes), exercise.source])
     sound = processes == 1 and not spoilt
@@ -122,7 +122,7 @@ def uncaught(
     return [mistake for mistake in doubtful if tried([mistake.source])[0] == [False]]
 
 
-def fails(source: str, exercise: Exercise, attempts: Attempts, given: dict) -> bool:
+def _fails(source: str, exercise: Exercise, attempts: Attempts, given: dict) -> bool:
     """Whether an answer fails a hidden test, or makes a forbidden call."""
     attempts.rewrite(exercise.id, source)
     complaints = (attempts.complaint(exercise, test.hidden, given) for test in exercise.tests)
@@ -144,7 +144,7 @@ class Proof:
         assignment = Assignment.read(path, overlay)
         folders = [path.parent.parent, overlay or path.parent]
         public, private = (folder / "wrong" / f"{assignment.name}.toml" for folder in folders)
-        found = known_mistakes(assignment, private if private.is_file() else public)
+        found = _known_mistakes(assignment, private if private.is_file() else public)
         return cls(assignment, *found, is_private=overlay is not None)
 
     def problems(self, server: ForkServer, limits: Limits) -> Iterator[str]:
@@ -156,7 +156,7 @@ class Proof:
                 yield f"{len(self.mistakes)} known wrong answers; expected at least 8"
         for exercise in self.assignment.exercises:
             mine = [mistake for mistake in self.mistakes if mistake.exercise is exercise]
-            for mistake in uncaught(mine, exercise, self.assignment, server, limits) if mine else ():
+            for mistake in _uncaught(mine, exercise, self.assignment, server, limits) if mine else ():
                 yield f"no hidden test fails for {mistake.name!r} ({exercise.id})"
 
 

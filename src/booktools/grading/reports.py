@@ -33,10 +33,10 @@ pre {{ white-space: pre-wrap; padding: .5rem; border-left: .25rem solid; }}
 
 def write_all(out: Path, assignment: Assignment, grades: list[Grade]) -> None:
     """Every report, in `out`."""
-    rows = [row(assignment, grade) for grade in grades]
-    write_table(out / "grades.csv", list(rows[0]), rows)
-    write_table(out / "canvas.csv", *canvas(assignment, rows))
-    write_table(out / "moodle.csv", *moodle(assignment, rows))
+    rows = [_row(assignment, grade) for grade in grades]
+    _write_table(out / "grades.csv", list(rows[0]), rows)
+    _write_table(out / "canvas.csv", *_canvas(assignment, rows))
+    _write_table(out / "moodle.csv", *_moodle(assignment, rows))
     for grade in grades:
         text = feedback(assignment, grade)
         title = escape(say("feedback", student=grade.student, title=assignment.title))
@@ -45,11 +45,11 @@ def write_all(out: Path, assignment: Assignment, grades: list[Grade]) -> None:
         page = PAGE.format(language=language(), title=title, body=body)
         write(out / "feedback" / f"{grade.student}.html", page)
         if grade.outcome:
-            results = json.dumps(gradescope(assignment, grade.outcome), ensure_ascii=False, indent=1)
+            results = json.dumps(_gradescope(assignment, grade.outcome), ensure_ascii=False, indent=1)
             write(out / "gradescope" / grade.student / "results.json", results)
 
 
-def row(assignment: Assignment, grade: Grade) -> dict:
+def _row(assignment: Assignment, grade: Grade) -> dict:
     """A student's line. What could not be graded is empty, not zero."""
     outcome = grade.outcome
     scores = {exercise.id: outcome.score(exercise) if outcome else "" for exercise in assignment.exercises}
@@ -58,7 +58,7 @@ def row(assignment: Assignment, grade: Grade) -> dict:
     return {"student": grade.student} | scores | ends
 
 
-def canvas(assignment: Assignment, rows: list[dict]) -> tuple[list[str], list[dict]]:
+def _canvas(assignment: Assignment, rows: list[dict]) -> tuple[list[str], list[dict]]:
     """Canvas finds students by their login; its second line says what can be reached."""
     columns = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", assignment.title]
     possible = {"Student": "    Points Possible", assignment.title: assignment.points}
@@ -66,20 +66,20 @@ def canvas(assignment: Assignment, rows: list[dict]) -> tuple[list[str], list[di
     return columns, [possible, *lines]
 
 
-def moodle(assignment: Assignment, rows: list[dict]) -> tuple[list[str], list[dict]]:
+def _moodle(assignment: Assignment, rows: list[dict]) -> tuple[list[str], list[dict]]:
     columns = ["Username", assignment.title, "Feedback"]
     return columns, [
         {"Username": row["student"], assignment.title: row["score"], "Feedback": row["remark"]} for row in rows
     ]
 
 
-def gradescope(assignment: Assignment, outcome: Outcome) -> dict:
+def _gradescope(assignment: Assignment, outcome: Outcome) -> dict:
     tests = [
         {
             "name": exercise.title,
             "score": outcome.score(exercise),
             "max_score": exercise.points,
-            "output": "\n".join(lines(exercise, outcome)),
+            "output": "\n".join(_lines(exercise, outcome)),
             "output_format": "md",
         }
         for exercise in assignment.exercises
@@ -90,20 +90,20 @@ def gradescope(assignment: Assignment, outcome: Outcome) -> dict:
 def feedback(assignment: Assignment, grade: Grade) -> str:
     """What a student reads: Markdown that tells what visible checks said, and of hidden ones only that they failed."""
     if grade.outcome is None:
-        parts = [f"# {say('not_graded', title=assignment.title)}", say("no_zero"), quoted(grade.remark or grade.status)]
-        return "\n\n".join(parts) + "\n"
-    parts = [f"# {scored(assignment.title, grade.outcome.total(assignment), assignment.points)}"]
+        title = say("not_graded", title=assignment.title)
+        return "\n\n".join([f"# {title}", say("no_zero"), _quoted(grade.remark or grade.status)]) + "\n"
+    parts = [f"# {_scored(assignment.title, grade.outcome.total(assignment), assignment.points)}"]
     if grade.remark:
-        parts.append(quoted(grade.remark))
+        parts.append(_quoted(grade.remark))
     for exercise in assignment.exercises:
-        title = scored(exercise.title, grade.outcome.score(exercise), exercise.points)
-        parts.append("\n\n".join([f"## {title}", *lines(exercise, grade.outcome)]))
+        title = _scored(exercise.title, grade.outcome.score(exercise), exercise.points)
+        parts.append("\n\n".join([f"## {title}", *_lines(exercise, grade.outcome)]))
     if grade.outcome.cells:
-        parts.append("\n".join([f"## {say('cells')}\n", *map(quoted, grade.outcome.cells)]))
+        parts.append("\n".join([f"## {say('cells')}\n", *map(_quoted, grade.outcome.cells)]))
     return "\n\n".join(parts) + "\n"
 
 
-def lines(exercise: Exercise, outcome: Outcome) -> list[str]:
+def _lines(exercise: Exercise, outcome: Outcome) -> list[str]:
     if calls := outcome.used.get(exercise.id):
         return [say("calls", calls=", ".join(f"`{call}`" for call in calls))]
     if all(outcome.results[test.id].visible == say("unwritten") for test in exercise.tests):
@@ -112,18 +112,18 @@ def lines(exercise: Exercise, outcome: Outcome) -> list[str]:
     for number, test in enumerate(exercise.tests, start=1):
         result, about = outcome.results[test.id], {"number": number, "points": marks(test.points)}
         if result.visible:
-            said.append(f"{say('wrong', **about)}\n\n{quoted(result.visible)}")
+            said.append(f"{say('wrong', **about)}\n\n{_quoted(result.visible)}")
         elif result.hidden:
-            said.append(say("hidden", how=how(result.hidden), **about))
+            said.append(say("hidden", how=_how(result.hidden), **about))
         else:
             said.append(say("right", **about))
     return said
 
 
-def how(said: str) -> str:
+def _how(said: str) -> str:
     """In which way a hidden test failed, and nothing of what it tested.
 
-    >>> how("IndexError: index 3 is out of bounds"), how("it took longer than 10 seconds"), how("an empty row is not 0")
+    >>> _how("IndexError: index 3 is out of bounds"), _how("it took longer than 10 seconds"), _how("a row is not 0")
     ('it ends with an error: IndexError', 'it takes too long', 'the answer is not right')
     """
     error = getattr(builtins, said.partition(":")[0], None)
@@ -135,14 +135,14 @@ def how(said: str) -> str:
     return say("takes_too_long" if re.fullmatch(late, said) else "not_right")
 
 
-def scored(title: str, score: float, points: float) -> str:
+def _scored(title: str, score: float, points: float) -> str:
     return say("scored", title=title, score=plain(score), points=marks(points))
 
 
-def quoted(text: str) -> str:
+def _quoted(text: str) -> str:
     """Somebody else's words as a block of code that they can't close.
 
-    >>> print(quoted("a ``` b"))
+    >>> print(_quoted("a ``` b"))
     ````
     a ``` b
     ````
@@ -151,19 +151,19 @@ def quoted(text: str) -> str:
     return f"{fence}\n{text}\n{fence}"
 
 
-def write_table(path: Path, columns: list[str], rows: list[dict]) -> None:
+def _write_table(path: Path, columns: list[str], rows: list[dict]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, columns, restval="")
         writer.writeheader()
-        writer.writerows({name: harmless(value) for name, value in row.items()} for row in rows)
+        writer.writerows({name: _harmless(value) for name, value in row.items()} for row in rows)
 
 
-def harmless(value):
+def _harmless(value):
     """
     A spreadsheet takes a text that starts with = for a formula, and would run it.
 
-    >>> harmless("=1+1"), harmless("ada"), harmless(2.0)
+    >>> _harmless("=1+1"), _harmless("ada"), _harmless(2.0)
     ("'=1+1", 'ada', '2')
     """
     if isinstance(value, float | int):

@@ -102,7 +102,7 @@ class Attempts:
         """Why a test fails, or None. A sandbox that fails is nobody's failed test, and is passed on."""
         try:
             sandbox = self.alive()
-            with at_most(self.limits.total):
+            with _at_most(self.limits.total):
                 stand_ins = {name: Remote(sandbox, exercise, name) for name in exercise.defined}
                 answers = {name: Remote(sandbox, exercise, name)._value() for name in exercise.assigned}
                 exec(compile(code, f"{exercise.id}, test", "exec"), given | stand_ins | answers)
@@ -110,7 +110,7 @@ class Attempts:
             unwritten = exercise.id in self.unwritten or str(error).startswith("NotImplementedError")
             return say("unwritten") if unwritten else printable(error)
         except AssertionError as error:
-            return printable(error) or say("does_not_hold", line=failing_line(error, code))
+            return printable(error) or say("does_not_hold", line=_failing_line(error, code))
         except BookError:
             raise
         except Exception as error:
@@ -160,7 +160,7 @@ class Attempts:
 
 
 @contextmanager
-def at_most(seconds: float):
+def _at_most(seconds: float):
     """Stops a test that an answer has sent round in circles."""
 
     def stop(*_):
@@ -175,7 +175,7 @@ def at_most(seconds: float):
         signal.signal(signal.SIGALRM, before)
 
 
-def failing_line(error: Exception, code: str) -> str:
+def _failing_line(error: Exception, code: str) -> str:
     line = traceback.extract_tb(error.__traceback__)[-1].lineno or 0
     lines = code.splitlines()
     return lines[line - 1].strip() if 0 < line <= len(lines) else code.strip()

@@ -33,9 +33,9 @@ def find_submissions(folder: Path, name: str) -> list[Submission]:
     found = []
     for entry in entries:
         if entry.suffix.lower() == ".ipynb":
-            found.append(Submission(entry.stem, entry, changed(entry)))
+            found.append(Submission(entry.stem, entry, _changed(entry)))
         elif entry.is_dir() and not entry.is_symlink():
-            found.append(of_student(entry, name))
+            found.append(_of_student(entry, name))
         else:
             found.append(Submission(entry.name, None, remark=say("no_submission")))
     if not any(submission.path for submission in found):
@@ -47,7 +47,7 @@ def find_submissions(folder: Path, name: str) -> list[Submission]:
     return named
 
 
-def of_student(folder: Path, name: str) -> Submission:
+def _of_student(folder: Path, name: str) -> Submission:
     """What a student's folder holds for this assignment; a wrong name is forgiven where there is no doubt."""
     notebooks = [path for path in sorted(folder.rglob("*.ipynb")) if ".ipynb_checkpoints" not in path.parts]
     named = [path for path in notebooks if path.name == f"{name}.ipynb"]
@@ -58,20 +58,20 @@ def of_student(folder: Path, name: str) -> Submission:
         names = ", ".join(str(path.relative_to(folder)) for path in notebooks) or say("no_notebook")
         return Submission(folder.name, None, remark=printable(say("expected", name=name, found=names)))
     remarks = [] if chosen in named else [say("other_name", name=chosen.name)]
-    handed_in = changed(chosen)
+    handed_in = _changed(chosen)
     stamp = chosen.with_name("timestamp.txt")
     if stamp.is_file():
         try:
-            handed_in = read_stamp(stamp.read_text(encoding="utf-8"))
+            handed_in = _read_stamp(stamp.read_text(encoding="utf-8"))
         except (ValueError, OSError, OverflowError, LookupError):
             remarks.append(say("no_stamp"))
     return Submission(folder.name, chosen, handed_in, printable("; ".join(remarks)))
 
 
-def read_stamp(text: str) -> datetime:
+def _read_stamp(text: str) -> datetime:
     """When something was handed in, as nbgrader notes it; ISO 8601 will do, too.
 
-    >>> read_stamp("2026-11-21 13:00:01.5 Europe/Paris").isoformat(), read_stamp("2026-11-21T13:00:01Z").isoformat()
+    >>> _read_stamp("2026-11-21 13:00:01.5 Europe/Paris").isoformat(), _read_stamp("2026-11-21T13:00:01Z").isoformat()
     ('2026-11-21T12:00:01.500000+00:00', '2026-11-21T13:00:01+00:00')
     """
     day, _, rest = text.strip().partition(" ")
@@ -80,7 +80,7 @@ def read_stamp(text: str) -> datetime:
     return when.replace(tzinfo=when.tzinfo or ZoneInfo(zone or "UTC")).astimezone(UTC)
 
 
-def changed(path: Path) -> datetime:
+def _changed(path: Path) -> datetime:
     return datetime.fromtimestamp(path.lstat().st_mtime, UTC)
 
 

@@ -134,22 +134,22 @@ def raw(tensor: Tensor) -> bytes:
 def receive(pipe: socket.socket, seconds: float | None = None) -> tuple[dict, list[Tensor], list[bool]]:
     """A message: its header, its tensors and which of them carry a gradient. EOFError when nobody is there any more."""
     until = None if seconds is None else time.monotonic() + seconds
-    head_size, body_size = LENGTHS.unpack(read_bytes(pipe, LENGTHS.size, until))
+    head_size, body_size = LENGTHS.unpack(_read_bytes(pipe, LENGTHS.size, until))
     if head_size > HEADER or body_size > BYTES:
         raise BadMessage(say("too_large"))
-    head, body = read_bytes(pipe, head_size, until), read_bytes(pipe, body_size, until)
+    head, body = _read_bytes(pipe, head_size, until), _read_bytes(pipe, body_size, until)
     try:
         header = json.loads(bytes(head))
         tensors, start = [], 0
         for row in header["tensors"]:
-            tensors.append(read_tensor(body, start, *row[:3]))
+            tensors.append(_read_tensor(body, start, *row[:3]))
             start += tensors[-1].nbytes
         return header, tensors, [bool(row[3]) for row in header["tensors"]]
     except (ValueError, LookupError, TypeError, RuntimeError, RecursionError, OverflowError):
         raise BadMessage(say("unreadable_answer")) from None
 
 
-def read_tensor(body: bytearray, start: int, name: str, shape: list[int], order: list[int]) -> Tensor:
+def _read_tensor(body: bytearray, start: int, name: str, shape: list[int], order: list[int]) -> Tensor:
     dtype = DTYPES[name]
     size = math.prod(shape) * dtype.itemsize
     if start + size > len(body) or min(shape, default=0) < 0 or len(shape) > 64:
@@ -162,7 +162,7 @@ def read_tensor(body: bytearray, start: int, name: str, shape: list[int], order:
     return flat.reshape(shape).permute([order.index(axis) for axis in range(len(shape))])
 
 
-def read_bytes(pipe: socket.socket, size: int, until: float | None) -> bytearray:
+def _read_bytes(pipe: socket.socket, size: int, until: float | None) -> bytearray:
     got = bytearray()
     while len(got) < size:
         if until is not None and not select.select([pipe], [], [], max(0, until - time.monotonic()))[0]:

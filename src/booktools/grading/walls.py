@@ -57,7 +57,7 @@ REFUSED = {
 MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 
 
-def call(name: str, *args) -> None:
+def _call(name: str, *args) -> None:
     if getattr(LIBC, name)(*args) != 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{name}: {os.strerror(number)}")
@@ -66,7 +66,7 @@ def call(name: str, *args) -> None:
 def new_world() -> None:
     """Leave the namespaces of all others; the next child is the first process of the new ones."""
     user, group = os.getuid(), os.getgid()
-    call("unshare", NEW_USER | NEW_MOUNTS | NEW_PROCESSES | NEW_IPC)
+    _call("unshare", NEW_USER | NEW_MOUNTS | NEW_PROCESSES | NEW_IPC)
     for file, text in (("setgroups", "deny"), ("uid_map", f"1000 {user} 1"), ("gid_map", f"1000 {group} 1")):
         with open(f"/proc/self/{file}", "w") as map_file:
             map_file.write(text)
@@ -75,28 +75,28 @@ def new_world() -> None:
 def close_in(megabytes: int) -> None:
     """Build the walls round this process."""
     os.setsid()  # a signal to its group reaches nobody else
-    limit(megabytes)
-    own_folders(megabytes)
-    call("capset", struct.pack("Ii", 0x20080522, 0), bytes(24))
-    call("prctl", NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-    refuse_calls()
+    _limit(megabytes)
+    _own_folders(megabytes)
+    _call("capset", struct.pack("Ii", 0x20080522, 0), bytes(24))
+    _call("prctl", NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+    _refuse_calls()
 
 
-def own_folders(megabytes: int) -> None:
+def _own_folders(megabytes: int) -> None:
     """Small empty folders over those that can be written in, and over the grader's own."""
-    call("mount", None, b"/", None, RECURSIVE | PRIVATE, None)
+    _call("mount", None, b"/", None, RECURSIVE | PRIVATE, None)
     with open("/proc/cpuinfo") as file:
         processors = file.read()
     size = f"size={megabytes // 16}m,nr_inodes=1000".encode()
     for place in (HOME, "/dev/shm", "/dev/pts", "/proc"):
-        call("mount", b"tmpfs", place.encode(), b"tmpfs", NO_SUID | NO_DEVICES, size)
-    call("mount", b"tmpfs", bytes(GRADER), b"tmpfs", READ_ONLY, None)
+        _call("mount", b"tmpfs", place.encode(), b"tmpfs", NO_SUID | NO_DEVICES, size)
+    _call("mount", b"tmpfs", bytes(GRADER), b"tmpfs", READ_ONLY, None)
     with open("/proc/cpuinfo", "w") as file:  # PyTorch looks up what the processor can do
         file.write(processors)
     os.chdir(HOME)
 
 
-def limit(megabytes: int) -> None:
+def _limit(megabytes: int) -> None:
     """Little memory, small files, few of them."""
     limit_memory(megabytes)
     for what, most in (
@@ -115,7 +115,7 @@ def limit_memory(megabytes: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
-def refuse_calls() -> None:
+def _refuse_calls() -> None:
     """A filter in the kernel: a submission stays one process, with one thread."""
     column, architecture = MACHINES[platform.machine()]
     load, jump_if_equal, jump_if_from, give = 0x20, 0x15, 0x35, 0x06
@@ -127,7 +127,7 @@ def refuse_calls() -> None:
             program += [(jump_if_equal, 0, 1, numbers[column]), (give, 0, 0, refuse)]
     program += [(give, 0, 0, allow)]
     steps = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in program))
-    call("prctl", SECCOMP, FILTER, struct.pack("HxxxxxxP", len(program), ctypes.addressof(steps)), 0, 0)
+    _call("prctl", SECCOMP, FILTER, struct.pack("HxxxxxxP", len(program), ctypes.addressof(steps)), 0, 0)
 
 
 def close_files(keep: Iterable[int]) -> None:

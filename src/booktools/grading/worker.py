@@ -57,7 +57,7 @@ class Worker:
                     self.tapes[tape] = leaves, results
                 send(self.pipe, {"answer": answer, "tape": tape, "used": self.used}, results)
             except BaseException as error:
-                send(self.pipe, {"error": said(error), "used": self.used})
+                send(self.pipe, {"error": _said(error), "used": self.used})
 
     def answer(self, request: dict, leaves: list[Tensor]):
         """What the grader has asked for."""
@@ -73,7 +73,7 @@ class Worker:
 
     def run(self, request: dict) -> str | None:
         """Run a cell of the notebook; what it raised."""
-        signal.signal(signal.SIGALRM, out_of_time)
+        signal.signal(signal.SIGALRM, _out_of_time)
         signal.setitimer(signal.ITIMER_REAL, request["seconds"])
         try:
             refuse_backstage(request["source"])
@@ -82,16 +82,16 @@ class Worker:
             error = result.error_before_exec or result.error_in_exec
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
-        return error and said(error)
+        return error and _said(error)
 
     def call(self, request: dict, leaves: list[Tensor]):
         """What a function or an object returns; it may not change what it is given."""
         function = self.find(request)
         args, kwargs = unpack(request["args"], leaves, self.kept), unpack(request["kwargs"], leaves, self.kept)
-        before = state((args, kwargs))
+        before = _state((args, kwargs))
         with self.watched(request):
             answer = function(*args, **kwargs)
-        if state((args, kwargs)) != before:
+        if _state((args, kwargs)) != before:
             raise BadMessage(say("changes_given"))
         return answer
 
@@ -138,17 +138,17 @@ class Worker:
         return self.objects[form["object"]]
 
 
-def state(arguments: tuple) -> tuple:
+def _state(arguments: tuple) -> tuple:
     """What was given, such that a difference shows: the containers, the tensors, the numbers in them."""
     form, tensors = pack(arguments, lambda thing: {"object": id(thing)})
     return form, [(id(tensor), tensor.shape, raw(tensor.detach())) for tensor in tensors]
 
 
-def out_of_time(*_):
+def _out_of_time(*_):
     raise TimeoutError(say("cell_late"))
 
 
-def said(error: BaseException) -> str:
+def _said(error: BaseException) -> str:
     """What an error says, in one short text, whatever the error's own code does."""
     try:
         kind = "" if isinstance(error, BadMessage | Forbidden) else f"{type(error).__name__}: "
@@ -158,7 +158,7 @@ def said(error: BaseException) -> str:
         return say("speechless")
 
 
-def guard(pipe: socket.socket, lifeline: socket.socket, megabytes: int, walled: bool, shell: Shell) -> None:
+def _guard(pipe: socket.socket, lifeline: socket.socket, megabytes: int, walled: bool, shell: Shell) -> None:
     """Start a worker, and kill it when the lifeline is let go."""
     os.dup2(0, 2)  # nobody reads what it says
     walls.close_files({pipe.fileno(), lifeline.fileno()})
@@ -182,7 +182,7 @@ def guard(pipe: socket.socket, lifeline: socket.socket, megabytes: int, walled: 
     os.waitpid(child, 0)
 
 
-def hide_the_grader() -> None:
+def _hide_the_grader() -> None:
     """What is loaded of the grader goes on; nothing of it can be imported any more."""
     for name in [name for name in sys.modules if name.partition(".")[0] == GRADER.name]:
         del sys.modules[name]
@@ -191,7 +191,7 @@ def hide_the_grader() -> None:
 
 def serve_forks(control: socket.socket) -> None:
     """For each message a worker; a message brings its pipe and its lifeline."""
-    hide_the_grader()
+    _hide_the_grader()
     torch.set_num_threads(1)
     silent = Config({"HistoryManager": {"enabled": False}})
     shell = Shell.instance(config=silent)
@@ -207,7 +207,7 @@ def serve_forks(control: socket.socket) -> None:
             control.close()
             try:
                 pipe, lifeline = (socket.socket(fileno=file) for file in files)
-                guard(pipe, lifeline, **json.loads(message), shell=shell)
+                _guard(pipe, lifeline, **json.loads(message), shell=shell)
             finally:
                 os._exit(0)
         for file in files:

@@ -43,14 +43,14 @@ class Packages:
     def of(cls, text: str) -> "Packages":
         pinned = re.findall(r"^([\w.-]+)(?:==| @ \S+/[\w.]+-)(\d[\w.]*)", text, re.MULTILINE)
         date = re.search(r"^#.*?(\d{4}-\d\d-\d\d)", text, re.MULTILINE)
-        return cls({canonical(name): version for name, version in pinned}, date[1] if date else "")
+        return cls({_canonical(name): version for name, version in pinned}, date[1] if date else "")
 
     @property
     def pins(self) -> list[str]:
         return [f"{name}=={version}" for name, version in self.versions.items()]
 
 
-def canonical(name: str) -> str:
+def _canonical(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
@@ -65,7 +65,7 @@ class Machine:
         What runs on it sees nothing of the book's folder `root`. Without a `python`, it has the one that runs this.
         """
         machine = cls(folder.resolve())
-        hidden = hide_with_bwrap(root.resolve(), machine.folder)
+        hidden = _hide_with_bwrap(root.resolve(), machine.folder)
         shutil.rmtree(folder, ignore_errors=True)
         machine.uv("venv", "--python", python or sys.executable, str(folder))
         places = [f"--find-links={place}" for place in os.environ.get("PIP_FIND_LINKS", "").split()]
@@ -115,7 +115,7 @@ class Machine:
             km=AsyncKernelManager(kernel_name="colab", kernel_spec_manager=kernels),
             timeout=300,
             allow_errors=True,
-            on_notebook_start=stop_when_told,
+            on_notebook_start=_stop_when_told,
             record_timing=True,
             store_widget_state=True,
             resources={"metadata": {"path": str(folder)}},
@@ -130,12 +130,12 @@ class Machine:
         client.set_widgets_metadata()  # a kernel that died has left its widgets
 
 
-def stop_when_told(notebook) -> None:
+def _stop_when_told(notebook) -> None:
     """Ctrl-C ends the rehearsal, and not one kernel, which is what it is taken for while a notebook runs."""
     asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
 
 
-def hide_with_bwrap(root: Path, kept: Path) -> list[str]:
+def _hide_with_bwrap(root: Path, kept: Path) -> list[str]:
     """What to put before a command so that it finds the folder `root` empty, but for one folder in it."""
     if not shutil.which("bwrap"):
         raise BookError(

@@ -113,29 +113,29 @@ def run_on(path: Path, processor: Processor) -> Run:
             client.execute_cell(cell, place)
     counts = ast.literal_eval(fresh.cells.pop().outputs[0].text) if processor.last_bit else []
     trained = [cell.id for cell in fresh.cells if cell.get("execution_count") in counts]
-    return Run(path, processor, list(differences(stored, fresh)), trained)
+    return Run(path, processor, list(_differences(stored, fresh)), trained)
 
 
-def differences(stored, fresh) -> Iterator[str]:
+def _differences(stored, fresh) -> Iterator[str]:
     """The cells that printed something else, each with both outputs."""
     for then, now in zip(stored.cells, fresh.cells, strict=True):
-        if then.cell_type != "code" or (is_ignored(then) and not failed(now)):
+        if then.cell_type != "code" or (_is_ignored(then) and not _failed(now)):
             continue
         outputs = settle_outputs(then.outputs, [o for o in merge_streams(now.outputs) if keep(o)], tolerance(then))
-        before, after = said(then.outputs), said(outputs)
+        before, after = _said(then.outputs), _said(outputs)
         if before != after:
             yield f"  cell {then.id}, stored:\n{_indented(before)}\n  printed:\n{_indented(after)}"
 
 
-def is_ignored(cell) -> bool:
+def _is_ignored(cell) -> bool:
     return bool({"nbval-ignore-output", "nbval-skip"} & set(cell.metadata.get("tags", [])))
 
 
-def failed(cell) -> bool:
+def _failed(cell) -> bool:
     return any(output.output_type == "error" for output in cell.outputs)
 
 
-def said(outputs: list) -> str:
+def _said(outputs: list) -> str:
     """What outputs say in words; a picture says nothing."""
     return "\n".join(text for output in outputs for text in _texts(output))
 

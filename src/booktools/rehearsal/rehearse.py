@@ -75,49 +75,49 @@ class BuiltSite:
     async def run(self, name: str, machine: Machine, folder: Path) -> Run:
         notebook, before = self.notebook(name), machine.files()
         notebook.cells.append(nbformat.v4.new_code_cell(QUESTION, id="question"))
-        shown = {cell.id: count_widgets(cell) for cell in notebook.cells}
+        shown = {cell.id: _count_widgets(cell) for cell in notebook.cells}
         await machine.run(notebook, folder)
         code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-        about = answer(code[-1])
+        about = _answer(code[-1])
         states = notebook.metadata.get("widgets", {}).get("application/vnd.jupyter.widget-state+json", {})
         faults = [
             *replaced(before, machine.files()),
-            *(f"cell {cell.id}: {said}" for cell in code for said in errors(cell)),
-            *(f"cell {cell.id}: {said}" for cell in code for said in widget_faults(cell, shown[cell.id], states)),
+            *(f"cell {cell.id}: {said}" for cell in code for said in _errors(cell)),
+            *(f"cell {cell.id}: {said}" for cell in code for said in _widget_faults(cell, shown[cell.id], states)),
         ]
-        ready = sum(map(duration, code[:2]))
+        ready = sum(map(_duration, code[:2]))
         if about and not Path(about["package"]).is_relative_to(machine.folder):
             faults.append(f"imports {about['package']}, which a reader does not have")
         widgets = sum(shown.values())
         if about and widgets and not about["asked"]:
             faults.append("no widget asked Colab to show widgets that are not its own")
-        return Run(name, faults, ready, sum(map(duration, code)), widgets, about)
+        return Run(name, faults, ready, sum(map(_duration, code)), widgets, about)
 
 
-def count_widgets(cell) -> int:
+def _count_widgets(cell) -> int:
     return sum("data-afm=" in output.get("data", {}).get("text/html", "") for output in cell.get("outputs", []))
 
 
-def finished(cell) -> bool:
+def _finished(cell) -> bool:
     return "shell.execute_reply" in cell.metadata.get("execution", {})
 
 
-def answer(cell) -> dict:
+def _answer(cell) -> dict:
     printed = "".join(output.text for output in cell.outputs if output.get("name") == "stdout")
     return json.loads(printed) if printed else {}
 
 
-def errors(cell) -> Iterator[str]:
-    if not finished(cell):
+def _errors(cell) -> Iterator[str]:
+    if not _finished(cell):
         yield "did not run to its end"
     for output in cell.outputs:
         if output.output_type == "error":
             yield f"{output.ename}: {output.evalue}{LACKING if output.ename == 'ModuleNotFoundError' else ''}"
 
 
-def widget_faults(cell, wanted: int, states: dict) -> Iterator[str]:
+def _widget_faults(cell, wanted: int, states: dict) -> Iterator[str]:
     """What is wrong with the widgets that a cell shows: each once, alive, without the table that stood in for it."""
-    if not finished(cell):
+    if not _finished(cell):
         return
     shown = [output.data for output in cell.outputs if "data" in output]
     views = [data[WIDGET_VIEW]["model_id"] for data in shown if WIDGET_VIEW in data]
@@ -133,18 +133,18 @@ def widget_faults(cell, wanted: int, states: dict) -> Iterator[str]:
 
 def replaced(before: dict, after: dict) -> Iterator[str]:
     """What the set-up cell did beside installing the book."""
-    changed = sorted({package(path) for path, about in before.items() if after.get(path) != about})
-    new = sorted({package(path) for path in after.keys() - before.keys()} - {*changed, *ADDED})
+    changed = sorted({_package(path) for path, about in before.items() if after.get(path) != about})
+    new = sorted({_package(path) for path in after.keys() - before.keys()} - {*changed, *ADDED})
     if changed:
         yield f"replaced what Colab has: {', '.join(changed)}"
     if new:
         yield f"installed more than the book: {', '.join(new)}"
 
 
-def package(path: str) -> str:
+def _package(path: str) -> str:
     """Whose file it is.
 
-    >>> package("lib/python3.13/site-packages/numpy-2.1.3.dist-info/RECORD"), package("bin/attnbook")
+    >>> _package("lib/python3.13/site-packages/numpy-2.1.3.dist-info/RECORD"), _package("bin/attnbook")
     ('numpy', 'attnbook')
     """
     parts = Path(path).parts
@@ -152,7 +152,7 @@ def package(path: str) -> str:
     return re.sub(r"-[^-]*\.(dist-info|data)$", "", inside[0])
 
 
-def duration(cell) -> float:
+def _duration(cell) -> float:
     times = cell.metadata.get("execution", {})
     try:
         start, end = times["iopub.execute_input"], times["shell.execute_reply"]
