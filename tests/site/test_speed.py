@@ -184,7 +184,7 @@ def test_in_the_end_all_of_a_chapter_is_laid_out(visit, place):
     if place:
         assert page.locator("html.early").count() == 0
     expect(page.locator("html.early")).to_have_count(0)
-    everything = "[...document.querySelectorAll('section section')]"
+    everything = "[...document.querySelectorAll('article > section > section')]"
     assert page.evaluate(f"{everything}.every((node) => node.checkVisibility({{ contentVisibilityAuto: true }}))")
 
 

@@ -123,7 +123,7 @@ class TestWordMap(Laws):
 def test_the_map_starts_with_the_commonest_words(visit, word):
     """No name changes when the others come, and who asks for one of those meanwhile waits."""
     page, held = visit("404.html", served={"bare.html": bare(WordMap())}), []
-    page.route("**/widgets/word_map.*.bin", held.append)
+    page.route("**/widgets/word_map.*.bin", lambda route: held.append(route))
     page.goto(f"{visit.home}bare.html")
     node = live(page)
     names = "(node) => [...node.querySelectorAll('.ab-view span')].map((name) => name.textContent)"
