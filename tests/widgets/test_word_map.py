@@ -1,5 +1,6 @@
 """WordMap: what it shows and what PyTorch says of it, how it is worked, what is known of it besides."""
 
+import pytest
 import torch
 import torch.nn.functional as F
 from playwright.sync_api import expect
@@ -116,6 +117,31 @@ class TestWordMap(Laws):
         (lambda: WordMap("rivver"), r"no vector for 'rivver'; try 'river'"),
         (lambda: WordMap(zoom=0.5), r"'zoom' trait .* not be less than 1"),
     ]
+
+
+@pytest.mark.parametrize("word", ["", "thursday"])
+def test_the_map_starts_with_the_commonest_words(visit, word):
+    """No name changes when the others come, and who asks for one of those meanwhile waits."""
+    page, held = visit("404.html", served={"bare.html": bare(WordMap())}), []
+    page.route("**/widgets/word_map.*.bin", lambda route: held.append(route))
+    page.goto(f"{visit.home}bare.html")
+    node = live(page)
+    names = "(node) => [...node.querySelectorAll('.ab-view span')].map((name) => name.textContent)"
+    faint = "() => document.querySelector('.ab-stars').getAttribute('d')"
+    before = node.evaluate(names)
+    assert len(set(before)) == 40
+    assert page.evaluate(faint) == ""
+    if word:
+        node.get_by_role("combobox", name="Find a word").fill(word)
+        page.keyboard.press("Enter")
+        expect(page.locator("[aria-busy]")).to_have_count(1)
+    (route,) = held
+    route.continue_()
+    page.wait_for_function(faint)
+    if word:
+        expect(node.locator(".ab-view .ab-chosen")).to_have_text(word)
+    else:
+        assert node.evaluate(names) == before
 
 
 def two_fingers(page, *places):

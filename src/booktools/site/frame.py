@@ -241,13 +241,19 @@ def name_copy_buttons(outdir):
 
 def deferred(script):
     """A script that waits until the page is painted."""
-    return type(script)(script.filename, priority=script.priority, **{"defer": "defer"} | script.attributes)
+    return type(script)(
+        script.filename, priority=script.priority, **{"defer": "defer", "fetchpriority": "low"} | script.attributes
+    )
 
 
-def early_modules(body, root):
-    """The scripts of a page's first widget are fetched at once, and not one after the other when it comes near."""
-    first = re.findall(r'data-afm="(\w+)"', body)[0]
-    links = (f'<link rel="modulepreload" href="{root}_static/widgets/{name}">' for name in modules_of(first))
+def early_files(body, root):
+    """What a page's first widget needs to start is fetched at once, and not one after the other when it comes near."""
+    name = re.findall(r'data-afm="(\w+)"', body)[0]
+    first = next(kind for kind in all_widgets() if kind.name == name)
+    link = f'<link rel="{{}}" href="{root}_static/widgets/{{}}"{{}}>'.format
+    links = [link("preload", file, ' as="fetch" crossorigin') for file in first.early_assets()]
+    links += [link("modulepreload", script, "") for script in modules_of(name)]
+    links += [link("preload", f"{name}/{name}.css", ' as="style"')]
     return "".join(links)
 
 
@@ -266,9 +272,9 @@ def page(app, pagename, templatename, context, doctree):
         app.add_js_file("katex/copy-tex.min.js", loading_method="defer")
     names = widgets_on(body)
     if names:
-        context["metatags"] = context.get("metatags", "") + early_modules(body, root)
-        app.add_js_file("touch.js", type="module")
-        app.add_js_file("widgets/shared/host.js", type="module")
+        context["early"] = early_files(body, root)
+        for script in ("touch.js", "widgets/shared/host.js"):  # before the frame's
+            app.add_js_file(script, priority=0, type="module", fetchpriority="high")
     if 'class="guess"' in body:
         app.add_js_file("guess.js", type="module")
     scripts = [js for js in context["script_files"] if js.filename and js.filename not in UNUSED_SCRIPTS]

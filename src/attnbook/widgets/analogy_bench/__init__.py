@@ -25,7 +25,7 @@ class AnalogyBench(BookWidget):
     queries = traitlets.Enum(["out", "in"], "out").tag(sync=True)
     asked = traitlets.Bool(False).tag(sync=True)
     words = Asset("word_map.bin")
-    vectors = Asset("vectors.bin")
+    vectors = Asset("vectors.bin", later=True)
 
     def __init__(self, a: str = "man", b: str = "woman", c: str = "king", **traits):
         super().__init__(a=a, b=b, c=c, **traits)

@@ -13,6 +13,7 @@ from attnbook.layers.masks import causal, padding
 from attnbook.widgets.shared.base import Asset, BookWidget, Verbatim, html_table, painted
 
 MOST_TOKENS = 10
+FIRST_TOKENS = ["the", "river", "bank", "by", "the", "water"]
 
 
 class AttentionHeatmap(BookWidget):
@@ -35,7 +36,7 @@ class AttentionHeatmap(BookWidget):
     temperature = traitlets.Float(1.0, min=0.01).tag(sync=True)
     query = traitlets.Int(0, min=0).tag(sync=True)
     stage = traitlets.Enum(["scores", "scaled", "masked", "weights"], "weights").tag(sync=True)
-    vocabulary = Asset("words.bin")
+    vocabulary = Asset("words.bin", first=True)
 
     def __init__(self, tokens: str | Sequence[str] = "the river bank", q_LK=(), k_LK=(), v_LV=(), **traits):
         tokens = tokens.split() if isinstance(tokens, str) else list(tokens)

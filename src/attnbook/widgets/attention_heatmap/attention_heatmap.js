@@ -27,9 +27,9 @@ const MOST = 10;
 
 // An unknown word has the zero vector.
 function vocabulary(bytes) {
-  const { row, width, vector } = wordVectors(bytes);
+  const { row, part, width, vector } = wordVectors(bytes);
   const has = (word) => row(word) !== undefined;
-  return { has, vector: (word) => (has(word) ? Array.from(vector(row(word))) : new Array(width).fill(0)) };
+  return { has, part, vector: (word) => (has(word) ? Array.from(vector(row(word))) : new Array(width).fill(0)) };
 }
 
 function compute(model, known) {
@@ -125,7 +125,10 @@ async function render({ model, el }) {
   const say = words(model);
   const subscriptions = follower(model);
   const ownVectors = model.get("q_LK").length > 0;
-  const known = ownVectors ? null : vocabulary(await asset(model, "vocabulary"));
+  const read = async (part) => vocabulary(await asset(model, "vocabulary", part));
+  let known = ownVectors ? null : await read("first.");
+  const lacks = () => known?.part && !model.get("tokens").every(known.has);
+  if (lacks()) known = await read();
 
   const field = element("input", { type: "text", autocomplete: "off", spellcheck: "false" });
   const control = element("div", { class: "ab-control" }, element("label", {}, say.tokens, field));
@@ -194,7 +197,18 @@ async function render({ model, el }) {
     asked = null;
   }
 
-  subscriptions.follow(["tokens", "mask", "length", "blocked", "scale", "temperature", "query", "stage"], () => {
+  const draw = () => {
+    root.ariaBusy = lacks() ? "true" : null;
+    if (lacks()) {
+      read().then(
+        (all) => {
+          known = all;
+          draw();
+        },
+        () => (root.ariaBusy = null), // the next change tries again
+      );
+      return;
+    }
     const [tokens, mask, stage] = ["tokens", "mask", "stage"].map((name) => model.get(name));
     if (String(table?.heads.map((head) => head.textContent)) !== String(tokens)) build(tokens);
     const query = Math.min(model.get("query"), tokens.length - 1);
@@ -214,7 +228,8 @@ async function render({ model, el }) {
     light.draw(table.columns.map((to, j) => ({ from, to, weight: Math.sqrt(weights[j]) })));
     if ((asked ?? query) !== query) sum.weights.forEach((to, j) => fly(table.cells[query][j], to));
     asked = query;
-  });
+  };
+  subscriptions.follow(["tokens", "mask", "length", "blocked", "scale", "temperature", "query", "stage"], draw);
   return subscriptions.end;
 }
 

@@ -41,7 +41,7 @@ class BankInContext(BookWidget):
     asked = traitlets.Bool(False).tag(sync=True)
     tables = traitlets.Bool(True).tag(sync=True)
     words = Asset("bank.bin")
-    vectors = Asset("vectors.bin")
+    vectors = Asset("vectors.bin", later=True)
     learned = Asset("three_matrices.bin")
 
     def __init__(self, tokens: str | list[str] = "the bank of the river", **traits):

@@ -36,11 +36,14 @@ _FOREIGN = re.compile(
 class Asset(traitlets.Bytes):
     """A file of `attnbook/data` that the widget's JavaScript reads with `await asset(model, name)`.
 
-    In Jupyter its bytes travel with the widget; a page fetches it from its own site when it is first needed.
+    In Jupyter its bytes travel with the widget. A page fetches it from its own site: at once if its first widget needs
+    it to start, and when it is first needed if that is `later`. With `first` a small part is enough to start: the file
+    first.NAME.bin, read with `await asset(model, name, "first.")`.
     """
 
-    def __init__(self, file: str):
-        self.path = DATA / file
+    def __init__(self, file: str, *, later: bool = False, first: bool = False):
+        self.path, self.later = DATA / file, later
+        self.first = self.path.with_name(f"first.{file}") if first else None
         super().__init__()
         self.tag(sync=True)
 
@@ -51,6 +54,11 @@ class Asset(traitlets.Bytes):
     def page_name(self) -> str:
         """The file's name on the site: its content is part of it, so a cached copy is never stale."""
         return f"{self.path.stem}.{hashlib.sha256(self.path.read_bytes()).hexdigest()[:8]}{self.path.suffix}"
+
+    def page_files(self) -> dict[str, bytes]:
+        """What a site has of it, by name: the part with which a widget starts comes first."""
+        start = {f"first.{self.page_name}": self.first.read_bytes()} if self.first else {}
+        return start | {self.page_name: self.default()}
 
 
 class BookWidget(anywidget.AnyWidget):
@@ -82,6 +90,12 @@ class BookWidget(anywidget.AnyWidget):
         """The widget's own traits: what JavaScript reads and the reader changes."""
         inherited = anywidget.AnyWidget.class_traits()
         return {n: t for n, t in cls.class_traits(sync=True).items() if n not in inherited and not n.startswith("_")}
+
+    @classmethod
+    def early_assets(cls) -> list[str]:
+        """The files that it needs to start, by their names on the site."""
+        assets = [t for t in cls.inputs().values() if isinstance(t, Asset) and not t.later]
+        return [next(iter(asset.page_files())) for asset in assets]
 
     @classmethod
     def edition_words(cls) -> dict:
@@ -136,7 +150,7 @@ def page_files() -> dict[str, bytes]:
     code = {path.relative_to(ROOMS).as_posix(): _without_comments(path).encode() for path in files}
     style = {"shared/base.css": _shared_style().encode()}
     assets = [t for widget in all_widgets() for t in widget.inputs().values() if isinstance(t, Asset)]
-    return code | style | {asset.page_name: asset.default() for asset in assets}
+    return code | style | {name: content for asset in assets for name, content in asset.page_files().items()}
 
 
 def modules_of(name: str) -> list[str]:

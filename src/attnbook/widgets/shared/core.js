@@ -147,26 +147,26 @@ export function follower(model) {
  * The bytes of an Asset trait: a DataView where a kernel sent it, a file name on a page.
  * @param {Model} model
  * @param {string} name  of the trait
+ * @param {"first." | ""} [part]  only that with which a widget can start (booktools/make/first.py), if on a page; its head
+ *   says `part`
  * @returns {Promise<ArrayBuffer>}
  */
-export async function asset(model, name) {
+export async function asset(model, name, part = "") {
   const value = model.get(name);
   if (typeof value !== "string") return value.buffer.slice(value.byteOffset, value.byteOffset + value.byteLength);
-  if (!files.has(value)) files.set(value, fetched(value));
-  return files.get(value);
+  return files.get(part + value) ?? fetched(part + value);
 }
 
 const files = new Map(); // of a page, by name: one that several widgets read is fetched once
 
-async function fetched(name) {
-  try {
-    const answer = await fetch(new URL(`../${name}`, import.meta.url));
+function fetched(name) {
+  const bytes = fetch(new URL(`../${name}`, import.meta.url)).then((answer) => {
     if (!answer.ok) throw new Error(`${name}: ${answer.status}`);
-    return await answer.arrayBuffer();
-  } catch (error) {
-    files.delete(name);
-    throw error;
-  }
+    return answer.arrayBuffer();
+  });
+  files.set(name, bytes);
+  bytes.catch(() => files.delete(name));
+  return bytes;
 }
 
 /**

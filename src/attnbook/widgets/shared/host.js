@@ -104,7 +104,7 @@ async function start(node) {
   }
 }
 
-// Each starts when it comes near the window, or when the page goes to a printer.
+// The first starts at once, the others when they come near the window, or when the page goes to a printer.
 const waiting = new Set(document.querySelectorAll("[data-afm]:not([data-mounted])"));
 const startAll = (nodes) => {
   for (const node of nodes) {
@@ -116,6 +116,7 @@ const near = new IntersectionObserver(
   (entries) => startAll(entries.filter((entry) => entry.isIntersecting).map((entry) => entry.target)),
   { rootMargin: "100%" },
 );
+startAll([...waiting].slice(0, 1));
 for (const node of waiting) near.observe(node);
 addEventListener("beforeprint", () => startAll([...waiting]));
 

@@ -15,14 +15,14 @@ export function lexicon(text) {
 
 /**
  * @param {ArrayBuffer} bytes
- * @returns {ReturnType<typeof lexicon> & { width: number, vector: (row: number) => Float64Array }}
+ * @returns {ReturnType<typeof lexicon> & { part?: boolean, width: number, vector: (row: number) => Float64Array }}
  */
 export function wordVectors(bytes) {
-  const { words: text, width, unit, start } = headed(bytes);
+  const { words: text, width, unit, part, start } = headed(bytes);
   const { list, row } = lexicon(text);
   const numbers = Float64Array.from(new Int8Array(bytes, start), (step) => step * unit);
   const vector = (i) => numbers.subarray(i * width, (i + 1) * width);
-  return { list, row, width, vector };
+  return { list, row, part, width, vector };
 }
 
 /**

@@ -9,11 +9,12 @@ import { element, fill, update, words } from "./core.js";
  * @param {object} options
  * @param {string} options.trait
  * @param {string} options.label
- * @param {{ list: string[], row: (word: string) => number | undefined }} options.known
+ * @param {{ list: string[], row: (word: string) => number | undefined, part?: boolean }} options.known
  * @param {(row: number) => Object<string, any>} [options.more]  what else a word sets
+ * @param {() => Promise<any>} [options.complete]  what to wait for while the lexicon is a part
  * @returns {Element}
  */
-export function wordField(model, subscriptions, { trait, label, known, more = () => ({}) }) {
+export function wordField(model, subscriptions, { trait, label, known, more = () => ({}), complete }) {
   const say = words(model).lexicon;
   const id = `words-${Math.random().toString(36).slice(2)}`;
   const offers = Array.from({ length: 8 }, () => element("option"));
@@ -32,7 +33,8 @@ export function wordField(model, subscriptions, { trait, label, known, more = ()
       offer.value = found[i] ?? "";
     });
   });
-  input.addEventListener("change", () => {
+  input.addEventListener("change", async () => {
+    if (known.part) await complete();
     const [word, row] = [input.value.trim(), known.row(input.value)];
     hint.textContent = row === undefined && word ? fill(say.unknown, { word }) : "";
     if (row !== undefined) update(model, { [trait]: known.list[row], ...more(row) });

@@ -9,6 +9,7 @@ from attnbook.widgets.shared.base import Asset, BookWidget, Verbatim, html_table
 from attnbook.widgets.shared.words import Word
 
 EXAMPLES = ["river", "bank", "monday", "seven", "blue"]
+FIRST_WORDS = 1800  # all but the dim ones
 
 
 class WordMap(BookWidget):
@@ -22,8 +23,8 @@ class WordMap(BookWidget):
     x = traitlets.Float(0.0, min=-1.0, max=1.0).tag(sync=True)
     y = traitlets.Float(0.0, min=-1.0, max=1.0).tag(sync=True)
     zoom = traitlets.Float(1.0, min=1.0, max=24.0).tag(sync=True)
-    map = Asset("word_map.bin")
-    vectors = Asset("vectors.bin")
+    map = Asset("word_map.bin", first=True)
+    vectors = Asset("vectors.bin", later=True)
 
     def __init__(self, word: str = "", **traits):
         if word in english_vectors() and not traits.keys() & {"x", "y", "zoom"}:

@@ -26,10 +26,10 @@ const clamp = (x, least = -1, most = 1) => Math.min(Math.max(x, least), most);
 
 // word_map.bin: a line of JSON, then two 16-bit numbers for each word
 function readMap(bytes) {
-  const { words: text, start } = headed(bytes);
+  const { words: text, part, start } = headed(bytes);
   const known = lexicon(text);
   const steps = new Int16Array(bytes, start);
-  return { ...known, places: known.list.map((_, i) => [steps[2 * i] / 32767, steps[2 * i + 1] / 32767]) };
+  return { ...known, part, places: known.list.map((_, i) => [steps[2 * i] / 32767, steps[2 * i + 1] / 32767]) };
 }
 
 // The n rows whose places are closest to a place.
@@ -66,8 +66,12 @@ function arch([x, y], [to_x, to_y]) {
 function chart(model, map, label) {
   const path = (name, d = "") => element("path", { class: name, d, "vector-effect": "non-scaling-stroke" });
   const dots = (rows) => rows.map((i) => `M${map.places[i].join(" ")}h0`).join("");
-  const all = [...map.list.keys()];
-  const stars = CLASSES.map((end, n) => path("ab-stars", dots(all.slice(CLASSES[n + 1] ?? 0, end))));
+  const stars = CLASSES.map(() => path("ab-stars"));
+  const shine = () => {
+    const all = [...map.list.keys()];
+    stars.forEach((each, n) => each.setAttribute("d", dots(all.slice(CLASSES[n + 1] ?? 0, CLASSES[n]))));
+  };
+  shine();
   stars.forEach((each, n) => each.style.setProperty("--bright", n + 1));
   const arches = Array.from({ length: NEAR }, () => path("ab-arch"));
   const marks = path("ab-marks");
@@ -113,7 +117,7 @@ function chart(model, map, label) {
     });
   };
   new ResizeObserver(draw).observe(node);
-  return { node, svg, seen, draw, mark, fly };
+  return { node, svg, seen, shine, draw, mark, fly };
 }
 
 // Moving about: by dragging, pinching, and with arrows, plus and minus. `press` is told the place of a press that is no
@@ -176,12 +180,12 @@ function steer(model, { svg, seen }, press) {
 }
 
 // The words that are really near, each a button that goes there, and how many of them are near on the map, too.
-function ranking(say, { list, row }, goTo) {
+function ranking(say, map, goTo) {
   const title = element("p", { class: "ab-title" });
   const answers = Array.from({ length: NEAR }, () => {
     const [name, cosine] = [verbatim(""), element("span", { class: "ab-number" })];
     const go = element("button", { type: "button", class: "ab-link" }, name);
-    go.addEventListener("click", () => goTo(row(name.textContent)));
+    go.addEventListener("click", () => goTo(map.row(name.textContent)));
     return { node: element("li", {}, go, " ", cosine), go, name, cosine };
   });
   const kept = element("span", { class: "ab-kept ab-number" });
@@ -195,7 +199,7 @@ function ranking(say, { list, row }, goTo) {
   const draw = (word, found, onMap) => {
     title.textContent = fill(say.nearest, { word });
     answers.forEach(({ go, name, cosine }, n) => {
-      name.textContent = list[found[n][0]];
+      name.textContent = map.list[found[n][0]];
       go.setAttribute("aria-label", fill(say.go, { word: name.textContent }));
       cosine.textContent = number(found[n][1], 3);
     });
@@ -207,7 +211,16 @@ function ranking(say, { list, row }, goTo) {
 async function render({ model, el }) {
   const say = words(model);
   const subscriptions = follower(model);
-  const map = readMap(await asset(model, "map"));
+  const map = readMap(await asset(model, "map", "first."));
+  // From the commonest words, with which the map starts, to all of them; who asks for another one meanwhile waits.
+  const grow = (bytes) => {
+    if (!map.part) return;
+    Object.assign(map, readMap(bytes));
+    view.shine();
+    view.draw();
+  };
+  const read = whenNeeded(model, "map", grow);
+  const complete = () => read(root, status, "");
   const view = chart(model, map, say.map);
   const place = (row) => {
     const [x, y] = map.places[row].map((at) => clamp(at));
@@ -215,7 +228,10 @@ async function render({ model, el }) {
   };
   const near = ranking(say, map, (row) => update(model, { word: map.list[row], ...place(row) }));
   const status = element("p", { class: "ab-hint", role: "status" });
-  steer(model, view, (here) => update(model, { word: map.list[closest(map, here, 1)[0]] }));
+  steer(model, view, async (here) => {
+    if (map.part) await complete();
+    update(model, { word: map.list[closest(map, here, 1)[0]] });
+  });
   const show = (x) => fill(say.magnified, { x: plain(x) });
   const root = body(
     el,
@@ -224,7 +240,7 @@ async function render({ model, el }) {
     element(
       "div",
       { class: "ab-controls" },
-      wordField(model, subscriptions, { trait: "word", label: say.search, known: map, more: place }),
+      wordField(model, subscriptions, { trait: "word", label: say.search, known: map, more: place, complete }),
       slider(model, subscriptions, { trait: "zoom", label: say.zoom, values: ZOOMS, show }),
     ),
     element("div", { class: "ab-near" }, near.node, status, element("p", { class: "ab-hint ab-fingers" }, say.fingers)),
@@ -234,6 +250,7 @@ async function render({ model, el }) {
   subscriptions.follow(["word"], async () => {
     const [word, from] = [model.get("word"), view.seen()];
     queueMicrotask(() => view.fly(from)); // to where the word is, which is told next
+    if (word && map.part) await complete();
     const row = map.row(word);
     const vectors = row === undefined ? null : await fetched(root, status, say.lexicon.fetching);
     if (word !== model.get("word")) return; // another was chosen meanwhile, and is drawn
@@ -249,6 +266,7 @@ async function render({ model, el }) {
     view.mark(row, found);
   });
   subscriptions.follow(["x", "y", "zoom"], view.draw);
+  if (map.part) asset(model, "map").then(grow, () => {}); // where it failed, it is asked for again when it is needed
   return subscriptions.end;
 }
 

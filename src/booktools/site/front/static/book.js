@@ -119,6 +119,24 @@ if (contents) {
   for (const type of ["pointerover", "pointerout", "focusin", "focusout"]) contents.addEventListener(type, light);
 }
 
+// On the way to the top of a chapter its sections are laid out when they come near the window, and else when the first
+// widget is live, one at a time. Who goes to a place on the page finds all of them laid out.
+const late = [...document.querySelectorAll(".early article > section > section")];
+const idle = window.requestIdleCallback ?? setTimeout;
+function layOut() {
+  const section = late.shift();
+  if (!section) {
+    html.classList.remove("early");
+    return;
+  }
+  section.style.contentVisibility = "visible";
+  idle(layOut);
+}
+if (document.querySelector("[data-mounted]")) idle(layOut);
+else for (const start of ["ab-live", "load"]) addEventListener(start, () => idle(layOut), { once: true });
+const goes = ({ target }) => target.closest("a[href*='#']") && html.classList.remove("early");
+document.addEventListener("click", goes, true);
+
 // The section being read is marked in the contents of the page.
 const links = new Map([...document.querySelectorAll(".outline a[href^='#']")].map((a) => [a.hash.slice(1), a]));
 const sections = [...document.querySelectorAll("article section[id]")].filter((section) => links.has(section.id));

@@ -1,0 +1,51 @@
+"""Make the small files with which widgets start: of a large one the words that their first picture needs.
+
+    python -m booktools.make.first
+
+Each is like the file that it is a part of, which is fetched when a reader goes beyond it. first.words.bin is a part of
+words.bin, with the words of the first AttentionHeatmap; first.word_map.bin one of word_map.bin, with the commonest.
+bank.bin is one of vectors.bin; its first line also says what sentences BankInContext offers, which words lie beside
+them, and between which two meanings a needle stands.
+"""
+
+import json
+from collections.abc import Iterable
+
+from attnbook.data import FOLDER
+from attnbook.widgets.attention_heatmap import FIRST_TOKENS
+from attnbook.widgets.bank_in_context import BETWEEN, TRAY, TRIES
+from attnbook.widgets.word_map import FIRST_WORDS
+
+
+def make() -> dict[str, bytes]:
+    """Each file's name and content."""
+    sentences = sorted(
+        {*" ".join(TRIES).split(), *TRAY, *BETWEEN, *(word for pair in BETWEEN.values() for word in pair)}
+    )
+    return {
+        "bank.bin": part("vectors.bin", sentences, tries=TRIES, tray=TRAY, between=BETWEEN),
+        "first.words.bin": part("words.bin", sorted(set(FIRST_TOKENS)), part=True),
+        "first.word_map.bin": part("word_map.bin", words_of("word_map.bin")[:FIRST_WORDS], align=2, part=True),
+    }
+
+
+def words_of(file: str) -> list[str]:
+    return json.loads((FOLDER / file).read_bytes().partition(b"\n")[0])["words"].split()
+
+
+def part(file: str, words: Iterable[str], align: int = 1, **more) -> bytes:
+    """Some words of a file and their numbers, as they are there, which begin at a multiple of `align`.
+
+    What else is given goes into the first line.
+    """
+    head, _, numbers = (FOLDER / file).read_bytes().partition(b"\n")
+    row = {word: n for n, word in enumerate(words_of(file))}
+    size = len(numbers) // len(row)
+    header = json.dumps(json.loads(head) | {"words": " ".join(words)} | more) + "\n"
+    found = b"".join(numbers[size * row[word] :][:size] for word in words)
+    return header.rjust(len(header) + -len(header) % align).encode() + found
+
+
+if __name__ == "__main__":
+    for name, content in make().items():
+        (FOLDER / name).write_bytes(content)
