@@ -12,6 +12,7 @@ from booktools.book.address import Address
 from booktools.book.labels import Entry
 from booktools.directives.page import buttons
 from booktools.site import frame as book
+from booktools.site import page
 from booktools.site.frame import FRONT
 
 HERE = Address("https://github.com/ada/book")
@@ -86,7 +87,7 @@ def test_buttons_lead_to_colab_and_to_the_sites_own_copy():
 
 
 def test_a_preview_is_safe_html_with_absolute_addresses():
-    tags = book.preview("A Book", 'Keys & "values"', "a < b", HERE, f"{HERE.site}notation.html")
+    tags = page.preview("A Book", 'Keys & "values"', "a < b", HERE, f"{HERE.site}notation.html")
     assert 'property="og:title" content="Keys &amp; &quot;values&quot;"' in tags
     assert 'name="description" content="a &lt; b"' in tags
     assert 'property="og:url" content="https://ada.github.io/book/notation.html"' in tags
@@ -96,28 +97,28 @@ def test_a_preview_is_safe_html_with_absolute_addresses():
 
 def test_labels_do_not_hide_the_words_on_a_summary():
     body = '<summary aria-label="Toggle hidden content"><span>Show code</span></summary>'
-    assert book.tidy(body) == "<summary><span>Show code</span></summary>"
+    assert page.tidy(body) == "<summary><span>Show code</span></summary>"
 
 
 def test_no_two_exercises_share_an_id():
-    assert book.tidy('<section id="exercise-content"><p id="a">') == '<section><p id="a">'
+    assert page.tidy('<section id="exercise-content"><p id="a">') == '<section><p id="a">'
 
 
 def test_a_figure_has_two_renderings_keeps_its_place_and_waits(tmp_path):
     file = tmp_path / "stored.svg"
     file.write_text('<svg width="100pt" height="40.2pt"><path style="stroke: #fffdfa"/></svg>')
     tag = '<img alt="a &gt; b" src="../_images/f.svg" />'
-    day, night = re.findall("<img.*?>", book.in_two_renderings(f"<p>{tag}</p>", {"f.svg": file}, tmp_path))
+    day, night = re.findall("<img.*?>", page.in_two_renderings(f"<p>{tag}</p>", {"f.svg": file}, tmp_path))
     size = 'width="155" height="62" loading="lazy" decoding="async"'
     assert day == f'<img class="by-day" alt="a &gt; b" src="../_images/f.svg" {size} />'
     assert night == f'<img class="by-night" alt="a &gt; b" src="../_images/dark-f.svg" {size} />'
     assert "stroke: #121018" in (tmp_path / "_images/dark-f.svg").read_text()
-    assert book.in_two_renderings('<img src="../_static/a.svg">', {}, tmp_path) == '<img src="../_static/a.svg">'
+    assert page.in_two_renderings('<img src="../_static/a.svg">', {}, tmp_path) == '<img src="../_static/a.svg">'
 
 
 def test_a_captions_number_ends_with_a_full_stop():
     caption = '<span class="caption-number">Figure 5.2 </span><span class="caption-text">Bars.</span>'
-    assert book.tidy(caption) == caption.replace("5.2 </span>", "5.2.</span> ")
+    assert page.tidy(caption) == caption.replace("5.2 </span>", "5.2.</span> ")
 
 
 def test_a_share_keeps_its_percent_sign_on_its_line():

@@ -94,17 +94,18 @@ def test_what_a_search_says_is_in_a_file_of_words(forgotten_on, site, asked):
 
 # An extension of the book that says what somebody could have written who forgot the files of words.
 FORGETFUL = """
-from booktools.site import frame
+from booktools.site import frame, heads, page
 
 known = frame.words
 forgotten = {
     "skip": "Skip this", "notebook": {"open": "Open here", "download": "⟦Take⟧"}, "solution": "Solution",
     "preview": "A heat map",
 }
-frame.words = lambda folder: known(folder) | (forgotten if folder == frame.HERE else {})
-frame.day = lambda when: f"{when:%d %B %Y}"
+for module in (frame, heads, page):
+    module.words = lambda folder: known(folder) | (forgotten if folder == frame.HERE else {})
+heads.day = lambda when: f"{when:%d %B %Y}"
 frame.admonitionlabels = {}  # so that the real ones stay English
-frame.name_copy_buttons = lambda folder: None
+page.say_copy.__code__ = (lambda page: None).__code__
 
 def setup(app):
     pass

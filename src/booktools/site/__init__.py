@@ -1,14 +1,33 @@
-"""The site: what the book adds to Sphinx. The steps, in the order in which they are taken."""
+"""The site: what the book adds to Sphinx. What becomes of a page after Sphinx is one list of steps, in their order."""
 
 from booktools.directives import rooms
-from booktools.site import formulas, frame, listings, notes
+from booktools.site import formulas, frame, listings, notes, page
 
-STEPS = (formulas, notes, listings, frame)
+STEPS = (
+    page.say_copy,
+    notes.explain,
+    page.tidy_up,
+    page.draw_figures,
+    page.head_chapter,
+    page.raise_title,
+    page.choose_files,
+    page.bring_words,
+    page.introduce,
+    listings.wrap,  # last: it changes what the others look for
+)
+
+
+def finish(app, pagename, templatename, context, doctree):
+    """Take the steps, after the theme has put its files on the page."""
+    made = page.Page(app, pagename, context)
+    for step in STEPS:
+        step(made)
 
 
 def setup(app):
     for room in dict.fromkeys(rooms().values()):
         room.setup(app)
-    for step in STEPS:
-        step.setup(app)
+    for part in (formulas, notes, frame):
+        part.setup(app)
+    app.connect("html-page-context", finish, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,42 +1,30 @@
 """What the site adds to Sphinx: its own page frame, widgets, dropdowns, and no request to another host."""
 
-import json
 import os
 import re
 from gettext import NullTranslations
-from html import escape
 from pathlib import Path
 from shutil import rmtree
-from urllib.parse import urlsplit
 
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.errors import ExtensionError
 from sphinx.locale import admonitionlabels, translators
 from sphinx.transforms.post_transforms import SphinxPostTransform
-from sphinx.util import logging
 
-from attnbook import language
 from attnbook.language import words
-from attnbook.plots.renderings import dark
-from attnbook.widgets import all_widgets
-from attnbook.widgets.shared.base import modules_of, page_files, page_words
+from attnbook.widgets.shared.base import page_files
 from booktools.book import HERE as BOOK
 from booktools.book.address import address
 from booktools.book.checked import fold_on_page
-from booktools.book.contents import edition_language, last_green
+from booktools.book.contents import edition_language
 from booktools.directives import front
 from booktools.directives.page import edition_of, raw
-from booktools.site.heads import chapter_head, last_run
 from booktools.site.style import join_styles
 
 HERE = Path(__file__).parent
 FRONT = HERE / "front"
 ROLES = ("query", "key", "value")
-PIXELS = 1.55  # of a page to a point of a figure: its letters are a little smaller than the text's
-UNUSED_SCRIPTS = {"_static/scripts/sphinx-book-theme.js"}
-
-log = logging.getLogger(__name__)
 
 
 def coloured(name):
@@ -169,151 +157,6 @@ def style(app, exception):
         join_styles(Path(app.outdir))
 
 
-def widgets_on(body):
-    """The names of the widgets in a page, each once.
-
-    >>> widgets_on('<div data-afm="scale_lab"></div><div data-afm="scale_lab"></div>')
-    ['scale_lab']
-    """
-    return sorted(set(re.findall(r'data-afm="(\w+)"', body)))
-
-
-def preview(book, title, description, here, url):
-    """The <meta> tags that search engines and links in messages show."""
-    properties = {
-        "og:type": "article",
-        "og:site_name": book,
-        "og:title": title,
-        "og:description": description,
-        "og:url": url,
-        "og:image": f"{here.site}_static/card.png",
-        "og:image:alt": words(HERE)["preview"],
-    }
-    tags = [f'<meta property="{name}" content="{escape(value)}">' for name, value in properties.items()]
-    tags += [f'<meta name="description" content="{escape(description)}">']
-    tags += ['<meta name="twitter:card" content="summary_large_image">']
-    return "\n".join(tags)
-
-
-def tidy(body):
-    """No label hides the words on the page, lists hold list items, an empty corner heads nothing, ids are used once.
-
-    A caption's number ends with a full stop, and references to it do not.
-    """
-    body = body.replace('<summary aria-label="Toggle hidden content">', "<summary>")
-    body = body.replace(' role="doc-biblioentry"', ' role="listitem"')
-    body = body.replace('<th class="head"><p></p></th>', "<td></td>")
-    body = re.sub(r'(<span class="caption-number">[^<]*?) </span>', r"\1.</span> ", body)
-    return re.sub(r' id="(exercise|solution)-content"', "", body)
-
-
-def in_two_renderings(body, images, outdir):
-    """Figures, light and dark, that wait until they are seen, in places of their size; `images` are files by names.
-
-    The one that a reader's colours hide is never asked for: a lazy image that is not displayed does not load.
-    """
-
-    def both(image):
-        before, folder, name, after = image.groups()
-        svg = Path(images[name]).read_text("utf-8")
-        night = Path(outdir, "_images", f"dark-{name}")
-        night.parent.mkdir(exist_ok=True)
-        night.write_text(dark(svg), "utf-8")
-        tag = '<img class="{}" {}src="{}"{} width="{}" height="{}" loading="lazy" decoding="async" />'.format
-        width, height = (
-            round(PIXELS * float(points)) for points in re.findall(r'\b(?:width|height)="([\d.]+)pt"', svg)
-        )
-        sides = (("by-day", name), ("by-night", night.name))
-        return "".join(tag(kind, before, f"{folder}{file}", after, width, height) for kind, file in sides)
-
-    return re.sub(r'<img ([^>]*)src="([^"]*_images/)([^"]+\.svg)"([^>]*?) ?/?>', both, body)
-
-
-def name_copy_buttons(outdir):
-    """The buttons that copy code have texts in a script of their own, English where it doesn't know the language."""
-    script = Path(outdir, "_static/copybutton.js")
-    ours = json.dumps({"en": words(HERE)["copy"]}, ensure_ascii=False)
-    renamed = re.sub(
-        r"(?<=^const messages = )\{\n.*?^\}$", lambda _: ours, script.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL
-    )
-    script.write_text(renamed, "utf-8")
-
-
-def deferred(script):
-    """A script that waits until the page is painted."""
-    return type(script)(
-        script.filename, priority=script.priority, **{"defer": "defer", "fetchpriority": "low"} | script.attributes
-    )
-
-
-def early_files(body, root):
-    """What a page's first widget needs to start is fetched at once, and not one after the other when it comes near."""
-    name = re.findall(r'data-afm="(\w+)"', body)[0]
-    first = next(kind for kind in all_widgets() if kind.name == name)
-    link = f'<link rel="{{}}" href="{root}_static/widgets/{{}}"{{}}>'.format
-    links = [link("preload", file, ' as="fetch" crossorigin') for file in first.early_assets()]
-    links += [link("modulepreload", script, "") for script in modules_of(name)]
-    links += [link("preload", f"{name}/{name}.css", ' as="style"')]
-    return "".join(links)
-
-
-def as_json(content):
-    """JSON that can stand in a page."""
-    return json.dumps(content, ensure_ascii=False).replace("<", "\\u003c")
-
-
-def page(app, pagename, templatename, context, doctree):
-    """Everything that depends on the page: its widgets, its buttons, its description."""
-    edition, say, body = edition_of(app.env), words(HERE), context.get("body", "")
-    here = edition.here
-    name_copy_buttons(app.outdir)
-    root = context["pathto"]("", 1).removesuffix("#")
-    if 'class="katex"' in body:
-        app.add_js_file("katex/copy-tex.min.js", loading_method="defer")
-    names = widgets_on(body)
-    if names:
-        context["early"] = early_files(body, root)
-        for script in ("touch.js", "widgets/shared/host.js"):  # before the frame's
-            app.add_js_file(script, priority=0, type="module", fetchpriority="high")
-    if 'class="guess"' in body:
-        app.add_js_file("guess.js", type="module")
-    scripts = [js for js in context["script_files"] if js.filename and js.filename not in UNUSED_SCRIPTS]
-    if pagename != "search":  # whose own script calls the others at once
-        scripts = [deferred(script) for script in scripts]
-    context["script_files"], context["css_files"] = scripts, []
-
-    context["metatags"] = re.sub(r'<meta [^>]*name="viewport"[^>]*>', "", context.get("metatags", ""))  # one is enough
-    files = {name: Path(app.srcdir, file) for file, name in app.builder.images.items()}
-    body = in_two_renderings(tidy(body), files, app.outdir)
-    chapter = next((each for each in edition.chapters if pagename == f"chapters/{each.stem}"), None)
-    if chapter:
-        body = re.sub(r"<h1>.*?</h1>", lambda h1: chapter_head(h1[0], chapter, edition, root), body, count=1)
-        body += last_run(last_green(Path(app.srcdir)), f"colab/{chapter.stem}")
-    if 'class="ran"' in body:  # book.js may know of a later date
-        dates = {name: words(language.HERE)[name] for name in ("date", "months")}
-        body += f'<script type="application/json" id="dates">{as_json(dates)}</script>'
-    if '<div class="hero' in body:  # the first page's title stands on the stage, too
-        body = re.sub(
-            r'(<h1>[^<]*)<a class="headerlink".*?</a>(</h1>)(.*?<div class="hero[^>]*>)',
-            r"\3\1\2",
-            body,
-            count=1,
-            flags=re.DOTALL,
-        )
-    context["body"] = body + page_words(kind for kind in all_widgets() if kind.name in names)
-
-    metadata = context.get("meta") or {}
-    if doctree and not metadata.get("description"):
-        log.warning("the page needs a description, in its front matter or the notebook's metadata", location=pagename)
-    description = metadata.get("description", say["description"])
-    title = app.env.titles[pagename].astext() if doctree else context.get("title") or app.config.html_title
-    context["preview"] = preview(app.config.html_title, title, description, here, f"{here.site}{pagename}.html")
-    context["here"], context["site_path"] = here, urlsplit(here.site).path
-    context["say"] = say
-    catalogue = {"messages": say["sphinx"], "plural_expr": "n != 1", "locale": app.config.language}
-    context["catalogue"] = as_json(catalogue)
-
-
 def setup(app):
     for name in ROLES:
         app.add_role(name, coloured(name))
@@ -326,4 +169,3 @@ def setup(app):
     app.connect("env-check-consistency", number_as_the_edition)
     app.connect("build-finished", drop_unused_files)
     app.connect("build-finished", style, priority=900)  # after the theme has written its colours of code
-    app.connect("html-page-context", page, priority=900)  # after the theme has put its files on the page

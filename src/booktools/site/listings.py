@@ -47,10 +47,5 @@ def breakable(sign):
     return tag or (f"<wbr>{dot}" if dot else "(<wbr>")
 
 
-def wrap(app, pagename, templatename, context, doctree):
-    if "body" in context:
-        context["body"] = wrapping(context["body"])
-
-
-def setup(app):
-    app.connect("html-page-context", wrap, priority=960)  # after the page's body is complete
+def wrap(page):
+    page.body = wrapping(page.body)

@@ -11,7 +11,6 @@ from html import escape
 from pathlib import Path
 
 from attnbook.language import count, marks, words
-from booktools.directives.page import edition_of
 
 HERE = Path(__file__).parent
 _SIZE = re.compile(r"^\| `([A-Z])` \| ([^|]*?)(?::[^|]*)? \|", re.M)
@@ -50,11 +49,10 @@ def explain_names(body, letters):
     return _NAME.sub(tell, body)
 
 
-def explain(app, pagename, templatename, context, doctree):
-    if pagename.startswith("chapters/"):
-        letters = sizes(edition_of(app.env).source("notation.md"))
-        context["body"] = explain_names(context["body"], letters)
-        app.add_js_file("notes.js", type="module")
+def explain(page):
+    if page.chapter:
+        page.body = explain_names(page.body, sizes(page.edition.source("notation.md")))
+        page.app.add_js_file("notes.js", type="module")
 
 
 def lead_back(app, exception):
@@ -79,5 +77,4 @@ def lead_back(app, exception):
 
 
 def setup(app):
-    app.connect("html-page-context", explain, priority=800)  # before the page is put together in book.py
     app.connect("build-finished", lead_back)

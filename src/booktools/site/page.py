@@ -1,0 +1,221 @@
+"""A page between Sphinx and its file: the steps by which it becomes a page of the book, each with a name.
+
+They work on text. A page is up to 400 kB of HTML, and to parse and write it again takes longer than all of Sphinx.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from sphinx.application import Sphinx
+from sphinx.util import logging
+
+from attnbook import language
+from attnbook.language import words
+from attnbook.plots.renderings import dark
+from attnbook.widgets import all_widgets
+from attnbook.widgets.shared.base import modules_of, page_words
+from booktools.book.contents import Chapter, last_green
+from booktools.book.edition import Edition
+from booktools.directives.page import edition_of
+from booktools.site.heads import chapter_head, last_run
+
+HERE = Path(__file__).parent
+PIXELS = 1.55  # of a page to a point of a figure: its letters are a little smaller than the text's
+UNUSED_SCRIPTS = {"_static/scripts/sphinx-book-theme.js"}
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Page:
+    """What Sphinx gives to its template, `context`, with the text of the page in it."""
+
+    app: Sphinx
+    name: str
+    context: dict
+
+    @property
+    def body(self) -> str:
+        return self.context.get("body", "")
+
+    @body.setter
+    def body(self, body: str) -> None:
+        self.context["body"] = body
+
+    @cached_property
+    def edition(self) -> Edition:
+        return edition_of(self.app.env)
+
+    @cached_property
+    def chapter(self) -> Chapter | None:
+        return next((each for each in self.edition.chapters if self.name == f"chapters/{each.stem}"), None)
+
+    @property
+    def root(self) -> str:
+        """The way from the page to the first one's folder."""
+        return self.context["pathto"]("", 1).removesuffix("#")
+
+    @property
+    def widgets(self) -> list[str]:
+        """The names of its widgets, each once."""
+        return sorted(set(re.findall(r'data-afm="(\w+)"', self.body)))
+
+
+# The steps
+
+
+def say_copy(page: Page) -> None:
+    """The buttons that copy code have texts in a script of their own, English where it doesn't know the language."""
+    script = Path(page.app.outdir, "_static/copybutton.js")
+    ours = json.dumps({"en": words(HERE)["copy"]}, ensure_ascii=False)
+    renamed = re.sub(
+        r"(?<=^const messages = )\{\n.*?^\}$", lambda _: ours, script.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL
+    )
+    script.write_text(renamed, "utf-8")
+
+
+def tidy_up(page: Page) -> None:
+    page.body = tidy(page.body)
+
+
+def draw_figures(page: Page) -> None:
+    files = {name: Path(page.app.srcdir, file) for file, name in page.app.builder.images.items()}
+    page.body = in_two_renderings(page.body, files, page.app.outdir)
+
+
+def head_chapter(page: Page) -> None:
+    """A chapter has a head, and at its foot when its notebook last ran."""
+    if chapter := page.chapter:
+        head = chapter_head(re.findall(r"<h1>.*?</h1>", page.body)[0], chapter, page.edition, page.root)
+        page.body = re.sub(r"<h1>.*?</h1>", lambda _: head, page.body, count=1)
+        page.body += last_run(last_green(page.edition.root), f"colab/{chapter.stem}")
+    if 'class="ran"' in page.body:  # book.js may know of a later date
+        dates = {name: words(language.HERE)[name] for name in ("date", "months")}
+        page.body += f'<script type="application/json" id="dates">{as_json(dates)}</script>'
+
+
+def raise_title(page: Page) -> None:
+    """The first page's title stands on the stage, too."""
+    if '<div class="hero' in page.body:
+        title = r'(<h1>[^<]*)<a class="headerlink".*?</a>(</h1>)(.*?<div class="hero[^>]*>)'
+        page.body = re.sub(title, r"\3\1\2", page.body, count=1, flags=re.DOTALL)
+
+
+def bring_words(page: Page) -> None:
+    """The texts of its widgets."""
+    names = page.widgets
+    page.body += page_words(kind for kind in all_widgets() if kind.name in names)
+
+
+def choose_files(page: Page) -> None:
+    """The scripts that the page needs, and which of them it asks for first. Styles are one, in the template."""
+    app, context = page.app, page.context
+    if 'class="katex"' in page.body:
+        app.add_js_file("katex/copy-tex.min.js", loading_method="defer")
+    if page.widgets:
+        context["early"] = early_files(page.body, page.root)
+        for script in ("touch.js", "widgets/shared/host.js"):  # before the frame's
+            app.add_js_file(script, priority=0, type="module", fetchpriority="high")
+    if 'class="guess"' in page.body:
+        app.add_js_file("guess.js", type="module")
+    scripts = [js for js in context["script_files"] if js.filename and js.filename not in UNUSED_SCRIPTS]
+    if page.name != "search":  # whose own script calls the others at once
+        scripts = [deferred(script) for script in scripts]
+    context["script_files"], context["css_files"] = scripts, []
+
+
+def introduce(page: Page) -> None:
+    """What the template says around the text: titles, tags for those who link here, words of the frame."""
+    app, context, say, here = page.app, page.context, words(HERE), page.edition.here
+    context["metatags"] = re.sub(r'<meta [^>]*name="viewport"[^>]*>', "", context.get("metatags", ""))  # one is enough
+    known, metadata = page.name in app.env.titles, context.get("meta") or {}
+    if known and not metadata.get("description"):
+        log.warning("the page needs a description, in its front matter or the notebook's metadata", location=page.name)
+    description = metadata.get("description", say["description"])
+    title = app.env.titles[page.name].astext() if known else context.get("title") or app.config.html_title
+    context["preview"] = preview(app.config.html_title, title, description, here, f"{here.site}{page.name}.html")
+    context["here"], context["site_path"], context["say"] = here, urlsplit(here.site).path, say
+    catalogue = {"messages": say["sphinx"], "plural_expr": "n != 1", "locale": app.config.language}
+    context["catalogue"] = as_json(catalogue)
+
+
+# How they do it
+
+
+def preview(book, title, description, here, url):
+    """The <meta> tags that search engines and links in messages show."""
+    properties = {
+        "og:type": "article",
+        "og:site_name": book,
+        "og:title": title,
+        "og:description": description,
+        "og:url": url,
+        "og:image": f"{here.site}_static/card.png",
+        "og:image:alt": words(HERE)["preview"],
+    }
+    tags = [f'<meta property="{name}" content="{escape(value)}">' for name, value in properties.items()]
+    tags += [f'<meta name="description" content="{escape(description)}">']
+    tags += ['<meta name="twitter:card" content="summary_large_image">']
+    return "\n".join(tags)
+
+
+def tidy(body):
+    """No label hides the words on the page, lists hold list items, an empty corner heads nothing, ids are used once.
+
+    A caption's number ends with a full stop, and references to it do not.
+    """
+    body = body.replace('<summary aria-label="Toggle hidden content">', "<summary>")
+    body = body.replace(' role="doc-biblioentry"', ' role="listitem"')
+    body = body.replace('<th class="head"><p></p></th>', "<td></td>")
+    body = re.sub(r'(<span class="caption-number">[^<]*?) </span>', r"\1.</span> ", body)
+    return re.sub(r' id="(exercise|solution)-content"', "", body)
+
+
+def in_two_renderings(body, images, outdir):
+    """Figures, light and dark, that wait until they are seen, in places of their size; `images` are files by names.
+
+    The one that a reader's colours hide is never asked for: a lazy image that is not displayed does not load.
+    """
+
+    def both(image):
+        before, folder, name, after = image.groups()
+        svg = Path(images[name]).read_text("utf-8")
+        night = Path(outdir, "_images", f"dark-{name}")
+        night.parent.mkdir(exist_ok=True)
+        night.write_text(dark(svg), "utf-8")
+        tag = '<img class="{}" {}src="{}"{} width="{}" height="{}" loading="lazy" decoding="async" />'.format
+        width, height = (
+            round(PIXELS * float(points)) for points in re.findall(r'\b(?:width|height)="([\d.]+)pt"', svg)
+        )
+        sides = (("by-day", name), ("by-night", night.name))
+        return "".join(tag(kind, before, f"{folder}{file}", after, width, height) for kind, file in sides)
+
+    return re.sub(r'<img ([^>]*)src="([^"]*_images/)([^"]+\.svg)"([^>]*?) ?/?>', both, body)
+
+
+def deferred(script):
+    """A script that waits until the page is painted."""
+    return type(script)(
+        script.filename, priority=script.priority, **{"defer": "defer", "fetchpriority": "low"} | script.attributes
+    )
+
+
+def early_files(body, root):
+    """What a page's first widget needs to start is fetched at once, and not one after the other when it comes near."""
+    name = re.findall(r'data-afm="(\w+)"', body)[0]
+    first = next(kind for kind in all_widgets() if kind.name == name)
+    link = f'<link rel="{{}}" href="{root}_static/widgets/{{}}"{{}}>'.format
+    links = [link("preload", file, ' as="fetch" crossorigin') for file in first.early_assets()]
+    links += [link("modulepreload", script, "") for script in modules_of(name)]
+    links += [link("preload", f"{name}/{name}.css", ' as="style"')]
+    return "".join(links)
+
+
+def as_json(content):
+    """JSON that can stand in a page."""
+    return json.dumps(content, ensure_ascii=False).replace("<", "\\u003c")
