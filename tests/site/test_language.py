@@ -110,7 +110,7 @@ page.say_copy.__code__ = (lambda page: None).__code__
 def setup(app):
     pass
 """
-PLANTED = """# ⟦Planted⟧
+PLANTED = """# 2. ⟦Planted⟧
 
 ```{hint}
 ⟦Hear.⟧
