@@ -20,7 +20,8 @@ from attnbook import language
 from attnbook.language import words
 from attnbook.plots.renderings import dark
 from attnbook.widgets import all_widgets
-from attnbook.widgets.shared.base import modules_of, page_files, page_words
+from attnbook.widgets.shared.base import page_words
+from attnbook.widgets.shared.files import modules_of, page_files
 from booktools.book import HERE as BOOK
 from booktools.book.address import address
 from booktools.book.checked import fold_on_page
