@@ -31,7 +31,7 @@ from attnbook.widgets import (
     TanhSum,
     WordMap,
 )
-from attnbook.widgets.shared.base import page_files
+from attnbook.widgets.shared.files import page_files
 from benchmarks.tables import progress, table
 from tests.browser.pages import bare
 from tests.browser.visiting import FLAGS, NAMES

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from watchfiles import Change, DefaultFilter, watch
 
-from attnbook.widgets.shared.base import page_files
+from attnbook.widgets.shared.files import page_files
 from booktools.book import BookError
 from booktools.directives import front
 from booktools.serving import Quiet

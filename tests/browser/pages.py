@@ -10,7 +10,8 @@ from bs4 import BeautifulSoup
 from playwright.sync_api import Page, expect
 
 from attnbook.widgets import all_widgets
-from attnbook.widgets.shared.base import Asset, BookWidget, page_words
+from attnbook.widgets.shared.base import BookWidget, page_words
+from attnbook.widgets.shared.files import Asset
 from tests import ROOT
 
 SITE = ROOT / "_build/html"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from attnbook.widgets.shared import base
+from attnbook.widgets.shared import files
 from booktools import dev
 from booktools.site.style import PARTS
 from tests import ROOT
@@ -40,8 +40,8 @@ def book(tmp_path, monkeypatch):
         (tmp_path / name).mkdir(parents=True)
     rooms = tmp_path / "src/attnbook/widgets"
     shutil.copytree(ROOT / "src/attnbook/widgets", rooms, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(base, "ROOMS", rooms)
-    monkeypatch.setattr(base, "SHARED", rooms / "shared")
+    monkeypatch.setattr(files, "ROOMS", rooms)
+    monkeypatch.setattr(files, "SHARED", rooms / "shared")
     (tmp_path / "_build/html/index.html").write_text(PAGE)
     for part in PARTS:  # those that Sphinx and its extensions bring stay as they are
         style = tmp_path / f"_build/html/_static/{part}.css"

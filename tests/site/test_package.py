@@ -59,7 +59,7 @@ def test_missing_script_is_noticed(tmp_path):
 RENDER = """
 import json, attnbook
 from attnbook.widgets import all_widgets
-from attnbook.widgets.shared.base import page_files
+from attnbook.widgets.shared.files import page_files
 
 shown = {}
 for widget in all_widgets():

@@ -9,7 +9,7 @@ from functools import cache
 from bs4 import BeautifulSoup
 from playwright.sync_api import Locator
 
-from attnbook.widgets.shared.base import ROOMS
+from attnbook.widgets.shared.files import ROOMS
 
 # All texts of a node, what is data left out, and the attributes that are read aloud.
 TEXTS = """(root) => {

@@ -27,7 +27,8 @@ from playwright.sync_api import Locator, expect
 from traitlets import TraitError
 
 from attnbook.language import PSEUDO, speaking
-from attnbook.widgets.shared.base import ROOMS, SHARED, Asset, BookWidget
+from attnbook.widgets.shared.base import BookWidget
+from attnbook.widgets.shared.files import ROOMS, SHARED, Asset
 from tests.browser.hands import HANDS, Finger, Keyboard, Mouse
 from tests.browser.pages import AXE, OF_WHOLE_PAGES, PHONE, SITE, bare, built, widgets_on_the_site
 from tests.widgets.forgotten import forgotten_in_table, forgotten_in_widget

@@ -11,9 +11,9 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from attnbook import attention, causal
+from attnbook.data import FOLDER as DATA
 from attnbook.data import word_vectors
 from attnbook.widgets import AttentionHeatmap
-from attnbook.widgets.shared.base import DATA
 from tests.browser.hands import Mouse
 from tests.browser.pages import bare
 from tests.widgets.laws import Laws, agree, live

@@ -12,7 +12,8 @@ import attnbook.widgets
 from attnbook import masked_softmax
 from attnbook.colours import css
 from attnbook.widgets import AnalogyBench, BankInContext, LiveTransformer, PaintMask, ScaleLab, WordMap, all_widgets
-from attnbook.widgets.shared.base import ROOMS, SHARED, Asset, BookWidget, one_module, page_files, page_words
+from attnbook.widgets.shared.base import BookWidget, page_words
+from attnbook.widgets.shared.files import ROOMS, SHARED, Asset, one_module, page_files
 from attnbook.widgets.shared.random import normals
 from tests.browser.hands import bring
 from tests.browser.pages import bare

@@ -30,7 +30,7 @@ def remake_widgets(html: str) -> str:
 
 def remade(name: str, state: dict) -> str:
     from attnbook.widgets import all_widgets  # which loads torch, and nothing in English needs it
-    from attnbook.widgets.shared.base import Asset
+    from attnbook.widgets.shared.files import Asset
 
     kind = next(kind for kind in all_widgets() if kind.name == name)
     traits = {trait: state[trait] for trait, about in kind.inputs().items() if not isinstance(about, Asset)}

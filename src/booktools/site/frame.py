@@ -13,7 +13,7 @@ from sphinx.locale import admonitionlabels, translators
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from attnbook.language import words
-from attnbook.widgets.shared.base import page_files
+from attnbook.widgets.shared.files import page_files
 from booktools.book import HERE as BOOK
 from booktools.book.address import address
 from booktools.book.checked import fold_on_page

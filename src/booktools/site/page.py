@@ -18,7 +18,8 @@ from attnbook import language
 from attnbook.language import words
 from attnbook.plots.renderings import dark
 from attnbook.widgets import all_widgets
-from attnbook.widgets.shared.base import modules_of, page_words
+from attnbook.widgets.shared.base import page_words
+from attnbook.widgets.shared.files import modules_of
 from booktools.book.contents import Chapter, last_green
 from booktools.book.edition import Edition
 from booktools.directives.page import edition_of

@@ -8,8 +8,10 @@ from attnbook.language import number, whole
 from attnbook.learning.text import START, STOP
 from attnbook.models.decoding import greedy
 from attnbook.tasks.dates import date_reader
-from attnbook.widgets.shared.base import Asset, BookWidget, Verbatim, html_table
+from attnbook.widgets.shared.base import BookWidget
+from attnbook.widgets.shared.files import Asset
 from attnbook.widgets.shared.letters import LETTERS, readable, shown
+from attnbook.widgets.shared.tables import Verbatim, html_table
 
 
 class AlignmentPlayer(BookWidget):

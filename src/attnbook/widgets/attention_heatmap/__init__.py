@@ -10,7 +10,9 @@ from attnbook.data import word_vectors
 from attnbook.language import number
 from attnbook.layers.dot_product import attention
 from attnbook.layers.masks import causal, padding
-from attnbook.widgets.shared.base import Asset, BookWidget, Verbatim, html_table, painted
+from attnbook.widgets.shared.base import BookWidget
+from attnbook.widgets.shared.files import Asset
+from attnbook.widgets.shared.tables import Verbatim, html_table, painted
 
 MOST_TOKENS = 10
 FIRST_TOKENS = ["the", "river", "bank", "by", "the", "water"]

@@ -9,7 +9,9 @@ from attnbook.data import english_vectors
 from attnbook.language import number
 from attnbook.tasks.senses import MEANINGS, three_matrices
 from attnbook.tasks.sentences import SENSES
-from attnbook.widgets.shared.base import Asset, BookWidget, Verbatim, html_table
+from attnbook.widgets.shared.base import BookWidget
+from attnbook.widgets.shared.files import Asset
+from attnbook.widgets.shared.tables import Verbatim, html_table
 from attnbook.widgets.shared.words import Word
 
 MOST, SHOWN = 14, 5

@@ -8,8 +8,9 @@ from attnbook.language import number
 from attnbook.layers.capture import capture_attention
 from attnbook.layers.positions import sinusoidal
 from attnbook.models.transformer import EncoderBlock
-from attnbook.widgets.shared.base import BookWidget, html_table
+from attnbook.widgets.shared.base import BookWidget
 from attnbook.widgets.shared.random import normals
+from attnbook.widgets.shared.tables import html_table
 
 WORDS = ["time", "flies", "like", "an", "arrow"]
 D, HEADS, HIDDEN, BLOCKS = 8, 2, 32, 6

@@ -6,7 +6,8 @@ from torch import Tensor
 
 from attnbook.language import whole
 from attnbook.layers.masks import causal
-from attnbook.widgets.shared.base import BookWidget, html_table
+from attnbook.widgets.shared.base import BookWidget
+from attnbook.widgets.shared.tables import html_table
 
 WORDS = ["the", "cat", "sat", "on", "the", "mat", "and", "slept"]
 N = len(WORDS)

@@ -6,7 +6,8 @@ from torch import Tensor
 
 from attnbook.language import number
 from attnbook.layers.positions import sinusoidal
-from attnbook.widgets.shared.base import BookWidget, Verbatim, html_table
+from attnbook.widgets.shared.base import BookWidget
+from attnbook.widgets.shared.tables import Verbatim, html_table
 
 WIDTHS, BASES, LAST = [4, 8, 16, 32], [2, 10, 100, 1000, 10_000, 100_000], 59
 

@@ -4,7 +4,8 @@ import traitlets
 
 from attnbook.language import count, plain, whole
 from attnbook.learning.complexity import Convolution, Kind, Recurrence, SelfAttention
-from attnbook.widgets.shared.base import BookWidget, html_table
+from attnbook.widgets.shared.base import BookWidget
+from attnbook.widgets.shared.tables import html_table
 
 LONGEST, WIDEST = 2**20, 2**14
 

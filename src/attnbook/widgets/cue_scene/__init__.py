@@ -5,7 +5,8 @@ import traitlets
 from torch import Tensor
 
 from attnbook.language import number, plain
-from attnbook.widgets.shared.base import BookWidget, Verbatim, html_table
+from attnbook.widgets.shared.base import BookWidget
+from attnbook.widgets.shared.tables import Verbatim, html_table
 
 SCENES = {  # each thing: how much it stands out, and how well it fits the wish
     "desk": {

@@ -7,7 +7,8 @@ import traitlets
 from torch import Tensor
 
 from attnbook.language import number, plain
-from attnbook.widgets.shared.base import BookWidget, Verbatim, html_table
+from attnbook.widgets.shared.base import BookWidget
+from attnbook.widgets.shared.tables import Verbatim, html_table
 
 SCORES = [2.0, 1.0, 0.0, 3.0, 1.0]
 DTYPES = (torch.float32, torch.bfloat16, torch.float16)

@@ -6,8 +6,9 @@ from torch import Tensor
 
 from attnbook.language import number
 from attnbook.layers.positions import sinusoidal
-from attnbook.widgets.shared.base import BookWidget, Verbatim, html_table
+from attnbook.widgets.shared.base import BookWidget
 from attnbook.widgets.shared.random import normals
+from attnbook.widgets.shared.tables import Verbatim, html_table
 
 KINDS, WIDTH = ["right", "batch", "none"], 4
 WORDS = ["dog", "bites", "man", "cat", "hears", "rain"]  # two texts of three

@@ -7,8 +7,10 @@ from torch import Tensor
 from attnbook.language import number, whole
 from attnbook.layers.capture import capture_attention
 from attnbook.tasks.marks import LENGTH, LETTERS, MARKS, finders
-from attnbook.widgets.shared.base import Asset, BookWidget, Verbatim, html_table
+from attnbook.widgets.shared.base import BookWidget
+from attnbook.widgets.shared.files import Asset
 from attnbook.widgets.shared.random import normals
+from attnbook.widgets.shared.tables import Verbatim, html_table
 
 TESTS = 200  # texts, the same whatever the seed
 

@@ -3,7 +3,8 @@
 import traitlets
 
 from attnbook.language import count, large, whole
-from attnbook.widgets.shared.base import BookWidget, html_table
+from attnbook.widgets.shared.base import BookWidget
+from attnbook.widgets.shared.tables import html_table
 
 WIDTHS, HEADS, LENGTHS = [64, 128, 256, 512, 768, 1024], [1, 2, 4, 8, 16, 32, 64], [16, 64, 256, 1024, 4096]
 

@@ -7,7 +7,8 @@ import traitlets
 from torch import Tensor
 
 from attnbook.language import whole
-from attnbook.widgets.shared.base import BookWidget, Verbatim, html_table
+from attnbook.widgets.shared.base import BookWidget
+from attnbook.widgets.shared.tables import Verbatim, html_table
 
 B, L, D, STEPS = 2, 3, 6, 6
 

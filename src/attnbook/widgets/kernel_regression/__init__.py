@@ -5,7 +5,8 @@ import traitlets
 from torch import Tensor
 
 from attnbook.language import number, plain, whole
-from attnbook.widgets.shared.base import BookWidget, html_table
+from attnbook.widgets.shared.base import BookWidget
+from attnbook.widgets.shared.tables import html_table
 
 XS = [0.2, 0.6, 1.0, 1.4, 1.9, 2.3, 2.7, 3.1, 3.6, 4.0, 4.4, 4.8]
 YS = [3.9, 4.3, 5.5, 5.0, 4.2, 2.4, 1.8, 0.6, 1.4, 2.3, 3.1, 3.8]

@@ -5,7 +5,8 @@ import math
 import traitlets
 
 from attnbook.language import number
-from attnbook.widgets.shared.base import BookWidget, Verbatim, html_table
+from attnbook.widgets.shared.base import BookWidget
+from attnbook.widgets.shared.tables import Verbatim, html_table
 
 
 class LengthSlider(BookWidget):

@@ -10,8 +10,10 @@ from attnbook.language import number, whole
 from attnbook.layers.capture import capture_attention
 from attnbook.learning.text import START, STOP
 from attnbook.tasks.dates import date_transformer
-from attnbook.widgets.shared.base import Asset, BookWidget, Verbatim, html_table
+from attnbook.widgets.shared.base import BookWidget
+from attnbook.widgets.shared.files import Asset
 from attnbook.widgets.shared.letters import LETTERS, readable, shown
+from attnbook.widgets.shared.tables import Verbatim, html_table
 
 MAPS = {
     "cross": "decoder.0.cross_attention",

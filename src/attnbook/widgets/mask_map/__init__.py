@@ -5,7 +5,8 @@ import traitlets
 from torch import Tensor
 
 from attnbook.layers.masks import causal, padding
-from attnbook.widgets.shared.base import BookWidget, Verbatim, html_table, painted
+from attnbook.widgets.shared.base import BookWidget
+from attnbook.widgets.shared.tables import Verbatim, html_table, painted
 
 N = 5  # tokens of the source, and of the target
 SOURCE, TARGET = ["the", "black", "cat", "sleeps"], ["start", "le", "chat", "noir", "dort"]

@@ -5,7 +5,8 @@ import traitlets
 from torch import Tensor
 
 from attnbook.language import number
-from attnbook.widgets.shared.base import BookWidget, html_table
+from attnbook.widgets.shared.base import BookWidget
+from attnbook.widgets.shared.tables import html_table
 
 SCORES = {
     "mixed": [1, 3, 2, 5, 0, 4, 2, 1],

@@ -8,7 +8,8 @@ from torch import Tensor
 
 from attnbook.language import number
 from attnbook.layers.softmax import masked_softmax
-from attnbook.widgets.shared.base import BookWidget, Verbatim, html_table, painted
+from attnbook.widgets.shared.base import BookWidget
+from attnbook.widgets.shared.tables import Verbatim, html_table, painted
 
 MOST_TOKENS = 4
 WORDS = ["the", "cat", "sat", "pad"]

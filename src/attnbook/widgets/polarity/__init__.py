@@ -4,8 +4,9 @@ import torch
 import traitlets
 from torch import Tensor
 
-from attnbook.widgets.shared.base import BookWidget, Verbatim, html_table
+from attnbook.widgets.shared.base import BookWidget
 from attnbook.widgets.shared.random import normals
+from attnbook.widgets.shared.tables import Verbatim, html_table
 
 L, M = 3, 4
 CALLS = {

@@ -6,8 +6,9 @@ import traitlets
 from torch import Tensor
 
 from attnbook.language import number
-from attnbook.widgets.shared.base import BookWidget, html_table
+from attnbook.widgets.shared.base import BookWidget
 from attnbook.widgets.shared.random import normals
+from attnbook.widgets.shared.tables import html_table
 
 QUERIES, KEYS = 32, 64
 SCALES = {"none": lambda width: 1.0, "sqrt": math.sqrt, "d": float}

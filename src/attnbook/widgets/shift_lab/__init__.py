@@ -8,7 +8,8 @@ from torch import Tensor
 
 from attnbook.language import number, whole
 from attnbook.layers.positions import Rotary, sinusoidal
-from attnbook.widgets.shared.base import BookWidget, Verbatim, html_table
+from attnbook.widgets.shared.base import BookWidget
+from attnbook.widgets.shared.tables import Verbatim, html_table
 
 WIDTH, BASE, FIRST, LAST, FARTHEST = 4, 100.0, 10, 50, 10  # two hands, of speeds 1 and 1/10
 QUERY, KEY = [1.0, 0.3, -0.5, 0.8], [0.6, -0.7, 0.9, 0.4]

@@ -6,7 +6,8 @@ import traitlets
 
 from attnbook.language import whole
 from attnbook.learning.complexity import Convolution, Kind, Recurrence, SelfAttention
-from attnbook.widgets.shared.base import BookWidget, html_table
+from attnbook.widgets.shared.base import BookWidget
+from attnbook.widgets.shared.tables import html_table
 
 WIDTH, MOST = 64, 32
 MACHINES = [1, 1_000, 10_000, 100_000, 1_000_000, 10_000_000]

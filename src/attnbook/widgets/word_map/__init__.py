@@ -5,7 +5,9 @@ import traitlets
 from torch import Tensor
 
 from attnbook.data import english_vectors
-from attnbook.widgets.shared.base import Asset, BookWidget, Verbatim, html_table
+from attnbook.widgets.shared.base import BookWidget
+from attnbook.widgets.shared.files import Asset
+from attnbook.widgets.shared.tables import Verbatim, html_table
 from attnbook.widgets.shared.words import Word
 
 EXAMPLES = ["river", "bank", "monday", "seven", "blue"]

@@ -1,0 +1,110 @@
+"""A widget as files: one script for a notebook, which loads a single text; scripts, style and data for a site."""
+
+import hashlib
+import re
+from functools import partial
+from pathlib import Path
+
+import traitlets
+
+from attnbook.colours import css
+from attnbook.data import FOLDER as DATA
+from attnbook.widgets import all_widgets
+
+ROOMS = Path(__file__).parents[1]
+SHARED = ROOMS / "shared"
+_IMPORT = re.compile(r'^import \{\s*([^{}]+?),?\s*\} from "(\.{1,2}/(?:\w+/)*)(\w+)\.js";$', re.M)
+_EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class) (\w+))", re.M)
+_COMMENT = re.compile(r"^ *(?://.*|/\*\*(?s:.*?)\*/)\n", re.M)
+_FOREIGN = re.compile(
+    r"^\s*import\b.*|\bimport\(.*|^export (?!default|const |class |function |async function ).*", re.M
+)
+
+
+class Asset(traitlets.Bytes):
+    """A file of `attnbook/data` that the widget's JavaScript reads with `await asset(model, name)`.
+
+    In Jupyter its bytes travel with the widget. A page fetches it from its own site: at once if its first widget needs
+    it to start, and when it is first needed if that is `later`. With `first` a small part is enough to start: the file
+    first.NAME.bin, read with `await asset(model, name, "first.")`.
+    """
+
+    def __init__(self, file: str, *, later: bool = False, first: bool = False):
+        self.path, self.later = DATA / file, later
+        self.first = self.path.with_name(f"first.{file}") if first else None
+        super().__init__()
+        self.tag(sync=True)
+
+    def default(self, obj=None) -> bytes:
+        return self.path.read_bytes()
+
+    @property
+    def page_name(self) -> str:
+        """The file's name on the site: its content is part of it, so a cached copy is never stale."""
+        return f"{self.path.stem}.{hashlib.sha256(self.path.read_bytes()).hexdigest()[:8]}{self.path.suffix}"
+
+    def page_files(self) -> dict[str, bytes]:
+        """What a site has of it, by name: the part with which a widget starts comes first."""
+        start = {f"first.{self.page_name}": self.first.read_bytes()} if self.first else {}
+        return start | {self.page_name: self.default()}
+
+
+def page_files() -> dict[str, bytes]:
+    """Everything the widgets need on a site, by the name it has there (under `_static/widgets/`)."""
+    files = sorted(path for path in ROOMS.glob("*/*") if path.suffix in (".js", ".css"))
+    code = {path.relative_to(ROOMS).as_posix(): _without_comments(path).encode() for path in files}
+    style = {"shared/base.css": shared_style().encode()}
+    assets = [t for widget in all_widgets() for t in widget.inputs().values() if isinstance(t, Asset)]
+    return code | style | {name: content for asset in assets for name, content in asset.page_files().items()}
+
+
+def modules_of(name: str) -> list[str]:
+    """The script of a widget and all that it imports, by the names they have on a site.
+
+    >>> modules_of("scale_lab")[0]
+    'scale_lab/scale_lab.js'
+    """
+    found, left = [], [(ROOMS / name / f"{name}.js").resolve()]
+    while left:
+        path = left.pop(0)
+        if path not in found:
+            found.append(path)
+            imports = _IMPORT.finditer(path.read_text("utf-8"))
+            left += [(path.parent / line[2] / f"{line[3]}.js").resolve() for line in imports]
+    return [path.relative_to(ROOMS.resolve()).as_posix() for path in found]
+
+
+def _without_comments(path: Path) -> str:
+    """A script or style as it travels: the lines that only comment stay at home, and with them a good tenth."""
+    return _COMMENT.sub("", path.read_text("utf-8"))
+
+
+def shared_style() -> str:
+    """The style of all widgets: the palettes, and what uses them."""
+    return css() + (SHARED / "base.css").read_text("utf-8")
+
+
+def one_module(path: Path) -> str:
+    """The ES module `path` with what it imports inside it, since Jupyter loads a widget from a single text.
+
+    Each `import { a } from "../shared/x.js";` becomes the module x itself, in a function.
+    """
+    parts: dict[str, str] = {}
+
+    def inline(path: Path) -> str:
+        text = _IMPORT.sub(partial(bind, path.parent), _without_comments(path))
+        if left := _FOREIGN.search(text):
+            instead = 'write `import { a } from "../shared/x.js";`'
+            raise ValueError(f"{path.name}: can't inline `{left[0].strip()}`; {instead}")
+        return text
+
+    def bind(folder: Path, line: re.Match) -> str:
+        names, name = line[1].replace(" as ", ": "), line[3]
+        if name not in parts:
+            text = inline(folder / line[2] / f"{name}.js")
+            exports = ", ".join(found[1] for found in _EXPORT.finditer(text))
+            parts[name] = f"const ${name} = (() => {{\n{_EXPORT.sub('', text)}\nreturn {{ {exports} }};\n}})();\n"
+        return f"const {{ {names} }} = ${name};"
+
+    body = inline(path)
+    return "".join(parts.values()) + body
