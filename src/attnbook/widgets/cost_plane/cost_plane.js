@@ -232,13 +232,21 @@ function render({ model, el }) {
     element(
       "div",
       { class: "ab-two" },
-      element("div", {}, picture.node, never),
+      element(
+        "div",
+        { class: "ab-left" },
+        element("div", {}, picture.node, never),
+        element(
+          "div",
+          { class: "ab-controls" },
+          choice(model, subscriptions, { trait: "projections", label: say.projections, options: say.counted }),
+          choice(model, subscriptions, { trait: "pairs", label: say.pairs, options: say.computed }),
+        ),
+      ),
       element(
         "div",
         { class: "ab-controls" },
         choice(model, subscriptions, { trait: "against", label: say.against, options: say.others }),
-        choice(model, subscriptions, { trait: "projections", label: say.projections, options: say.counted }),
-        choice(model, subscriptions, { trait: "pairs", label: say.pairs, options: say.computed }),
         numbers.node,
       ),
     ),
