@@ -13,13 +13,14 @@ from pathlib import Path
 import torch
 
 from attnbook.data import FOLDER
-from benchmarks import additive, decoding, dot_product, gpu, growth, multi_head, widgets
+from benchmarks import additive, decoding, dot_product, gpu, growth, length, multi_head, widgets
 from benchmarks.tables import tables
 
 # the GPU after all that forks: a child can't use one that its parent has used; the browser last for the same reason
 TOPICS = {
     "dot-product": dot_product,
     "multi-head": multi_head,
+    "length": length,
     "additive": additive,
     "decoding": decoding,
     "growth": growth,

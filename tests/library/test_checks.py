@@ -369,6 +369,70 @@ def in_four_lines(letter, hidden, look, cell, output):
     return output(torch.cat([new, context], dim=1)), new
 
 
+def key_by_key(q, k, v, block):
+    """A right answer that looks nothing like ours: one query, one key at a time."""
+    rows = []
+    for query in q / q.shape[-1] ** 0.5:
+        m, total, y = -math.inf, 0.0, 0.0
+        for key, value in zip(k, v, strict=True):
+            m, old = max(m, float(query @ key)), m
+            power = math.exp(float(query @ key) - m)
+            total, y = math.exp(old - m) * total + power, math.exp(old - m) * y + power * value
+        rows.append(y / total)
+    return torch.stack(rows)
+
+
+def by_jacobians(scores, log_sum, v, dy, delta):
+    """A right answer, row by row."""
+    weights = torch.exp(scores) / torch.exp(log_sum)
+    dscores = torch.stack([p * (v @ g) - p * d for p, g, d in zip(weights, dy, delta, strict=True)])
+    return [dscores, sum(torch.outer(p, g) for p, g in zip(weights, dy, strict=True))]
+
+
+class Reserved:
+    """A right cache that looks nothing like ours: room is reserved, and nothing that it holds moves."""
+
+    def __init__(self):
+        self.room, self.used = torch.zeros(2, 2, 3, 64, 4), 0
+
+    def __len__(self):
+        return self.used
+
+    def append(self, k, v):
+        end = self.used + k.shape[-2]
+        self.room[0, :, :, self.used : end], self.room[1, :, :, self.used : end] = k, v
+        self.used = end
+        return [*self.room[..., :end, :]]
+
+
+def word_by_word(drafted, said):
+    gained = []
+    for i, token in enumerate(said):
+        gained.append(token)
+        if drafted[i : i + 1] != [token]:
+            return gained
+
+
+class Unwritten:
+    def append(self, k, v):
+        return None
+
+    def __len__(self):
+        return 0
+
+
+class KeysAlone(Unwritten):
+    def append(self, k, v):
+        return k
+
+
+class WithoutALength:
+    def append(self, k, v):
+        return k, v
+
+
+RIGHT += [(check.tiled, key_by_key), (check.tile_back, by_jacobians), (check.kv_cache, Reserved)]
+RIGHT += [(check.accept, word_by_word), (check.accept, lambda *lists: torch.tensor(word_by_word(*lists)))]
 RIGHT += [(check.merge, one_after_the_other), (check.merge, by_logarithms)]
 RIGHT += [(check.tokens_that_fit, until_full)]
 RIGHT += [(check.tokens_that_fit, lambda *sizes: torch.tensor(until_full(*sizes)))]
@@ -725,6 +789,7 @@ NAMED += [(check.encoder_block, "ENCODER_BLOCK"), (check.pre_norm_block, "PRE_NO
 NAMED += [(check.translation_loss, "TRANSLATION_LOSS")]
 NAMED += [(check.decoder_step, "DECODER_STEP")]
 NAMED += [(check.merge, "MERGE"), (check.tokens_that_fit, "FIT")]
+NAMED += [(check.tiled, "TILED"), (check.tile_back, "BACK"), (check.kv_cache, "CACHE"), (check.accept, "ACCEPT")]
 NAMED += [(check.sinusoidal, "SINUSOIDAL"), (check.rotary, "ROTARY")]
 NAMED += [(check.three_steps, "STEPS"), (check.equivariant, "TESTS"), (check.operations, "OPERATIONS")]
 
@@ -859,6 +924,18 @@ def test_wrong_lookups_are_told_what_broke(judge, answer, words):
             lambda *parts: (2 * in_four_lines(*parts)[0], in_four_lines(*parts)[1]),
             "the logits: first",
         ),
+        (check.tiled, no_function, "not written yet"),
+        (check.tiled, lambda *given: (key_by_key(*given), 0), "return the output alone, got 2 things"),
+        (check.tiled, lambda q, k, v, block: attention(q, k, v)[0], "right, but one of your tensors has 320 numbers"),
+        (check.tile_back, no_function, "not written yet"),
+        (check.tile_back, lambda *given: by_jacobians(*given)[0], "return two tensors, the gradients of the scores"),
+        (check.tile_back, lambda *given: [-part for part in by_jacobians(*given)], "1 query, a tile of 2 of 3 keys: f"),
+        (check.kv_cache, Unwritten, "not written yet"),
+        (check.kv_cache, KeysAlone, "append must return two tensors, all keys and all values so far; got a tensor"),
+        (check.kv_cache, WithoutALength, "has no len()"),
+        (check.accept, no_function, "not written yet"),
+        (check.accept, lambda drafted, said: 3, "return a list of tokens; got int"),
+        (check.accept, lambda drafted, said: [9], "the third of four drafted tokens differs: expected [5, 6, 9], got"),
         (check.merge, no_function, "not written yet"),
         (check.merge, lambda m, total, output: output, "2 readers: expected shape (4,), got (2, 4)"),
         (check.tokens_that_fit, no_function, "not written yet"),
@@ -911,6 +988,7 @@ def everything_said():
         **{"sinusoidal": "SINUSOIDAL", "rotary": "ROTARY", "three_steps": "STEPS", "equivariant": "TESTS"},
         **{"operations": "OPERATIONS", "encoder_block": "ENCODER_BLOCK", "pre_norm_block": "PRE_NORM_BLOCK"},
         **{"translation_loss": "TRANSLATION_LOSS", "decoder_step": "DECODER_STEP"},
+        **{"tiled": "TILED", "tile_back": "BACK", "kv_cache": "CACHE", "accept": "ACCEPT"},
     }
     for name, wrong in checks.items():
         for answer in (*getattr(check, f"WRONG_{wrong}").values(), no_function, lambda *_: "text"):

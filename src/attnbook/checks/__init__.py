@@ -24,7 +24,20 @@ from attnbook.checks.dot_product import (
     attention_test,
     softmax_jacobian,
 )
-from attnbook.checks.fast import WRONG_FIT, WRONG_MERGE, merge, tokens_that_fit
+from attnbook.checks.fast import (
+    WRONG_ACCEPT,
+    WRONG_BACK,
+    WRONG_CACHE,
+    WRONG_FIT,
+    WRONG_MERGE,
+    WRONG_TILED,
+    accept,
+    kv_cache,
+    merge,
+    tile_back,
+    tiled,
+    tokens_that_fit,
+)
 from attnbook.checks.lookup import (
     WRONG_ERROR,
     WRONG_LOOKUP,

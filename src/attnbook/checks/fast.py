@@ -1,14 +1,84 @@
-"""Chapter 10: what several readers of keys have summed, put together; and how much a cache can hold."""
+"""Chapter 10: attention in tiles and its way back, a cache, what many readers or two writers know, and what fits."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import takewhile
 from numbers import Number
 
 import torch
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
-from attnbook.checks.judging import Wrong, call, compare, describe, exercise, explained
+from attnbook.checks.judging import Wrong, call, compare, describe, exercise, explained, named
 from attnbook.language import whole
+
+Tiled = Callable[[Tensor, Tensor, Tensor, int], Tensor]
+Back = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
+
+
+@exercise
+def tiled(answer: Tiled) -> None:
+    """`answer(q_LK, k_MK, v_MV, block)` is attention, with the scores of no more than `block` keys at a time."""
+    watches, answers = {case: _Watch() for case in _TILES}, {}
+    for case, inputs in _TILES.items():
+        with watches[case]:
+            answers[case] = call(answer, *inputs)
+    for case, got in answers.items():
+        q, k, v, _ = _TILES[case]
+        if isinstance(got, tuple | list):
+            raise Wrong("output_alone", case=case, n=len(got))
+        want = (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) @ v
+        compare(case, got, want, ("query", "feature"), lambda: explained(answers, WRONG_TILED, _TILES))
+    q, k, v, block = _TILES[_LONG]
+    most = len(q) * max(q.shape[1], v.shape[1], block)
+    if watches[_LONG].largest >= len(q) * len(k):
+        raise Wrong("large_tile", case=_LONG, got=whole(watches[_LONG].largest), enough=whole(most))
+
+
+@exercise
+def tile_back(answer: Back) -> None:
+    """`answer(scores_LM, log_sum_L1, v_MV, dy_LV, delta_L1)` gives the gradients of a tile's scores and values."""
+    answers = {case: call(answer, *inputs) for case, inputs in _BACKS.items()}
+    for case, got in answers.items():
+        if not isinstance(got, tuple | list) or len(got) != 2:
+            raise Wrong("scores_and_values", case=case, got=describe(got))
+    cases = {f"{part} {named(case)}": (case, n) for case in _BACKS for n, part in enumerate(_PARTS_BACK)}
+    parts = {name: answers[case][n] for name, (case, n) in cases.items()}
+    wrong = {name: (lambda case, n, back=back: back(*_BACKS[case])[n]) for name, back in WRONG_BACK.items()}
+    why = explained(parts, wrong, cases)
+    for name, got in parts.items():
+        case, n = cases[name]
+        _compare(name, got, _back()(*_BACKS[case])[n], (("query", "key"), ("key", "feature"))[n], why)
+
+
+@exercise
+def kv_cache(answer: Callable) -> None:
+    """A class: `append(k_BHLK, v_BHLK)` returns all keys and values so far, and `len` says how many tokens they are."""
+    answers = {case: _grown(answer, *sizes) for case, sizes in _CHUNKS.items()}
+    cases = {f"{part} {named(case)}": (case, n) for case in _CHUNKS for n, part in enumerate(_PARTS_KEPT)}
+    parts = {name: answers[case][n] for name, (case, n) in cases.items()}
+    wrong = {
+        name: (lambda case, n, cache=cache: _grown(cache, *_CHUNKS[case])[n]) for name, cache in WRONG_CACHE.items()
+    }
+    why = explained(parts, wrong, cases)
+    for name, got in parts.items():
+        case, n = cases[name]
+        axes = ("text", "head", "token", "feature") if n < 2 else ("call",)
+        _compare(name, got, _grown(_cache(), *_CHUNKS[case])[n], axes, why)
+
+
+@exercise
+def accept(answer: Callable[[list[int], list[int]], list[int]]) -> None:
+    """`answer(drafted, said)`: the tokens that a text gains; `said[i]` is what the model says after `drafted[:i]`."""
+    answers = {case: call(answer, *map(list, inputs)) for case, inputs in _DRAFTS.items()}
+    for case, got in answers.items():
+        got = got.tolist() if isinstance(got, Tensor) else got
+        if not isinstance(got, Sequence) or isinstance(got, str):
+            raise Wrong("a_list_of_tokens", case=case, got=describe(got))
+        answers[case] = [int(token) for token in got]
+    for case, got in answers.items():
+        if got != (want := _accept()(*_DRAFTS[case])):
+            raise Wrong("expected", case=case, want=want, got=got, why=explained(answers, WRONG_ACCEPT, _DRAFTS))
 
 
 @exercise
@@ -39,6 +109,200 @@ def tokens_that_fit(answer: Callable[[int, int, int, int, int, int], int]) -> No
         if got != want:
             why = explained(answers, WRONG_FIT, _ROOMS)
             raise Wrong("tokens", case=case, want=whole(want), got=whole(got), why=why)
+
+
+def _compare(case: str, got: object, want: Tensor, axes: tuple[str, ...], why: str) -> None:
+    """Says which known mistake it is even where the shape is wrong."""
+    if isinstance(got, Tensor) and got.shape != want.shape:
+        raise Wrong("shape", case=case, want=tuple(want.shape), got=tuple(got.shape), why=why)
+    compare(case, got, want, axes, lambda: why)
+
+
+class _Watch(TorchFunctionMode):
+    """How many numbers the largest tensor has that a function of PyTorch makes."""
+
+    largest = 0
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **kwargs or {})
+        if isinstance(result, Tensor) and getattr(function, "__name__", "") not in ("split", "chunk", "__getitem__"):
+            self.largest = max(self.largest, result.numel())
+        return result
+
+
+def _tiled(
+    *,
+    output: bool = True,
+    total: bool = True,
+    top: Callable = torch.maximum,
+    turned: bool = False,
+    root: float = 0.5,
+    divide: bool = True,
+    whole_blocks: bool = False,
+) -> Tiled:
+    """By which of the two sums is rescaled, and how the largest score is kept."""
+
+    def attend(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
+        m = q.new_full((len(q), 1), -torch.inf)
+        sums, y = torch.zeros_like(m), q.new_zeros(len(q), v.shape[1])
+        for keys, values in zip(k.split(block), v.split(block), strict=True):
+            if whole_blocks and len(keys) < block:
+                continue
+            scores = q @ keys.mT / q.shape[-1] ** root
+            new = top(m, scores.amax(-1, keepdim=True))
+            factor, powers = (new - m if turned else m - new).exp(), (scores - new).exp()
+            factor = factor.nan_to_num(0.0, 0.0, 0.0) if turned else factor
+            sums = (factor if total else 1.0) * sums + powers.sum(-1, keepdim=True)
+            y = (factor if output else 1.0) * y + powers @ values
+            m = new
+        return y / sums if divide else y
+
+    return attend
+
+
+def _each_block_by_itself(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
+    parts = [_tiled()(q, keys, values, block) for keys, values in zip(k.split(block), v.split(block), strict=True)]
+    return torch.stack(parts).mean(0)
+
+
+# What goes wrong with attention in tiles, each as a function with the signature of the exercise.
+WRONG_TILED: dict[str, Tiled] = {
+    "rescales_neither_sum": _tiled(output=False, total=False),
+    "rescales_the_sum_alone": _tiled(output=False),
+    "rescales_the_output_alone": _tiled(total=False),
+    "rescales_the_wrong_way_round_in_tiles": _tiled(turned=True),
+    "takes_the_blocks_own_maximum": _tiled(top=lambda m, new: new, output=False, total=False),
+    "subtracts_no_maximum_in_tiles": _tiled(top=lambda m, new: torch.zeros_like(new), output=False, total=False),
+    "has_one_maximum_for_all_queries": _tiled(top=lambda m, new: torch.maximum(m, new.max())),
+    "does_not_divide_by_the_root": _tiled(root=0.0),
+    "divides_by_the_width_in_tiles": _tiled(root=1.0),
+    "does_not_divide_at_the_end": _tiled(divide=False),
+    "leaves_out_the_last_keys": _tiled(whole_blocks=True),
+    "takes_the_mean_of_the_blocks": _each_block_by_itself,
+}
+
+
+def _back(
+    weights: Callable = lambda scores, log_sum: (scores - log_sum).exp(),
+    of_values: Callable = lambda weights, scores: weights,
+    inner: Callable = lambda dy, v, delta: dy @ v.mT - delta,
+    outer: Callable = lambda weights, inner: weights * inner,
+) -> Back:
+    """By each of its steps."""
+
+    def back(scores: Tensor, log_sum: Tensor, v: Tensor, dy: Tensor, delta: Tensor) -> tuple[Tensor, Tensor]:
+        P = weights(scores, log_sum)
+        return outer(P, inner(dy, v, delta)), of_values(P, scores).mT @ dy
+
+    return back
+
+
+# What goes wrong with the way back through a tile, likewise.
+WRONG_BACK: dict[str, Back] = {
+    "takes_the_softmax_of_the_tile": _back(lambda scores, log_sum: scores.softmax(-1)),
+    "does_not_subtract_the_logarithm": _back(lambda scores, log_sum: scores.exp()),
+    "divides_by_the_logarithm": _back(lambda scores, log_sum: scores.exp() / log_sum),
+    "forgets_delta": _back(inner=lambda dy, v, delta: dy @ v.mT),
+    "adds_delta": _back(inner=lambda dy, v, delta: dy @ v.mT + delta),
+    "takes_delta_of_the_tile": _back(
+        outer=lambda P, inner: P * (inner - (P * inner).sum(-1, keepdim=True)), inner=lambda dy, v, delta: dy @ v.mT
+    ),
+    "multiplies_delta_by_no_weight": _back(
+        inner=lambda dy, v, delta: (dy @ v.mT, delta), outer=lambda P, inner: P * inner[0] - inner[1]
+    ),
+    "forgets_the_weights_in_front": _back(outer=lambda P, inner: inner),
+    "blends_scores_for_the_values": _back(of_values=lambda P, scores: scores),
+    "swaps_the_two_gradients": lambda *given: (_back()(*given)[1], _back()(*given)[0]),
+}
+
+
+def _cache(
+    keep: Callable = lambda old, new: torch.cat([old, new], -2),
+    returned: Callable = lambda kept, new: kept,
+    values: Callable = lambda k, v: v,
+    length: Callable = lambda kept, calls: kept.shape[-2],
+) -> Callable:
+    """A class, by how it keeps, what it returns and how it counts."""
+
+    class Cache:
+        def __init__(self):
+            self.kept, self.calls = None, 0
+
+        def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+            new, self.calls = (k, values(k, v)), self.calls + 1
+            self.kept = new if self.kept is None else tuple(map(keep, self.kept, new))
+            return tuple(map(returned, self.kept, new))  # pyright: ignore[reportReturnType] (two of two)
+
+        def __len__(self) -> int:
+            return 0 if self.kept is None else length(self.kept[0], self.calls)
+
+    return Cache
+
+
+# What goes wrong with a cache, each as a class.
+WRONG_CACHE: dict[str, Callable] = {
+    "keeps_the_newest_alone": _cache(keep=lambda old, new: new),
+    "keeps_the_first_alone": _cache(keep=lambda old, new: old),
+    "returns_the_newest_alone": _cache(returned=lambda kept, new: new),
+    "puts_new_tokens_first": _cache(keep=lambda old, new: torch.cat([new, old], -2)),
+    "grows_along_the_heads": _cache(
+        keep=lambda old, new: torch.cat([old, new], 1) if old.shape[2] == new.shape[2] else torch.cat([old, new], -2)
+    ),
+    "adds_the_new_to_the_old": _cache(
+        keep=lambda old, new: old + new if old.shape == new.shape else torch.cat([old, new], -2)
+    ),
+    "keeps_keys_as_values": _cache(values=lambda k, v: k),
+    "counts_its_calls": _cache(length=lambda kept, calls: calls),
+    "counts_its_texts": _cache(length=lambda kept, calls: len(kept)),
+    "counts_its_numbers": _cache(length=lambda kept, calls: kept.numel()),
+    "counts_its_heads": _cache(length=lambda kept, calls: kept.shape[1]),
+}
+
+
+def _grown(cache: Callable, seed: int, *sizes: int) -> tuple[Tensor, Tensor, Tensor]:
+    """What a new cache returns at last, and how long it says it is before and after each call."""
+    draw, made = torch.Generator().manual_seed(seed), call(cache)
+    got, lengths = (torch.zeros(0), torch.zeros(0)), [len(made)]
+    for size in sizes:
+        k, v = torch.randn(2, 2, 3, size, 4, generator=draw)
+        got = call(made.append, k, v)
+        if not isinstance(got, tuple | list) or len(got) != 2:
+            raise Wrong("keys_and_values", got=describe(got))
+        lengths.append(len(made))
+    return got[0], got[1], torch.tensor(lengths)
+
+
+def _agreed(drafted: list[int], said: list[int]) -> list[int]:
+    """The draft, up to where the model would have written something else."""
+    return [mine for mine, _ in takewhile(lambda two: two[0] == two[1], zip(drafted, said, strict=False))]
+
+
+def _accept(
+    agreed: Callable = _agreed, more: Callable = lambda n, said: [said[n]]
+) -> Callable[[list[int], list[int]], list[int]]:
+    """By which of the drafted tokens stay, and what comes after those."""
+
+    def accept(drafted: list[int], said: list[int]) -> list[int]:
+        stay = agreed(drafted, said)
+        return [*stay, *more(len(stay), said)]
+
+    return accept
+
+
+# What goes wrong with a draft, each as a function with the signature of the exercise.
+WRONG_ACCEPT: dict[str, Callable[[list[int], list[int]], list[int]]] = {
+    "keeps_no_token_of_the_model": _accept(more=lambda n, said: []),
+    "adds_no_token_after_a_whole_draft": _accept(more=lambda n, said: said[n:-1][:1]),
+    "keeps_what_agrees_after_a_difference": _accept(
+        lambda drafted, said: [mine for mine, other in zip(drafted, said, strict=False) if mine == other],
+        lambda n, said: said[n : n + 1],
+    ),
+    "takes_all_that_the_model_said": lambda drafted, said: list(said),
+    "takes_the_whole_draft": lambda drafted, said: [*drafted, said[-1]],
+    "takes_the_draft_alone": lambda drafted, said: list(drafted),
+    "keeps_the_token_that_differs": lambda drafted, said: drafted[: len(_agreed(drafted, said)) + 1],
+    "compares_one_place_off": lambda drafted, said: _accept()(drafted, said[1:] + said[-1:]),
+}
 
 
 def _kept(scores: list[Tensor], values: list[Tensor]) -> tuple[Tensor, Tensor, Tensor]:
@@ -98,6 +362,49 @@ WRONG_FIT: dict[str, Callable[[int, int, int, int, int, int], int]] = {
     "gives_the_tokens_of_all_texts": lambda room, B, *sizes: B * _fit()(room, B, *sizes),
 }
 _DRAW = torch.Generator().manual_seed(10)
+_LONG = "L=5, M=64, block=16"
+
+
+def _normal(*shapes: tuple[int, ...]) -> list[Tensor]:
+    return [torch.randn(*shape, generator=_DRAW) for shape in shapes]
+
+
+def _tiles() -> dict[str, tuple[Tensor, Tensor, Tensor, int]]:
+    rising = torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1], [2, 0], [4, 1], [6, 0]]), torch.eye(4)
+    q, k, v = _normal((3, 4), (7, 4), (7, 2))
+    far = torch.cat([q[:, :3], torch.tensor([[1.0], [-300], [300]])], 1), k + torch.tensor([0.0, 0, 0, 8]), v
+    return {
+        "scores_that_rise_by_ones": (*rising, 1),
+        "blocks_of_3_of_7_keys": (q, k, v, 3),
+        "all_keys_in_one_block": (q, k, v, 7),
+        "scores_beyond_1000": (*far, 2),
+        _LONG: (*_normal((5, 3), (64, 3), (64, 4)), 16),  # pyright: ignore[reportReturnType] (four)
+    }
+
+
+def _backs() -> dict[str, tuple[Tensor, ...]]:
+    """A tile of some of the keys: what softmax is taken over is longer than the tile."""
+    found = {}
+    for case, (L, M, V, keys) in {"1_query_2_of_3_keys": (1, 3, 2, 2), "4_queries_3_of_6_keys": (4, 6, 5, 3)}.items():
+        scores, v, dy = _normal((L, M), (M, V), (L, V))
+        y = scores.softmax(-1) @ v
+        delta = (dy * y).sum(-1, keepdim=True)
+        found[case] = scores[:, :keys], scores.logsumexp(-1, keepdim=True), v[:keys], dy, delta
+    return found
+
+
+_TILES, _BACKS = _tiles(), _backs()
+_PARTS_BACK, _PARTS_KEPT = (
+    ("the_scores_of", "the_values_of"),
+    ("the_keys_after", "all_values_after", "the_length_after"),
+)
+_CHUNKS = {"one_token_at_a_time": (1, 1, 1, 1), "a_prompt_and_two_tokens": (2, 5, 1, 1), "pieces_of_2": (3, 2, 2)}
+_DRAFTS = {
+    "a_difference_in_the_middle": ([5, 6, 7, 8], [5, 6, 9, 8, 4]),
+    "a_difference_at_once": ([5, 6], [1, 6, 3]),
+    "a_draft_that_agrees": ([5, 6, 7], [5, 6, 7, 8]),
+    "a_draft_of_one": ([3], [4, 3]),
+}
 _PARTS = {
     "2_readers": ([torch.tensor([0.0, 1]), torch.tensor([3.0, 2])], list(torch.eye(4).split(2))),
     "3_readers_of_1": tuple(
