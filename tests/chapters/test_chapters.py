@@ -23,7 +23,6 @@ from booktools.directives.map import HERE as MAP
 from booktools.directives.minutes import Minutes, is_read_as_code, most, until_the_end
 from booktools.rehearsal.run import clean
 from tests import ROOT
-from tests.chapters import SECOND_EDITION
 
 CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
 IGNORED = {"nbval-ignore-output", "nbval-skip"}
@@ -186,8 +185,6 @@ def says_what_is_to_come(notebook, number):
 
 def keeps_checks_apart(notebook, number):
     """What is asserted stands in cells of its own, folded to a line; what a reader should learn to assert, in sight."""
-    if number not in SECOND_EDITION:
-        return
     read = filter(is_read_as_code, until_the_end(notebook, end="## Exercises"))
     asserting = {cell.id: statements(cell.source) for cell in read if statements(cell.source)}
     if (found := sum(asserting.values())) > 3:
@@ -201,8 +198,6 @@ def keeps_checks_apart(notebook, number):
 
 def folds_its_solutions(notebook, number):
     """Where a reader is asked to write first, our solution comes before the next stub or heading, and is folded."""
-    if number not in SECOND_EDITION:
-        return
     core = list(until_the_end(notebook, end="## Exercises"))
     for place, cell in enumerate(core):
         after = takewhile(lambda cell: not (is_stub(cell) or has_heading(cell)), core[place + 1 :])
@@ -212,8 +207,6 @@ def folds_its_solutions(notebook, number):
 
 def can_be_taken_along(notebook, number):
     """A chapter's own code becomes a file, to which it leads."""
-    if number not in SECOND_EDITION:
-        return
     if not kept(notebook):
         yield "no cell is tagged `keep`: what a chapter is about stands there complete, for readers to take along"
     named = [entry.name for cell in notebook.cells if cell.cell_type == "markdown" for entry in walk(cell.source)]
@@ -223,8 +216,6 @@ def can_be_taken_along(notebook, number):
 
 def is_short(notebook, number):
     """Up to *Going further*: so many words, and so many cells of code in sight."""
-    if number not in SECOND_EDITION:
-        return
     length, (words, cells, _) = Minutes.of(notebook), most(notebook.metadata.get("attnbook", {}).get("long", False))
     if length.words > words:
         yield f"{length.words:,} words up to *Going further*, expected at most {words:,}; see `attnbook lengths`"
@@ -663,19 +654,11 @@ def many_cells(notebook):
     notebook.cells[1:1] = [new_code_cell("1", id=f"cell-{n}") for n in range(40)]
 
 
-@pytest.fixture
-def of_the_second_edition(monkeypatch):
-    """The sound notebook, chapter 5, is held to all rules."""
-    monkeypatch.setattr(sys.modules[__name__], "SECOND_EDITION", SECOND_EDITION | {5})
-
-
-@pytest.mark.usefixtures("of_the_second_edition")
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_sound_notebook_keeps_the_rules(rule):
     assert list(rule(sound(), 5)) == []
 
 
-@pytest.mark.usefixtures("of_the_second_edition")
 @pytest.mark.parametrize(("rule", "complaint", "plant"), FAULTS)
 def test_planted_fault_is_found(rule, complaint, plant):
     notebook = sound()

@@ -9,12 +9,11 @@ from booktools.book.contents import chapters, read_notebook
 from booktools.directives.minutes import most
 from tests import ROOT
 from tests.browser.pages import SITE, soup
-from tests.chapters import SECOND_EDITION
 
 pytestmark = pytest.mark.slow
 LAPTOP = {"width": 1280, "height": 800}
 END = "section:is(#going-further, #exercises)"
-CHAPTERS = [chapter for chapter in chapters(ROOT) if chapter.number in SECOND_EDITION]
+CHAPTERS = chapters(ROOT)
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.stem)
