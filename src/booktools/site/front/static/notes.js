@@ -9,7 +9,7 @@ let [place, going] = [];
 
 function equation({ hash, href }) {
   const here = hash && href.split("#")[0] === location.href.split("#")[0];
-  return here && document.getElementById(hash.slice(1))?.querySelector(".katex-display");
+  return here ? document.getElementById(hash.slice(1))?.querySelector(".katex-display") : undefined;
 }
 
 const content = (node) => node.dataset.note ?? equation(node)?.cloneNode(true);
