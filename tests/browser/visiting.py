@@ -96,7 +96,7 @@ class Visitor:
         page.on("console", lambda said: said.type in ("error", "warning") and self._note("the console:", said.text))
         page.on("websocket", lambda socket: self._note("a web socket:", socket.url))
         page.goto(self.home + path)
-        page.locator("html:not(.early)").wait_for(state="attached")  # until all of a chapter is laid out
+        page.locator(":root:not(.early)").wait_for(state="attached")  # until all of a chapter is laid out
         return page
 
     def _block(self, route):

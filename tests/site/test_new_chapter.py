@@ -73,9 +73,9 @@ def test_a_chapter_comes_and_another_goes(book, monkeypatch):
     assert "Exercise 15.1" in page.text
     assert "(15.1)" in page.text
 
-    (colab,) = write_notebooks(edition, book / "colab", [read_chapter(book / "chapters/15_fifteen.ipynb")])
+    (colab,) = write_notebooks(edition, book / "_build/colab", [read_chapter(book / "chapters/15_fifteen.ipynb")])
     assert "[Exercise 15.1](" in colab.read_text("utf-8")
-    assert [path.name for path in write_files(edition, book / "from_scratch")] == ["09_nine.py", "15_fifteen.py"]
+    assert [path.name for path in write_files(edition, book / "_build/from_scratch")] == ["09_nine.py", "15_fifteen.py"]
     assert "README.md" in sync_address(book)
     assert "| 15 | [Fifteen](" in (book / "README.md").read_text("utf-8")
     assert "| 10 | " not in (book / "README.md").read_text("utf-8")
