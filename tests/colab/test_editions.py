@@ -212,6 +212,8 @@ def test_bibliography_lists_what_was_cited():
     ("myst", "said"),
     [
         ("```{mermaid}\n```", "the directive {mermaid} has no plain Markdown yet. Teach it"),
+        ("```{chapters}\n```", "the directive {chapters} has no plain Markdown yet. Teach it"),
+        ("```{widget} scale_lab.ScaleLab\n```", "the directive {widget} has no plain Markdown yet. Teach it"),
         (
             "> - ```{note}\n>   :::{mermaid}\n>   :::\n>   ```",
             "the directive {mermaid} has no plain Markdown yet. Teach it",

@@ -20,6 +20,19 @@ SAY = words(HERE)
 each_chapter = pytest.mark.parametrize("number", CHAPTERS)
 SAID = SAY["map"]["parts"]
 PARTS = {number: [SAID[part].replace("\n", " ") for part in chapter.map] for number, chapter in CHAPTERS.items()}
+# Of each chapter, a part by which a reader would look for it.
+LOOKED_FOR = {
+    1: "word vectors",
+    2: "masked self-attention",
+    3: "query, key, value",
+    4: "cross-attention",
+    5: "scaled dot product",
+    6: "heads",
+    7: "self-attention",
+    8: "positions",
+    9: "add & norm, feed-forward",
+    10: "cache",
+}
 OFF = """for (const name of ["getItem", "setItem"]) {
     const real = Storage.prototype[name];
     Storage.prototype[name] = function (key, ...rest) {
@@ -49,6 +62,7 @@ def test_each_part_leads_to_its_chapter(path):
     assert [int(link["data-chapter"]) for link in links] == others, "in the order of the chapters, for the keyboard"
     for number, link in zip(others, links, strict=True):
         assert posixpath.normpath(posixpath.join(posixpath.dirname(path), link["href"])) == page_of(number)
+        assert LOOKED_FOR.get(number, "") in link.title.text
         assert link.title.text == f"{', '.join(PARTS[number])}: chapter {number}, {CHAPTERS[number].title}"
 
 

@@ -80,3 +80,9 @@ def test_a_chapter_is_an_evening(chapter):
     assert 15 <= minutes.reading <= 60
     assert minutes.touching >= 3
     assert minutes.exercises >= 42
+
+
+def test_a_guess_counts_unless_it_is_folded():
+    asked = f":::{{guess}}\n{TEXT}\n:::"
+    assert Minutes.of(chapter(code(), text(asked))).reading == 12
+    assert Minutes.of(chapter(code(), text(asked.replace("{guess}\n", "{guess}\n:class: dropdown\n")))) == BEFORE

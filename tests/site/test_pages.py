@@ -71,7 +71,7 @@ def test_a_visit(visit, path):
 def is_light(page, visit, path):
     """Bytes as a host sends them, gzip where that helps: of what is asked for at first, and until the last line."""
     page.wait_for_load_state("networkidle")
-    weigh(visit, path, 310_000)
+    weigh(visit, path, 295_000)
     page.evaluate(SCROLL_THROUGH)
     page.wait_for_load_state("networkidle")
     weigh(visit, path, 395_000)

@@ -51,9 +51,8 @@ def title(cell) -> str:
     return words(HERE)["ours"] if is_ours(cell) else ""
 
 
-def fold_on_page(source: str) -> str:
-    """A notebook's source in which each such cell is one that hides its code behind that line."""
-    notebook = nbformat.reads(source, as_version=4)
+def fold_on_page(notebook) -> str:
+    """The source of a notebook in which each such cell is one that hides its code behind that line."""
     for cell in notebook.cells:
         if line := title(cell):
             cell.metadata.tags = [*cell.metadata.tags, "hide-input"]

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
-import nbformat
 from nbformat import NotebookNode
 
 from attnbook.language import ENGLISH, speaking
@@ -54,16 +53,14 @@ class Edition:
     @cached_property
     def chapters(self) -> list[Chapter]:
         written = (chapter.path for chapter in chapters(self.root))
-        return [Chapter.of(path, self._notebook(path.relative_to(self.root).as_posix())) for path in written]
+        return [Chapter.of(path, self._notebook(f"chapters/{path.name}")) for path in written]
 
     def notebook(self, page: str) -> NotebookNode:
         """A page that is a notebook: a copy, to be made into something else."""
         return deepcopy(self._notebook(page))
 
-    def source(self, page: str) -> str:
-        """A page as its file would hold it."""
-        if page.endswith(".ipynb"):
-            return nbformat.writes(self._notebook(page))
+    def text(self, page: str) -> str:
+        """A page that is Markdown."""
         with self.spoken():
             return translate_page((self.root / page).read_text(encoding="utf-8"), page, self.root)
 
@@ -84,7 +81,7 @@ class Edition:
             return {page: entries_of(page, self._texts(page)) for page in self.pages}
 
     def _texts(self, page: str) -> list[str]:
-        return texts_of(self._notebook(page)) if page.endswith(".ipynb") else [self.source(page)]
+        return texts_of(self._notebook(page)) if page.endswith(".ipynb") else [self.text(page)]
 
     @cached_property
     def labels(self) -> dict[str, Label]:
@@ -112,10 +109,14 @@ class Edition:
         return {each.stem: text for each, text in zip(self.chapters, texts, strict=True) if text}
 
     def page_of(self, chapter: Chapter) -> str:
-        return chapter.path.relative_to(self.root).as_posix()
+        return f"chapters/{chapter.path.name}"
+
+
+def edition(root: Path) -> Edition:
+    """The edition of the book in a folder that ATTNBOOK_LANGUAGE or `_config.yml` says: one for all who ask."""
+    return _edition(root.absolute())
 
 
 @cache
-def edition(root: Path, language: str | None = None) -> Edition:
-    """The one edition of a book in a language; in that of ATTNBOOK_LANGUAGE or `_config.yml` if none is said."""
-    return Edition(root, language) if language else edition(root, edition_language(root))
+def _edition(root: Path) -> Edition:
+    return Edition(root, edition_language(root))

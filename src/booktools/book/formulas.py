@@ -8,6 +8,15 @@ from attnbook.colours import LIGHT
 from booktools.book import BookError
 
 
+def set_in_lines(tex: str) -> str:
+    r"""A formula whose lines break needs an environment, if it doesn't bring one.
+
+    >>> print(set_in_lines(r"a \\ b"), set_in_lines("a"), set_in_lines(r"\begin{cases}a \\ b\end{cases}"))
+    \begin{split}a \\ b\end{split} a \begin{cases}a \\ b\end{cases}
+    """
+    return rf"\begin{{split}}{tex}\end{{split}}" if r"\\" in tex and not tex.startswith(r"\begin") else tex
+
+
 @dataclass(frozen=True)
 class Formulas:
     """Expands the macros of _config.yml, and turns `\\class` into a colour, or leaves it out where there are none.

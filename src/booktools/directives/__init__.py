@@ -36,7 +36,7 @@ class Room:
 
     names: tuple[str, ...]
     setup: Callable[[Sphinx], None]  # its page form
-    plain: Callable[[Directive, Plain], str]
+    plain: Callable[[Directive, Plain], str | None]  # None where it is for pages alone
     is_read: bool = True  # whether its words are among those that a reader reads in order
 
 

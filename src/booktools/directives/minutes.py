@@ -43,7 +43,11 @@ class Minutes:
 
 
 def most(long: bool) -> tuple[int, int, int]:
-    """The words, the cells of code in sight, and the screens of 1280 × 800, that the core path has at most."""
+    """The words, the cells of code in sight, and the screens of 1280 × 800, that the core path has at most.
+
+    >>> most(long=False), most(long=True)
+    ((2200, 40, 24), (2700, 50, 28))
+    """
     return (2700, 50, 28) if long else (2200, 40, 24)
 
 
@@ -77,9 +81,8 @@ def words_in(source: str) -> int:
 
 
 def is_open(directive: Directive) -> bool:
-    if room := rooms().get(directive.name):
-        return room.is_read
-    return not (directive.folded or directive.name in ("dropdown", "math"))
+    room = rooms().get(directive.name)
+    return not directive.folded and (room.is_read if room else directive.name not in ("dropdown", "math"))
 
 
 def what_is_read(mark: re.Match) -> str:

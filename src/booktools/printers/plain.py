@@ -9,6 +9,7 @@ from attnbook.language import words
 from booktools.book import HERE as BOOK
 from booktools.book import BookError
 from booktools.book.edition import Edition
+from booktools.book.formulas import set_in_lines
 from booktools.book.labels import Label
 from booktools.book.myst import INLINE, Directive, blocks, split_target
 from booktools.directives import rooms
@@ -58,8 +59,8 @@ class Plain:
 
     def directive(self, directive: Directive) -> str:
         name, argument, body = directive.name, directive.argument, directive.body
-        if room := rooms().get(name):
-            return room.plain(directive, self)
+        if (room := rooms().get(name)) and (said := room.plain(directive, self)) is not None:
+            return said
         match name:
             case _ if name in SILENT:
                 return self.convert(body) if name in ("div", "container") else ""
@@ -94,10 +95,8 @@ class Plain:
         return f"*{number}{self.convert(text)}*"
 
     def formula(self, tex: str, label: str | None) -> str:
-        """As Sphinx sets it: lines that break need an environment, and a label gives a number."""
-        tex = self.edition.formulas.expand(tex.strip("\n"))
-        if "\\\\" in tex:
-            tex = f"\\begin{{split}}{tex}\\end{{split}}"
+        """As the site sets it; a label gives a number."""
+        tex = set_in_lines(self.edition.formulas.expand(tex.strip("\n")))
         tag = f"\n\\tag{{{self.label(f'#{label}').number}}}" if label else ""
         return f"$$\n{tex}{tag}\n$$"
 
@@ -112,10 +111,8 @@ class Plain:
         if mark["dollars"]:
             return mark["dollars"] + self.edition.formulas.expand(mark["formula"]) + mark["dollars"]
         if name := mark["substitution"]:
-            known = {
-                "site": f"<{self.edition.here.site}>",
-                "source": f"[{words(BOOK)['source']}]({self.edition.here.repository})",
-            }
+            here = self.edition.here
+            known = {"site": f"<{here.site}>", "source": f"[{words(BOOK)['source']}]({here.repository})"}
             if name not in known:
                 raise BookError(f"the substitution {{{{{name}}}}} {TEACH}")
             return known[name]

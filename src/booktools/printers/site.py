@@ -11,18 +11,28 @@ from booktools.book.contents import settings
 from booktools.book.edition import Edition
 from booktools.printers.downloads import add_downloads
 
-# What makes every page what it is: when some of it has changed, no page stands as it was.
-EVERYWHERE = ("_config.yml", "_toc.yml", "references.bib", "pyproject.toml", "requirements.txt", "README.md", "LICENSE")
-CODE = ("src/attnbook", "src/booktools", "translations")
+# What more than one page is made of: when some of it has changed, no page stands as it was.
+FILES = (
+    "_config.yml",
+    "_toc.yml",
+    "references.bib",
+    "notation.md",
+    "pyproject.toml",
+    "requirements.txt",
+    "README.md",
+    "LICENSE",
+)
+FOLDERS = ("src/attnbook", "src/booktools", "translations", "assignments/source", "colab")
 
 
 def print_site(edition: Edition, to: Path) -> None:
     """Bring the site in a folder up to date; from nothing, where what makes all pages has changed."""
     known = kept(to) / "made-by"
-    made_by = digest(edition.root, edition.language)
+    made_by = digest(edition)
     if not known.is_file() or known.read_text() != made_by:
         shutil.rmtree(to, ignore_errors=True)
         shutil.rmtree(kept(to), ignore_errors=True)
+    known.unlink(missing_ok=True)  # what fails now is made from nothing next time, with all that Sphinx has to say
     with edition.spoken():
         print_pages(edition.root, to, strict=True)
     add_downloads(edition, to)
@@ -38,8 +48,11 @@ def print_pages(root: Path, to: Path, *, everything: bool = False, strict: bool 
         to.absolute(),
         noconfig=True,
         path_config=root / "_config.yml",
-        confoverrides={"external_toc_path": str(root.absolute() / "_toc.yml"), "latex_individualpages": False}
-        | {"nitpicky": True},
+        confoverrides={
+            "external_toc_path": str(root.absolute() / "_toc.yml"),
+            "latex_individualpages": False,
+            "nitpicky": True,
+        },
         doctreedir=kept(to).absolute(),
         force_all=everything,
         quiet=True,
@@ -55,17 +68,17 @@ def kept(to: Path) -> Path:
     return to.parent / f".{to.name}-read"
 
 
-def digest(root: Path, language: str) -> str:
-    """A hash of what makes every page."""
-    made_by = sha256(f"{root.absolute()} {language}".encode())
-    for path in makers(root):
-        made_by.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
+def digest(edition: Edition) -> str:
+    """A hash of what makes more than one page, such as titles and numbers, to which others refer."""
+    made_by = sha256(repr((edition.root, edition.language, edition.labels)).encode())
+    for path in makers(edition.root):
+        made_by.update(path.relative_to(edition.root).as_posix().encode() + path.read_bytes())
     return made_by.hexdigest()
 
 
 def makers(root: Path) -> Iterator[Path]:
-    yield from (path for name in EVERYWHERE if (path := root / name).is_file())
-    for folder in CODE:
+    yield from (path for name in FILES if (path := root / name).is_file())
+    for folder in FOLDERS:
         yield from sorted(path for path in (root / folder).rglob("*") if path.is_file() and path.suffix != ".pyc")
 
 

@@ -20,7 +20,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 
-from booktools.book.formulas import Formulas
+from booktools.book.formulas import Formulas, set_in_lines
 
 KATEX = Path(__file__).parent / "front/katex"
 RENDER = """
@@ -70,8 +70,8 @@ def draw(translator, node, display: bool) -> str:
     """A formula as HTML; who copies it gets what any LaTeX understands."""
     macros, tex = translator.config.formula_macros, node.astext().strip()
     known = json.dumps({f"\\{name}": body.replace(r"\class", r"\htmlClass") for name, body in macros.items()})
-    if display and r"\\" in tex and not tex.startswith(r"\begin"):
-        tex = rf"\begin{{split}}{tex}\end{{split}}"
+    if display:
+        tex = set_in_lines(tex)
     source = escape(Formulas(macros).expand(tex))
     try:
         return re.sub(r"(<annotation [^>]*>)[^<]*", lambda start: start[1] + source, render_html(tex, display, known))

@@ -110,9 +110,8 @@ def configure(app, config):
 def read_edition(app, docname, source):
     """Sphinx reads what the edition says; checks and our solutions are folded."""
     page = Path(app.env.doc2path(docname)).relative_to(app.srcdir).as_posix()
-    source[0] = edition_of(app.env).source(page)
-    if page.endswith(".ipynb"):
-        source[0] = fold_on_page(source[0])
+    edition = edition_of(app.env)
+    source[0] = fold_on_page(edition.notebook(page)) if page.endswith(".ipynb") else edition.text(page)
 
 
 def name_parts(app, doctree):

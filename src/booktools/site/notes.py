@@ -51,7 +51,7 @@ def explain_names(body, letters):
 
 def explain(page):
     if page.chapter:
-        page.body = explain_names(page.body, sizes(page.edition.source("notation.md")))
+        page.body = explain_names(page.body, sizes(page.edition.text("notation.md")))
         page.app.add_js_file("notes.js", type="module")
 
 

@@ -11,7 +11,7 @@ from attnbook.widgets.shared.tables import Verbatim, html_table
 from attnbook.widgets.shared.words import Word
 
 EXAMPLES = ["river", "bank", "monday", "seven", "blue"]
-FIRST_WORDS = 1800  # all but the dim ones
+FIRST_WORDS = 400  # the bright ones
 
 
 class WordMap(BookWidget):

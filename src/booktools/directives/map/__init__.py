@@ -121,9 +121,8 @@ def drawn(pictogram: str) -> str:
 
 
 def plain(directive, page):
-    if directive.name == "chapters":
-        return ""
-    return f"![{words(HERE)['map']['description']}]({page.edition.here.site}_static/map.svg)"
+    if directive.name == "map":
+        return f"![{words(HERE)['map']['description']}]({page.edition.here.site}_static/map.svg)"
 
 
 def write_file(app):

@@ -7,7 +7,6 @@ import yaml
 from sphinx.util.docutils import SphinxDirective
 
 from attnbook.language import number
-from booktools.book import BookError
 from booktools.directives import Room
 from booktools.directives.page import raw
 
@@ -33,8 +32,8 @@ class Scale(SphinxDirective):
         return [raw(f'<p class="scale ab-stage">{"".join(cells)}</p>')]
 
 
-def plain(directive, _page):
-    raise BookError(f"{{{directive.name}}} is for pages alone; in a notebook, a cell of code shows the widget.")
+def plain(_directive, _page):
+    """None: in a notebook, a cell of code shows the widget."""
 
 
 def setup(app):
