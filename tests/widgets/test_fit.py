@@ -23,7 +23,7 @@ STAGE = 62 * 16  # as wide as a page lets a widget be
 def all_of_them(visit):
     """In the book's own fonts."""
     html = bare(*(kind() for kind in all_widgets()))
-    html = html.replace("<head>", '<head><link rel="stylesheet" href="_static/frame.css">', 1)
+    html = html.replace("<head>", '<head><link rel="stylesheet" href="_static/style.css">', 1)
     page = visit("bare.html", served={"bare.html": html})
     return settle(page)
 
