@@ -1,11 +1,14 @@
 """The site is printed anew where something changed that more than one page is made of, and after a failure."""
 
+import os
+
 import nbformat
 import pytest
 
 from booktools.book import BookError
 from booktools.book.edition import Edition, edition
 from booktools.printers import site as printer
+from booktools.printers.downloads import changed
 from tests import ROOT
 
 CHAPTER = "chapters/05_dots.ipynb"
@@ -84,6 +87,17 @@ def test_a_failure_is_not_forgotten(book, printed):
             printed()
     (book / "broken").unlink()
     assert printed()
+
+
+def test_a_colab_notebook_stays_while_its_chapter_does(book, tmp_path):
+    """One that is as old as its chapter may be of before: clocks of files are coarse."""
+    printed = tmp_path / "colab" / "05_dots.ipynb"
+    assert [chapter.stem for chapter in changed(Edition(book), tmp_path / "colab")] == ["05_dots"]
+    printed.touch()
+    for age, behind in ((-1, []), (0, ["05_dots"]), (1, ["05_dots"])):
+        time = printed.stat().st_mtime_ns + age * 10**9
+        os.utime(book / CHAPTER, ns=(time, time))
+        assert [chapter.stem for chapter in changed(Edition(book), tmp_path / "colab")] == behind
 
 
 def test_there_is_one_edition_however_its_folder_is_called(monkeypatch):

@@ -13,7 +13,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
-from torch.utils.flop_counter import FlopCounterMode
 
 from attnbook.layers.capture import capture_attention
 from attnbook.layers.multihead import MultiHeadAttention
@@ -174,6 +173,8 @@ def count(kind: Kind, n: int, d: int) -> Cost:
     """The same cost, not by formula but counted while layers run, on the CPU."""
     if n < 1 or d < 1:
         raise ValueError(f"n tokens of width d: both must be at least 1, got {n} and {d}.")
+    from torch.utils.flop_counter import FlopCounterMode  # which loads a compiler, and no page counts
+
     # In double precision no LSTM is fused, into which no counter looks.
     layer, x, kept = kind.layer(d).double(), torch.randn(1, n, d, dtype=torch.double, requires_grad=True), {}
     parameters = {parameter.untyped_storage().data_ptr() for parameter in layer.parameters()}
