@@ -12,6 +12,7 @@ from pathlib import Path
 
 from booktools.book.contents import read_notebook
 from booktools.book.myst import INLINE, Directive, blocks
+from booktools.book.shown import widgets_shown_by
 from booktools.directives import rooms
 
 WORDS_A_MINUTE, CODE_CELL, WIDGET, EXERCISE = 180, 0.5, 3, 7
@@ -98,7 +99,7 @@ def widgets_in(cell) -> int:
     """The widgets that a cell shows, or that a page without code names."""
     if cell.cell_type == "markdown":
         return len(re.findall(r"^\s*[`:]{3,}\{widget\}", cell.source, re.MULTILINE))
-    return sum("data-afm" in output.get("data", {}).get("text/html", "") for output in cell.outputs)
+    return len(widgets_shown_by(cell))
 
 
 def exercises_in(notebook) -> int:

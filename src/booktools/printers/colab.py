@@ -14,6 +14,7 @@ from booktools.book.checked import fold_in_colab
 from booktools.book.contents import Chapter
 from booktools.book.edition import Edition
 from booktools.book.myst import Directive, blocks
+from booktools.book.shown import without_states
 from booktools.printers.plain import Plain
 from booktools.printers.setup_cells import install, needs, set_up
 
@@ -51,7 +52,7 @@ def for_colab(notebook, page: str, edition: Edition, ground: Ground):
     for cell in written:
         for output in cell.get("outputs", []):
             if html := output.get("data", {}).get("text/html"):
-                output.data["text/html"] = without_state(html)
+                output.data["text/html"] = without_states(html)
     notebook.cells = [title, *(part for cell in written for part in (cell, *captions(cell, plain)))]
     say, pip = words(HERE), f"`pip install {' '.join(ground.needs)}`"
     note = say["colab"].format(chapter=plain.link("", Path(page).name))
@@ -104,11 +105,6 @@ def convert(cell, plain: Plain) -> str:
         return plain.convert(cell.source)
     except BookError as error:
         raise BookError(f"{plain.page}, cell {cell.id}: {error}") from None
-
-
-def without_state(html: str) -> str:
-    """A widget's table, without the state that only the site's page can read."""
-    return re.sub(r'<script type="application/json">.*?</script>', "", html, flags=re.DOTALL)
 
 
 def write_notebooks(edition: Edition, folder: Path, chapters: Iterable[Chapter] | None = None) -> list[Path]:

@@ -15,6 +15,7 @@ from booktools.book import BookError
 from booktools.book.address import address
 from booktools.book.assignment import Assignment
 from booktools.book.contents import read_notebook
+from booktools.book.shown import widgets_shown_by
 from booktools.rehearsal.machine import Machine, Packages
 from booktools.rehearsal.run import WIDGET_VIEW
 from booktools.serving import serving
@@ -75,7 +76,7 @@ class BuiltSite:
     async def run(self, name: str, machine: Machine, folder: Path) -> Run:
         notebook, before = self.notebook(name), machine.files()
         notebook.cells.append(nbformat.v4.new_code_cell(QUESTION, id="question"))
-        shown = {cell.id: _count_widgets(cell) for cell in notebook.cells}
+        shown = {cell.id: len(widgets_shown_by(cell)) for cell in notebook.cells}
         await machine.run(notebook, folder)
         code = [cell for cell in notebook.cells if cell.cell_type == "code"]
         about = _answer(code[-1])
@@ -92,10 +93,6 @@ class BuiltSite:
         if about and widgets and not about["asked"]:
             faults.append("no widget asked Colab to show widgets that are not its own")
         return Run(name, faults, ready, sum(map(_duration, code)), widgets, about)
-
-
-def _count_widgets(cell) -> int:
-    return sum("data-afm=" in output.get("data", {}).get("text/html", "") for output in cell.get("outputs", []))
 
 
 def _finished(cell) -> bool:
@@ -123,7 +120,7 @@ def _widget_faults(cell, wanted: int, states: dict) -> Iterator[str]:
     views = [data[WIDGET_VIEW]["model_id"] for data in shown if WIDGET_VIEW in data]
     if len(views) != wanted:
         yield f"shows {len(views)} widgets, not {wanted}"
-    if any("data-afm=" in data.get("text/html", "") for data in shown):
+    if widgets_shown_by(cell):
         yield "shows a widget's table beside the widget"
     for view in views:
         state = states.get("state", {}).get(view, {}).get("state", {})

@@ -22,6 +22,7 @@ from attnbook.widgets.shared.base import page_words
 from attnbook.widgets.shared.files import modules_of
 from booktools.book.contents import Chapter, last_green
 from booktools.book.edition import Edition
+from booktools.book.shown import widgets_in
 from booktools.directives.page import edition_of
 from booktools.site.heads import chapter_head, last_run
 
@@ -64,7 +65,7 @@ class Page:
     @property
     def widgets(self) -> list[str]:
         """The names of its widgets, each once."""
-        return sorted(set(re.findall(r'data-afm="(\w+)"', self.body)))
+        return sorted(set(widgets_in(self.body)))
 
 
 # The steps
@@ -74,10 +75,10 @@ def say_copy(page: Page) -> None:
     """The buttons that copy code have texts in a script of their own, English where it doesn't know the language."""
     script = Path(page.app.outdir, "_static/copybutton.js")
     ours = json.dumps({"en": words(HERE)["copy"]}, ensure_ascii=False)
-    renamed = re.sub(
-        r"(?<=^const messages = )\{\n.*?^\}$", lambda _: ours, script.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL
-    )
-    script.write_text(renamed, "utf-8")
+    text = script.read_text("utf-8")
+    theirs = re.compile(r"(?<=^const messages = )\{\n.*?^\}$", re.MULTILINE | re.DOTALL)
+    if theirs.search(text):  # not yet, at the first page
+        script.write_text(theirs.sub(lambda _: ours, text), "utf-8")
 
 
 def tidy_up(page: Page) -> None:
@@ -208,7 +209,7 @@ def deferred(script):
 
 def early_files(body, root):
     """What a page's first widget needs to start is fetched at once, and not one after the other when it comes near."""
-    name = re.findall(r'data-afm="(\w+)"', body)[0]
+    name = widgets_in(body)[0]
     first = next(kind for kind in all_widgets() if kind.name == name)
     link = f'<link rel="{{}}" href="{root}_static/widgets/{{}}"{{}}>'.format
     links = [link("preload", file, ' as="fetch" crossorigin') for file in first.early_assets()]

@@ -66,7 +66,7 @@ def test_every_fault_is_told(run, tmp_path):
     wheels = [small_wheel(tmp_path, "there", "2.0"), small_wheel(tmp_path, "more", "1.0")]
     made = run(
         new_code_cell("from attnbook.widgets import HeadSplit, HeadBudget\nimport IPython.display as d", id="names"),
-        new_code_cell("HeadSplit(); d.HTML('<p data-afm=head_split>')", id="table", outputs=[TABLE]),
+        new_code_cell("HeadSplit(); d.HTML('<p data-afm=\"head_split\">')", id="table", outputs=[TABLE]),
         new_code_cell("d.display(HeadSplit()); HeadSplit()", id="twice", outputs=[TABLE]),
         new_code_cell("w = HeadBudget(); w._esm = ''; w", id="lifeless", outputs=[TABLE]),
         new_code_cell("import sphinx", id="lacking"),

@@ -13,7 +13,6 @@ later of the two does. `touch.js` makes it work.
 """
 
 import json
-import re
 from collections import Counter
 from functools import cache
 from html import escape
@@ -27,13 +26,13 @@ from sphinx.util.docutils import SphinxDirective
 
 from attnbook.language import words
 from attnbook.widgets import all_widgets
+from booktools.book.shown import widgets_in
 from booktools.directives import Room
 from booktools.directives.page import raw
 
 HERE = Path(__file__).parent
 TOUCHED = "touched"  # a task of looking: done at the first change
 PLACES = ("small", "narrow", "middle", "wide")  # two phones, a tablet, a desk
-_WIDGET = re.compile(r'<div class="ab-widget" data-afm="(\w+)">')
 
 log = logging.getLogger(__name__)
 
@@ -132,12 +131,12 @@ def check(asked, kind):
 
 
 def is_widget(node):
-    return isinstance(node, nodes.raw) and bool(_WIDGET.match(node.astext()))
+    return isinstance(node, nodes.raw) and bool(widgets_in(node.astext()))
 
 
 def kind_of(widget):
     """The class of the widget that a node shows."""
-    (name,) = _WIDGET.findall(widget.astext())
+    (name,) = widgets_in(widget.astext())
     return next(kind for kind in all_widgets() if kind.name == name)
 
 
