@@ -40,7 +40,8 @@ ROOMS = {
         "grading": "bubblewrap book",
         "make": "serving book site",
         "dev": "serving book directives printers site",
-        "cli": "book directives printers rehearsal grading dev",
+        "arguments": "",
+        "cli": "arguments book directives printers rehearsal grading dev",
     },
 }
 OTHERS = {"attnbook": set(), "booktools": {"attnbook"}}  # what a package may import of the other ones
