@@ -172,7 +172,9 @@ def student(args) -> None:
 @command(
     "How far a translation is: what is stale or missing is shown in English.",
     Argument("language", type=tag, metavar="LANGUAGE", help="such as zh or pt-BR"),
-    Argument("pages", nargs="*", type=page, metavar="PAGE", help="a page or assignment, chapters/NN_….ipynb (default: all)"),
+    Argument(
+        "pages", nargs="*", type=page, metavar="PAGE", help="a page or assignment, chapters/NN_….ipynb (default: all)"
+    ),
     Argument(
         "--write",
         action="store_true",
