@@ -111,20 +111,20 @@ def asked(text: str) -> Iterator[tuple[str, int, int]]:
             free[slice(*found.span())] = "·" * len(found[0])
     numbers = [number for number in numbers_in("".join(free)) if not number.aside]
     yield from sorted(
-        [*literals, *((plain(number.text), number.place.start, number.place.stop) for number in numbers)],
+        [*literals, *((bare(number.text), number.place.start, number.place.stop) for number in numbers)],
         key=lambda found: found[1],
     )
 
 
 def tokens(text: str) -> set[str]:
     """The numbers that an output or code shows, as the words would have them."""
-    numbers = {plain(number.text) for number in numbers_in(text)}
-    return numbers | {plain(found) for found in re.findall(r"[\d.,:/+-]*\d[\d.,:/+-]*", text)}
+    numbers = {bare(number.text) for number in numbers_in(text)}
+    return numbers | {bare(found) for found in re.findall(r"[\d.,:/+-]*\d[\d.,:/+-]*", text)}
 
 
-def plain(number: str) -> str:
+def bare(number: str) -> str:
     """
-    >>> plain("31,392"), plain("9\u00a0%"), plain("−3.2")
+    >>> bare("31,392"), bare("9\u00a0%"), bare("−3.2")
     ('31392', '9 %', '-3.2')
     """
     number = re.sub(r"[\s\u00a0\u202f]*%", " %", number.replace("−", "-").strip())
