@@ -54,7 +54,7 @@ class TwoStories(NamedTuple):
 
 
 class ThreeMatrices(nn.Module):
-    """Self-attention in its plainest form: queries, keys and values are the words times M_q, M_k and M_v.
+    """Self-attention in its plainest form: queries, keys and values are the words times W_q, W_k and W_v.
 
     >>> reader = ThreeMatrices(128, 16)
     >>> y_BLD, weights_BLL = reader(torch.randn(2, 5, 128))
