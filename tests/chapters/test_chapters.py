@@ -1,5 +1,6 @@
 """What every chapter must keep to. Each rule lists complaints, and is itself tried on a planted fault."""
 
+import ast
 import gzip
 import re
 import statistics
@@ -196,6 +197,21 @@ def keeps_checks_apart(notebook, number):
             yield f"cell {cell.id} is tagged `checks` and asserts nothing"
 
 
+def shows_where_names_come_from(notebook, number):
+    """What is in sight runs without the cells for checks."""
+    shown, hidden = set(), set()
+    for cell in code(notebook):
+        tree = list(ast.walk(ast.parse(cell.source)))
+        used = {node.id for node in tree if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+        made = {name for node in tree for name in names_made_by(node)}
+        if is_check(cell):
+            hidden |= made
+        else:
+            if lost := sorted((used & hidden) - made - shown):
+                yield f"cell {cell.id} uses {', '.join(lost)}, which only a cell for checks makes"
+            shown |= made
+
+
 def folds_its_solutions(notebook, number):
     """Where a reader is asked to write first, our solution comes before the next stub or heading, and is folded."""
     core = list(until_the_end(notebook, end="## Exercises"))
@@ -238,6 +254,7 @@ RULES = [
     announces_its_assignment,
     says_what_is_to_come,
     keeps_checks_apart,
+    shows_where_names_come_from,
     folds_its_solutions,
     can_be_taken_along,
     is_short,
@@ -250,6 +267,17 @@ def code(notebook):
 
 def cell_of(notebook, name):
     return next(cell for cell in notebook.cells if cell.id == name)
+
+
+def names_made_by(node):
+    """The names that a piece of code gives to something: by assigning, defining, importing, or as an argument."""
+    match node:
+        case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+            yield name
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+            yield name
+        case ast.alias(name=name, asname=other):
+            yield (other or name).partition(".")[0]
 
 
 def is_stub(cell):
@@ -598,6 +626,14 @@ def asserts_among_what_teaches(notebook):
 @fault(keeps_checks_apart, "4 asserts in sight")
 def asserts_that_stand_together(notebook):
     cell(notebook, "one-and-one").source = "assert 1\n" * 3
+
+
+@fault(shows_where_names_come_from, "cell bars uses thirds, which only a cell for checks makes")
+def name_from_a_cell_out_of_sight(notebook):
+    at = notebook.cells.index(cell(notebook, "bars"))
+    hidden = new_code_cell("thirds = 1, 3\nassert thirds", id="hidden", metadata={"tags": ["checks"]})
+    notebook.cells.insert(at, hidden)
+    cell(notebook, "bars").source = "draw(thirds)"
 
 
 @fault(keeps_checks_apart, "4 asserts in sight")
