@@ -2,10 +2,12 @@
 
 both      the chapter's table once more, without a mask: for each of three seeds, by the number of letters
 attacks   of texts of 96 letters, how many in a hundred come out right, for each of three seeds, all with a causal mask:
-          as on the page, trained five times as long, with other clocks, with positions from random starts
+          as on the page, trained five times as long, with steeper slopes, with other clocks, with positions from random
+          starts
 slower    rotary clocks, two heads of width 16, slowed down after training in one way or another, and trained a little
           on 96 letters then
 none      two layers with a causal mask and no positions, after two budgets, by the number of letters
+buckets   a number for each of T5's buckets, with a causal mask, by the number of letters
 """
 
 from collections.abc import Callable, Iterable
@@ -29,7 +31,7 @@ LONG, SEEDS, TIMES = 96, 3, 8
 def places() -> dict[str, dict[str, Any]]:
     own: dict[str, Any] = {"__name__": "chapter_8"}
     exec(edition(Path()).from_scratch["08_positional_encoding"], own)
-    return {"both": both(own), "attacks": attacks(own), "none": none(own), "slower": slower(own)}
+    return {measure.__name__: measure(own) for measure in (both, attacks, none, slower, buckets)}
 
 
 def percent(own: dict[str, Any], models: Iterable[nn.Module], length: int = LONG) -> list[int]:
@@ -96,6 +98,7 @@ def attacks(own: dict[str, Any]) -> dict[str, list[int]]:
         "Relative, five times as long": (own["Relative"], longer),
         "ALiBi": (own["ALiBi"], {}),
         "ALiBi, five times as long": (own["ALiBi"], longer),
+        "ALiBi, four times as steep": (steep(own), {}),
         "Rotary": (Clocks, {}),
         "Rotary, five times as long": (Clocks, longer),
         "Rotary, base 100": (lambda: Clocks(100.0), {}),
@@ -106,6 +109,14 @@ def attacks(own: dict[str, Any]) -> dict[str, list[int]]:
     }
     found = {name: percent(own, three(own, kind, **named)) for name, (kind, named) in tried.items()}
     return found | {"Rotary, a rate that rises and falls": percent(own, map(partial(fitted, own), range(SEEDS)))}
+
+
+def steep(own: dict[str, Any]) -> type[nn.Module]:
+    class Steep(own["ALiBi"]):
+        def bias(self, L: int) -> Tensor:
+            return 4 * super().bias(L)
+
+    return Steep
 
 
 def fitted(own: dict[str, Any], seed: int) -> nn.Module:
@@ -170,3 +181,20 @@ def _go_on(own: dict[str, Any], model: nn.Module, steps: int, seed: int) -> None
         optimizer.zero_grad()
         F.cross_entropy(model(letters_BL, stars_BL), before_B).backward()
         optimizer.step()
+
+
+def buckets(own: dict[str, Any]) -> dict[str, list[int]]:
+    class Buckets(own["Positions"]):
+        """T5's 16 buckets for what comes before: eight for distances below 8, then two for each doubling."""
+
+        def __init__(self):
+            super().__init__()
+            self.table = nn.Parameter(torch.zeros(own["HEADS"], 16))
+
+        def bias(self, L: int) -> Tensor:
+            back_LL = -own["distances"](L).clamp(max=0)
+            far_LL = (8 + 2 * (back_LL.clamp(min=8) / 8).log2()).long().clamp(max=15)
+            return self.table[:, torch.where(back_LL < 8, back_LL, far_LL)]
+
+    models = three(own, Buckets)
+    return {str(n): percent(own, models, n) for n in own["LENGTHS"]}
