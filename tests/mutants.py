@@ -64,7 +64,8 @@ LAYERS = [
 ]
 MODELS = [
     *("models.transformer", "models.decoding", "models.seq2seq"),
-    *("learning.vectors", "learning.text", "learning.translation", "learning.training", "learning.complexity"),
+    *("learning.vectors", "learning.text", "learning.bytepairs", "learning.translation"),
+    *("learning.training", "learning.complexity"),
 ]
 TASKS = ["tasks.dates", "tasks.grammar", "tasks.phrases", "tasks.sentences"]
 MODULES = [*LAYERS, *MODELS, *TASKS]

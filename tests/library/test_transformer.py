@@ -1,9 +1,11 @@
 """Blocks equal PyTorch's, forward and backward; models don't look ahead or at padding; step by step is all at once."""
 
 import copy
+from functools import partial
 
 import pytest
 import torch
+import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
@@ -16,7 +18,9 @@ from attnbook import (
     LanguageModel,
     Rotary,
     State,
+    SwiGLU,
     TextEncoder,
+    Tokens,
     Transformer,
     blocked,
     capture_attention,
@@ -269,12 +273,130 @@ def test_feed_forward_is_the_same_for_every_position():
     assert_close(layer(x[:, 2]), want[:, 2])
 
 
+def test_swiglu_is_the_formula():
+    layer, x = scatter(SwiGLU(D, HIDDEN)), draw(L)
+    gate, up, down = (part.weight for part in (layer.gate, layer.up, layer.down))
+    gated = x @ gate.T
+    assert_close(layer(x), (gated * gated.sigmoid() * (x @ up.T)) @ down.T)
+    assert_close(layer(x[:, 2]), layer(x)[:, 2])
+    assert sum(p.numel() for p in layer.parameters()) == 3 * D * HIDDEN
+    dropping = scatter(SwiGLU(D, HIDDEN, 0.5))
+    assert not torch.allclose(dropping(x), dropping(x))
+    assert_close(dropping.eval()(x), dropping(x))
+
+
+def llama_block(block, x, base=10000.0, pairing="halves"):
+    """x + attention(norm x), then x + swiglu(norm x), from the parameters by name, causal."""
+    p = dict(block.named_parameters())
+
+    def normed(x, name):
+        return x / (x.square().mean(-1, keepdim=True) + 1e-5).sqrt() * p[f"{name}.weight"]
+
+    def heads(name, x):
+        return (x @ p[f"self_attention.{name}.weight"].T).unflatten(-1, (-1, D // H)).transpose(-2, -3)
+
+    y, turn = normed(x, "self_attention_norm"), Rotary(D // H, base=base, pairing=pairing)
+    q, k, v = turn(heads("query", y)), turn(heads("key", y)), heads("value", y)
+    k, v = (z.repeat_interleave(H // z.shape[-3], -3) for z in (k, v))
+    weights = (q @ k.mT / (D // H) ** 0.5).masked_fill(blocked(causal(x.shape[-2])), -torch.inf).softmax(-1)
+    x = x + (weights @ v).transpose(-2, -3).flatten(-2) @ p["self_attention.output.weight"].T
+    y = normed(x, "feed_forward_norm")
+    gate, up, down = (p[f"feed_forward.{name}.weight"].T for name in ("gate", "up", "down"))
+    return x + (F.silu(y @ gate) * (y @ up)) @ down
+
+
+LLAMA = {"norm": "pre", "norm_layer": partial(nn.RMSNorm, eps=1e-5), "feed_forward": SwiGLU, "bias": False}
+
+
+@pytest.mark.parametrize("kv_heads", [1, H])
+def test_a_block_of_today_is_the_formula(kv_heads):
+    turn = Rotary(D // H, pairing="neighbours", base=500.0)
+    block = scatter(EncoderBlock(D, H, HIDDEN, 0.0, **LLAMA, kv_heads=kv_heads, rotary=turn))
+    x = draw(L)
+    assert_close(block(x, causal(L)), llama_block(block, x, 500.0, "neighbours"))
+
+
+def test_a_language_model_of_today_is_the_formula():
+    turn = Rotary(D // H, pairing="neighbours", base=500.0)
+    model = LanguageModel(N, **SMALL, dropout=0.0, positions=turn, scale_embeddings=False, **LLAMA)
+    assert [m.rotary is turn for m in model.modules() if hasattr(m, "rotary")] == [True, True]
+    assert isinstance(model.decoder.norm, nn.RMSNorm)
+    assert model.decoder.norm.eps == 1e-5
+    scatter(model)
+    ids = torch.randint(N, (B, L))
+    x = model.tokens.embedding(ids)
+    for number in "01":
+        x = llama_block(model.decoder.get_submodule(number), x, 500.0, "neighbours")
+    x = x / (x.square().mean(-1, keepdim=True) + 1e-5).sqrt() * model.decoder.norm.weight
+    assert_close(model(ids), x @ model.tokens.embedding.weight.T)
+    with torch.no_grad():
+        state = model.start()
+        parts = [model.step(part, state) for part in ids.split([2, 1, 2], dim=1)]
+        assert_close(torch.cat(parts, 1), model(ids))
+
+
+def test_smollm2_135m_is_one_line():
+    with torch.device("meta"):
+        turn = Rotary(64, pairing="neighbours", base=1e5)
+        model = LanguageModel(49152, 576, 9, 1536, 30, positions=turn, kv_heads=3, scale_embeddings=False, **LLAMA)
+    assert sum(p.numel() for p in model.parameters()) == 134_515_008
+    assert not [name for name, _ in model.named_parameters() if name.endswith("bias")]
+
+
+def test_embeddings_are_scaled_unless_told_otherwise():
+    ids = torch.tensor([[3, 1]])
+    for options, factor in (({}, D**0.5), ({"scale": True}, D**0.5), ({"scale": False}, 1)):
+        tokens = Tokens(N, D, **options)
+        assert torch.equal(tokens(ids), tokens.embedding.weight[ids] * factor)
+    plain, unscaled = LanguageModel(N, **SMALL), Transformer(N, **SMALL, target_N=5, scale_embeddings=False)
+    assert plain.tokens.scale
+    assert not unscaled.source.scale
+    assert not unscaled.target.scale
+
+
+def test_a_whole_transformer_of_rmsnorm_and_swiglu():
+    model = Transformer(N, **SMALL, **LLAMA | {"bias": True}, positions="rotary")
+    norms = [m for name, m in model.named_modules() if name.endswith("norm")]
+    assert len(norms) == 2 * (2 + 3) + 2
+    assert {type(norm) for norm in norms} == {nn.RMSNorm}
+    assert len({*map(id, norms)}) == len(norms), "each is its own"
+    forward = [m for name, m in model.named_modules() if name.endswith("feed_forward")]
+    assert {type(layer) for layer in forward} == {SwiGLU}
+    model(torch.randint(1, N, (B, M)), torch.randint(N, (B, L))).square().sum().backward()
+    assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in model.parameters())
+    rotary = [m.rotary is not None for name, m in model.named_modules() if name.endswith("attention")]
+    assert rotary == [True, True, True, False, True, False]
+
+
+def test_post_norm_takes_any_norm_too():
+    block = EncoderBlock(D, H, HIDDEN, 0.0, norm_layer=nn.RMSNorm)
+    assert isinstance(block.feed_forward_norm, nn.RMSNorm)
+    sizes = block(torch.randn(B, L, D)).square().mean(-1)
+    assert_close(sizes, torch.ones_like(sizes))
+
+
+def test_an_activation_is_feed_forward_s():
+    plain = [EncoderBlock(D, H, HIDDEN, **options).feed_forward[1] for options in ({}, {"activation": nn.GELU})]
+    assert [type(layer) for layer in plain] == [nn.ReLU, nn.GELU]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'activation'"):
+        EncoderBlock(D, H, HIDDEN, feed_forward=SwiGLU, activation=nn.GELU)
+    with pytest.raises(ValueError, match="rotary turns vectors of width 6, but one head's are of width d_k = 4"):
+        LanguageModel(N, **SMALL, positions=Rotary(6))
+
+
+def test_blocks_that_torch_has_not_are_not_copied():
+    theirs = nn.TransformerEncoderLayer(D, H, HIDDEN, batch_first=True, norm_first=True)
+    for options in ({"norm_layer": nn.RMSNorm}, {"feed_forward": SwiGLU}):
+        with pytest.raises(ValueError, match=r"EncoderBlock has .*; TransformerEncoderLayer has"):
+            copy_weights(theirs, EncoderBlock(D, H, HIDDEN, norm="pre", **options))
+
+
 @pytest.mark.parametrize(
     ("act", "words"),
     [
         (lambda: EncoderBlock(D, H, HIDDEN, norm="middle"), "norm must be 'pre' or 'post', got 'middle'"),
         (lambda: Transformer(N, D, H, HIDDEN, 0), "layers must be at least 1, got 0"),
-        (lambda: TextEncoder(N, **SMALL, positions="sine"), "positions must be 'sinusoidal', .* got 'sine'"),
+        (lambda: TextEncoder(N, **SMALL, positions="sine"), "positions must be 'sinusoidal', .* a Rotary; got 'sine'"),
         (lambda: LanguageModel(N, **SMALL).start(torch.ones(1, 1)), "reads no source"),
         (lambda: LanguageModel(N, **SMALL)(torch.tensor([[N]])), "ids must lie between 0 and 16, got 17 to 17"),
         (lambda: LanguageModel(N, **SMALL)(torch.tensor([[3, -1]])), "ids must lie between 0 and 16, got -1 to 3"),

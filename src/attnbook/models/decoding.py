@@ -1,10 +1,11 @@
-"""Writing a sequence one token at a time: greedily, or with a beam of candidates.
+"""Writing a sequence one token at a time: greedily, with a beam of candidates, or drawn at random.
 
 Any model can be decoded that has `start(source)`, which gives a state, and `step(ids, state)`, which takes some more
 ids (B, L) and gives the scores (B, L, N) for the token after each. `state.select(rows)` keeps these rows of the batch.
 """
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from attnbook._inputs import not_right_padded
@@ -39,7 +40,9 @@ def beam(
     In the end the best of them is taken, by log-probability / tokens^penalty: with 0 the likeliest, with 1 the
     likeliest per token, which favours long ones. What the prompt says counts for nothing.
     """
-    _check(prompt, source, stop, pad, length, width)
+    if width < 1:
+        raise ValueError(f"width must be at least 1, got {width}.")
+    _check(prompt, source, stop, pad, length)
     stop = -1 if stop is None else stop  # which is no token
     B, given = prompt.shape[0], (prompt != pad).sum(1)
     rows = torch.arange(B, device=prompt.device)
@@ -56,8 +59,7 @@ def beam(
             scores = model.step(unread, state)  # pyright: ignore[reportCallIssue]
             log_p = scores[:, -1].float().log_softmax(-1)
             N = log_p.shape[-1]
-            if not (0 <= pad < N and -1 <= stop < N):
-                raise ValueError(f"stop and pad must be tokens from 0 to {N - 1}, got {stop} and {pad}.")
+            _check_tokens(stop, pad, N)
             forced = prompt[first, ids.shape[1]] if ids.shape[1] < prompt.shape[1] else torch.full_like(first, pad)
             free = ~finished & (forced == pad)
             log_p[:, pad] = -torch.inf
@@ -76,9 +78,100 @@ def beam(
     return ids[:, : int((ids != pad).any(0).sum())]
 
 
-def _check(prompt: Tensor, source: Tensor | None, stop: int | None, pad: int, length: int, width: int) -> None:
-    if width < 1:
-        raise ValueError(f"width must be at least 1, got {width}.")
+@torch.no_grad()
+def sample(
+    model: nn.Module,
+    prompt: Tensor,
+    source: Tensor | None = None,
+    *,
+    stop: int | None,
+    length: int,
+    pad: int = 0,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    seed: int,
+) -> Tensor:
+    """Ids as from `greedy`, but each next token is drawn, with the probabilities that `filtered` gives.
+
+    Row b has numbers of its own, one a token, which a generator on the CPU gives for the seed `seed` + b: what it
+    writes does not depend on who else is in the batch. The token is the first at which the sum of probabilities, from
+    token 0 on, exceeds the number. All that is in float64, so a seed gives the same text wherever the scores are the
+    same.
+    """
+    _check(prompt, source, stop, pad, length)
+    stop = -1 if stop is None else stop  # which is no token
+    B, given = prompt.shape[0], (prompt != pad).sum(1)
+    numbers = torch.stack([_numbers(seed + b, length) for b in range(B)])
+    ids = prompt[:, : given.min()]
+    finished = torch.zeros_like(given, dtype=torch.bool)
+    with eval_mode(model):
+        state = model.start(source)  # pyright: ignore[reportCallIssue] (a module that has start and step)
+        unread = ids
+        while ids.shape[1] < length and not finished.all():
+            scores = model.step(unread, state)[:, -1].cpu()  # pyright: ignore[reportCallIssue]
+            _check_tokens(stop, pad, scores.shape[-1])
+            scores = scores.index_fill(-1, torch.tensor(pad), -torch.inf)
+            cumulative = filtered(scores, temperature, top_k, top_p).cumsum(-1)
+            written = (ids.shape[1] - given).cpu()  # below 0 where the prompt goes on, and what is drawn is not used
+            number = numbers[torch.arange(B), written, None]
+            drawn = (cumulative <= number * cumulative[:, -1:]).sum(-1).to(ids)
+            forced = prompt[:, ids.shape[1]] if ids.shape[1] < prompt.shape[1] else torch.full_like(given, pad)
+            free = ~finished & (forced == pad)
+            unread = torch.where(free, drawn, forced)[:, None]
+            ids = torch.cat([ids, unread], 1)
+            finished = finished | (free & (unread[:, 0] == stop))
+    return ids[:, : int((ids != pad).any(0).sum())]
+
+
+def filtered(scores: Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None) -> Tensor:
+    """The probabilities (..., N) to draw a token with: softmax(scores / temperature), cut and made to sum to 1 again.
+
+    temperature   below 1 the likely become likelier, down to 0, where the likeliest has everything
+    top_k         only so many of the likeliest tokens are left
+    top_p         of what that leaves, only the fewest of the likeliest whose probabilities reach top_p together
+
+    >>> scores = torch.tensor([4.0, 3.0, 2.0, 0.0]).log()
+    >>> filtered(scores[:3])
+    tensor([0.4444, 0.3333, 0.2222], dtype=torch.float64)
+    >>> filtered(scores, top_p=0.7)  # the second crosses it, and stays
+    tensor([0.5714, 0.4286, 0.0000, 0.0000], dtype=torch.float64)
+
+    In float64. Of equally likely tokens those with lower ids are taken first.
+    """
+    if not 0 <= temperature < torch.inf:
+        raise ValueError(f"temperature must be a number from 0 on, got {temperature}.")
+    if top_k is not None and (not isinstance(top_k, int) or top_k < 1):
+        raise ValueError(f"top_k must be a whole number of tokens, at least 1, or None for all; got {top_k}.")
+    if top_p is not None and not 0 < top_p <= 1:
+        raise ValueError(f"top_p must be a probability above 0, up to 1; got {top_p}.")
+    highest = scores.amax(-1, keepdim=True)
+    if not highest.isfinite().all():
+        raise ValueError(
+            "scores must be numbers, or -inf where a token can't come, with a number in each row; some aren't."
+        )
+    if temperature == 0:
+        temperature, top_k = 1.0, 1
+    ordered, order = ((scores.double() - highest) / temperature).sort(dim=-1, descending=True, stable=True)
+    p = ordered[..., :top_k].softmax(-1)
+    if top_p is not None and top_p < 1:
+        before = F.pad(p.cumsum(-1)[..., :-1], (1, 0))
+        p = p.masked_fill(before >= top_p, 0)
+        p = p / p.sum(-1, keepdim=True)
+    return torch.zeros_like(ordered).scatter(-1, order[..., :top_k], p)
+
+
+def _numbers(seed: int, length: int) -> Tensor:
+    """From 0 up to but not including 1, in float64."""
+    return torch.rand(length, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+
+
+def _check_tokens(stop: int, pad: int, N: int) -> None:
+    if not (0 <= pad < N and -1 <= stop < N):
+        raise ValueError(f"stop and pad must be tokens from 0 to {N - 1}, got {stop} and {pad}.")
+
+
+def _check(prompt: Tensor, source: Tensor | None, stop: int | None, pad: int, length: int) -> None:
     if not isinstance(prompt, Tensor) or prompt.ndim != 2 or not len(prompt) or not 1 <= prompt.shape[1] <= length:
         got = tuple(prompt.shape) if isinstance(prompt, Tensor) else f"a {type(prompt).__name__}"
         raise ValueError(f"prompt must be token ids (B, L) with B ≥ 1, L from 1 to length = {length}, got {got}.")

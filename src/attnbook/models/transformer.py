@@ -3,9 +3,11 @@
 `TextEncoder`, `LanguageModel` and `Transformer` take the sizes and options of `Parts`, of which they are made.
 """
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from attnbook._inputs import check_ids
@@ -26,11 +28,32 @@ class FeedForward(nn.Sequential):
         super().__init__(nn.Linear(D, hidden), activation(), nn.Dropout(dropout), nn.Linear(hidden, D))
 
 
+class SwiGLU(nn.Module):
+    """W_2 (silu(W_1 x) · W_3 x), the same for every position: half of what is computed opens or closes the other half.
+
+    >>> import torch
+    >>> SwiGLU(D=8, hidden=32)(torch.ones(1, 3, 8)).shape
+    torch.Size([1, 3, 8])
+
+    There are three matrices and no biases: with hidden = 8/3 D as many parameters as `FeedForward` has with 4 D.
+    """
+
+    def __init__(self, D: int, hidden: int, dropout: float = 0.0):
+        super().__init__()
+        self.gate, self.up = nn.Linear(D, hidden, bias=False), nn.Linear(D, hidden, bias=False)
+        self.down, self.dropout = nn.Linear(hidden, D, bias=False), nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.down(self.dropout(F.silu(self.gate(x)) * self.up(x)))
+
+
 class EncoderBlock(nn.Module):
-    """Self-attention, then a feed-forward network; around each a shortcut and a LayerNorm.
+    """Self-attention, then a feed-forward network; around each a shortcut and a norm.
 
     norm="post"   norm(x + f(x)), as in the paper
     norm="pre"    x + f(norm(x)): x itself runs through unchanged, which makes deep stacks easier to train
+    norm_layer    makes a norm of a width: nn.LayerNorm, as in the paper, or nn.RMSNorm
+    feed_forward  `FeedForward`, which takes the activation, or `SwiGLU`
 
     >>> import torch
     >>> EncoderBlock(D=8, heads=2, hidden=32)(torch.ones(1, 3, 8)).shape
@@ -48,7 +71,9 @@ class EncoderBlock(nn.Module):
         dropout: float = 0.1,
         *,
         norm: str = "post",
-        activation: Callable[[], nn.Module] = nn.ReLU,
+        norm_layer: Callable[[int], nn.Module] = nn.LayerNorm,
+        feed_forward: Callable[..., nn.Module] = FeedForward,
+        activation: Callable[[], nn.Module] | None = None,
         bias: bool = True,
         **attention,
     ):
@@ -57,16 +82,18 @@ class EncoderBlock(nn.Module):
             raise ValueError(f"norm must be 'pre' or 'post', got {norm!r}.")
         self.norm = norm
         self.self_attention = MultiHeadAttention(D, heads, bias=bias, dropout=dropout, **attention)
-        self.self_attention_norm = nn.LayerNorm(D)
-        self.feed_forward = FeedForward(D, hidden, dropout, activation)
-        self.feed_forward_norm = nn.LayerNorm(D)
+        self.self_attention_norm = norm_layer(D)
+        self.feed_forward = feed_forward(
+            D, hidden, dropout, **({} if activation is None else {"activation": activation})
+        )
+        self.feed_forward_norm = norm_layer(D)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor, mask: Tensor | None = None, cache: KVCache | None = None) -> Tensor:
         x = self._residual(self.self_attention_norm, x, lambda x: self.self_attention(x, mask=mask, cache=cache))
         return self._residual(self.feed_forward_norm, x, self.feed_forward)
 
-    def _residual(self, norm: nn.LayerNorm, x: Tensor, f: Callable[[Tensor], Tensor]) -> Tensor:
+    def _residual(self, norm: nn.Module, x: Tensor, f: Callable[[Tensor], Tensor]) -> Tensor:
         """norm(x + f(x)) or x + f(norm(x)), with dropout on f."""
         if self.norm == "pre":
             return x + self.dropout(f(norm(x)))
@@ -85,12 +112,23 @@ class DecoderBlock(EncoderBlock):
     torch.Size([1, 3, 8])
     """
 
-    def __init__(self, D: int, heads: int, hidden: int, dropout: float = 0.1, *, bias: bool = True, **options):
-        super().__init__(D, heads, hidden, dropout, bias=bias, **options)
-        elsewhere = ("norm", "activation", "rotary", "score_bias")  # distances mean nothing between two texts
+    def __init__(
+        self,
+        D: int,
+        heads: int,
+        hidden: int,
+        dropout: float = 0.1,
+        *,
+        norm_layer: Callable[[int], nn.Module] = nn.LayerNorm,
+        bias: bool = True,
+        **options,
+    ):
+        super().__init__(D, heads, hidden, dropout, norm_layer=norm_layer, bias=bias, **options)
+        elsewhere = ("norm", "feed_forward", "activation")
+        elsewhere += ("rotary", "score_bias")  # distances mean nothing between two texts
         attention = {name: given for name, given in options.items() if name not in elsewhere}
         self.cross_attention = MultiHeadAttention(D, heads, bias=bias, dropout=dropout, **attention)
-        self.cross_attention_norm = nn.LayerNorm(D)
+        self.cross_attention_norm = norm_layer(D)
 
     def forward(
         self,
@@ -110,7 +148,7 @@ class DecoderBlock(EncoderBlock):
 
 
 class Stack(nn.Module):
-    """Blocks one after the other, each a child by its number; after pre-norm blocks one more LayerNorm."""
+    """Blocks one after the other, each a child by its number; after pre-norm blocks one more norm, of their kind."""
 
     def __init__(self, block: Callable[[], EncoderBlock], layers: int):
         super().__init__()
@@ -120,9 +158,7 @@ class Stack(nn.Module):
         for number, module in enumerate(blocks):
             self.add_module(str(number), module)
         first = blocks[0]
-        self.norm = (
-            nn.LayerNorm([*first.self_attention_norm.normalized_shape]) if first.norm == "pre" else nn.Identity()
-        )
+        self.norm = copy.deepcopy(first.self_attention_norm) if first.norm == "pre" else nn.Identity()
 
     def __len__(self) -> int:
         return len(self._modules) - 1
@@ -135,7 +171,9 @@ class Stack(nn.Module):
 
 
 class Tokens(nn.Module):
-    """Token ids to vectors, √D times their embeddings and where they stand; vectors back to a score for each token.
+    """Token ids to vectors, their embeddings and where they stand; vectors back to a score for each token.
+
+    The embeddings are multiplied by √D, as in the paper, unless `scale` is False.
 
     >>> import torch
     >>> tokens = Tokens(N=10, D=8, positions=SinusoidalPositions(8))
@@ -144,15 +182,16 @@ class Tokens(nn.Module):
     torch.Size([1, 3, 10])
     """
 
-    def __init__(self, N: int, D: int, positions: nn.Module | None = None, dropout: float = 0.0):
+    def __init__(self, N: int, D: int, positions: nn.Module | None = None, dropout: float = 0.0, *, scale: bool = True):
         super().__init__()
         self.embedding, self.positions, self.dropout = nn.Embedding(N, D), positions, nn.Dropout(dropout)
+        self.scale = scale
         nn.init.normal_(self.embedding.weight, std=D**-0.5)
 
     def forward(self, ids: Tensor, start: int = 0) -> Tensor:
         N, D = self.embedding.weight.shape
         check_ids(ids, N)
-        x = self.embedding(ids) * D**0.5
+        x = self.embedding(ids) * (D**0.5 if self.scale else 1)
         return self.dropout(x if self.positions is None else self.positions(x, start))
 
     def scores(self, x: Tensor) -> Tensor:
@@ -162,9 +201,10 @@ class Tokens(nn.Module):
 class Parts:
     """What a model is made of, in the sizes of the paper's base model unless told otherwise.
 
-    positions   "sinusoidal" or "learned" (of the first 1,024), added to the embeddings; "rotary" or "alibi", told to
-                self-attention; or "none"
-    options     of each block, such as norm, activation and kv_heads
+    positions         "sinusoidal" or "learned" (of the first 1,024), added to the embeddings; "rotary" or "alibi", told
+                      to self-attention; a `Rotary` of your own; or "none"
+    scale_embeddings  by √D, as in the paper
+    options           of each block, such as norm, feed_forward and kv_heads
 
     >>> parts = Parts(D=8, heads=2, hidden=32, layers=3, norm="pre")
     >>> len(parts.stack(DecoderBlock)), parts.tokens(10).embedding
@@ -179,15 +219,16 @@ class Parts:
         layers: int = 6,
         dropout: float = 0.1,
         *,
-        positions: str = "sinusoidal",
+        positions: str | Rotary = "sinusoidal",
+        scale_embeddings: bool = True,
         **options,
     ):
         added, relative = _positions(positions, D, heads)
-        self.D, self.layers, self.dropout, self.added = D, layers, dropout, added
+        self.D, self.layers, self.dropout, self.added, self.scale = D, layers, dropout, added, scale_embeddings
         self.block: dict[str, Any] = dict(D=D, heads=heads, hidden=hidden, dropout=dropout, **relative, **options)
 
     def tokens(self, N: int) -> Tokens:
-        return Tokens(N, self.D, self.added, self.dropout)
+        return Tokens(N, self.D, self.added, self.dropout, scale=self.scale)
 
     def stack(self, kind: type[EncoderBlock]) -> Stack:
         return Stack(lambda: kind(**self.block), self.layers)
@@ -306,7 +347,7 @@ class Transformer(nn.Module):
         return self.target.scores(self.decoder(x, memory, mask, memory_mask, caches=caches))
 
 
-def _positions(kind: str, D: int, heads: int) -> tuple[nn.Module | None, dict[str, nn.Module]]:
+def _positions(kind: str | Rotary, D: int, heads: int) -> tuple[nn.Module | None, dict[str, nn.Module]]:
     """What is added to the embeddings, and what self-attention is told instead."""
     match kind:
         case "sinusoidal":
@@ -315,8 +356,12 @@ def _positions(kind: str, D: int, heads: int) -> tuple[nn.Module | None, dict[st
             return LearnedPositions(1024, D), {}
         case "rotary":
             return None, {"rotary": Rotary(D // max(1, heads))}
+        case Rotary():
+            return None, {"rotary": kind}
         case "alibi":
             return None, {"score_bias": ALiBi(heads)}
         case "none":
             return None, {}
-    raise ValueError(f"positions must be 'sinusoidal', 'learned', 'rotary', 'alibi' or 'none', got {kind!r}.")
+    raise ValueError(
+        f"positions must be 'sinusoidal', 'learned', 'rotary', 'alibi' or 'none', or a Rotary; got {kind!r}."
+    )
