@@ -18,6 +18,7 @@ from attnbook.layers.multihead import MultiHeadAttention
 from attnbook.layers.positions import Rotary
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
+HEADS = 2  # of a layer
 
 
 def repeats(size: int, shortest: int = 4, longest: int = 12) -> Callable[[torch.Generator], Tensor]:
@@ -40,7 +41,7 @@ class Copier(nn.Module):
     torch.Size([1, 3, 26])
     """
 
-    def __init__(self, layers: int, heads: int = 2, D: int = 32):
+    def __init__(self, layers: int, heads: int = HEADS, D: int = 32):
         super().__init__()
         self.letters = nn.Embedding(len(LETTERS), D)
         rotary = Rotary(D // heads, pairing="neighbours", base=100)

@@ -14,7 +14,8 @@ const BASE = 100;
  *   (of all layers), letter that asks and letter that is asked; and the chance of every letter after each
  */
 export function copier(found, layers, heads) {
-  const normed = (name, x) => layerNorm(x).map((number, i) => number * found[`${name}.weight`][i] + found[`${name}.bias`][i]);
+  const normed = (name, x) =>
+    layerNorm(x).map((number, i) => number * found[`${name}.weight`][i] + found[`${name}.bias`][i]);
   return (ids, off) => {
     const weights = [];
     let xs = ids.map((id) => found["letters.weight"][id]);
