@@ -10,6 +10,7 @@ __all__ = [
     "AttentionHeatmap",
     "BankInContext",
     "BlockStepper",
+    "BpeStepper",
     "CacheStepper",
     "ClockHands",
     "CostPlane",
@@ -19,6 +20,7 @@ __all__ = [
     "HeadAblation",
     "HeadBudget",
     "HeadSplit",
+    "InductionLab",
     "KernelRegression",
     "LengthSlider",
     "LiveTransformer",
@@ -31,6 +33,7 @@ __all__ = [
     "SignalRace",
     "SoftDictionary",
     "TanhSum",
+    "TextGenerator",
     "WordMap",
 ]
 

@@ -97,7 +97,8 @@ function weightMap(say, most) {
   const columns = Array.from({ length: LENGTH }, () => element("th", { scope: "col", translate: "no" }));
   const rows = Array.from({ length: most }, (_, h) => {
     const cells = columns.map(() => element("td", { class: "ab-weight" }));
-    return { cells, node: element("tr", {}, element("th", { scope: "row" }, named(say, h)), ...cells) };
+    const head = element("th", { scope: "row" }, named(say, h));
+    return { cells, node: element("tr", { class: `ab-head-${h}` }, head, ...cells) };
   });
   const draw = ({ letters, marks }, weights, off) => {
     columns.forEach((head, j) => {
@@ -165,6 +166,7 @@ async function render({ model, el }) {
       update(model, { off: off.includes(h) ? off.filter((x) => x !== h) : [...off, h] });
     }),
   );
+  switches.forEach((one, h) => one.classList.add(`ab-head-${h}`));
   const tiles = Array.from({ length: LENGTH }, () => verbatim("", { class: "ab-weight" }));
   const [light, map, answers, loss] = [beams(), weightMap(say, most), answersOf(say), element("span")];
   body(
