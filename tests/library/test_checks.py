@@ -413,6 +413,38 @@ def word_by_word(drafted, said):
             return gained
 
 
+def by_replacing(parts, pair):
+    """With a mark between parts, which no part holds."""
+    mark = b"\xff"
+    text = b"".join(mark + part + mark for part in parts)
+    text = text.replace(mark + mark.join([pair[0], b"", pair[1]]) + mark, mark + b"".join(pair) + mark)
+    return [part for part in text.split(mark) if part]
+
+
+def by_normalize(x, gain):
+    return torch.nn.functional.rms_norm(x, x.shape[-1:], gain, eps=1e-5)
+
+
+def token_after_token_from_the_likeliest(logits, temperature, top_k, top_p):
+    p = (logits / temperature).softmax(-1)
+    ranked = sorted(range(len(p)), key=lambda token: -p[token])[:top_k]
+    total, left, sum_so_far = sum(p[token] for token in ranked), [], 0
+    for token in ranked:
+        if not left or sum_so_far < top_p:
+            left.append(token)
+        sum_so_far += p[token] / total
+    rest = sum(p[token] for token in left)
+    return torch.tensor([p[token] / rest if token in left else 0.0 for token in range(len(p))])
+
+
+def by_probability(loss, tokens, characters):
+    return -tokens * math.log2(math.exp(-loss)) / characters
+
+
+def query_by_query(weights, n):
+    return torch.stack([sum(w[n + i, i + 1] for i in range(n - 1)) / (n - 1) for w in weights])
+
+
 class Unwritten:
     def append(self, k, v):
         return None
@@ -437,6 +469,9 @@ RIGHT += [(check.merge, one_after_the_other), (check.merge, by_logarithms)]
 RIGHT += [(check.tokens_that_fit, until_full)]
 RIGHT += [(check.tokens_that_fit, lambda *sizes: torch.tensor(until_full(*sizes)))]
 RIGHT += [(check.layer_norm, by_statistics), (check.greedy, writes)]
+RIGHT += [(check.merge_pair, by_replacing), (check.merge_pair, lambda *asked: (*by_replacing(*asked),))]
+RIGHT += [(check.rms_norm, by_normalize), (check.probabilities, token_after_token_from_the_likeliest)]
+RIGHT += [(check.bits_per_character, by_probability), (check.induction_score, query_by_query)]
 RIGHT += [(check.greedy, lambda *asked: writes(*asked).tolist()), (check.greedy, lambda *asked: [*writes(*asked)])]
 RIGHT += [(check.encoder_block, in_two_lines), (check.pre_norm_block, on_the_side)]
 RIGHT += [(check.translation_loss, token_by_token), (check.translation_loss, gives_the_whole_target)]
@@ -790,6 +825,8 @@ NAMED += [(check.translation_loss, "TRANSLATION_LOSS")]
 NAMED += [(check.decoder_step, "DECODER_STEP")]
 NAMED += [(check.merge, "MERGE"), (check.tokens_that_fit, "FIT")]
 NAMED += [(check.tiled, "TILED"), (check.tile_back, "BACK"), (check.kv_cache, "CACHE"), (check.accept, "ACCEPT")]
+NAMED += [(check.merge_pair, "MERGE_PAIR"), (check.rms_norm, "RMS_NORM"), (check.probabilities, "PROBABILITIES")]
+NAMED += [(check.bits_per_character, "BITS"), (check.induction_score, "INDUCTION")]
 NAMED += [(check.sinusoidal, "SINUSOIDAL"), (check.rotary, "ROTARY")]
 NAMED += [(check.three_steps, "STEPS"), (check.equivariant, "TESTS"), (check.operations, "OPERATIONS")]
 
@@ -941,6 +978,18 @@ def test_wrong_lookups_are_told_what_broke(judge, answer, words):
         (check.tokens_that_fit, no_function, "not written yet"),
         (check.tokens_that_fit, lambda *sizes: "10", "return a number of tokens; got str"),
         (check.tokens_that_fit, lambda *sizes: 1, "expected 10 tokens, got 1"),
+        (check.merge_pair, no_function, "not written yet"),
+        (check.merge_pair, lambda parts, pair: b"".join(parts), "l, o, w: return a list of parts; got bytes"),
+        (check.merge_pair, lambda parts, pair: [b"low"], "l, o, w: expected [b'lo', b'w'], got [b'low']"),
+        (check.rms_norm, no_function, "not written yet"),
+        (check.rms_norm, lambda x, gain: x[0], "2 texts of 3 tokens, D=4: expected shape (2, 3, 4), got (3, 4)"),
+        (check.probabilities, no_function, "not written yet"),
+        (check.probabilities, lambda logits, *how: logits.argmax(), "expected shape (5,), got ()"),
+        (check.bits_per_character, no_function, "not written yet"),
+        (check.bits_per_character, lambda *given: "2", "a token a character: return one number, got str"),
+        (check.bits_per_character, lambda *given: 1, "a token a character: expected 2.8854, got 1.0000"),
+        (check.induction_score, no_function, "not written yet"),
+        (check.induction_score, lambda weights, n: weights[0, 0, 0], "3 tokens said twice, 2 heads: expected shape (2,"),
         (check.greedy, no_function, "not written yet"),
         (check.greedy, lambda *asked: "text", "return the ids, as a tensor of one axis or a list; got str"),
         (check.greedy, lambda *asked: [1, 2.5], "ids are whole numbers, got [1, 2.5]"),
@@ -988,6 +1037,8 @@ def everything_said():
         **{"sinusoidal": "SINUSOIDAL", "rotary": "ROTARY", "three_steps": "STEPS", "equivariant": "TESTS"},
         **{"operations": "OPERATIONS", "encoder_block": "ENCODER_BLOCK", "pre_norm_block": "PRE_NORM_BLOCK"},
         **{"translation_loss": "TRANSLATION_LOSS", "decoder_step": "DECODER_STEP"},
+        **{"merge_pair": "MERGE_PAIR", "rms_norm": "RMS_NORM", "probabilities": "PROBABILITIES"},
+        **{"bits_per_character": "BITS", "induction_score": "INDUCTION"},
         **{"tiled": "TILED", "tile_back": "BACK", "kv_cache": "CACHE", "accept": "ACCEPT"},
     }
     for name, wrong in checks.items():

@@ -92,3 +92,15 @@ from attnbook.checks.word_vectors import (
     sampling_loss,
     skip_gram_pairs,
 )
+from attnbook.checks.writing import (
+    WRONG_BITS,
+    WRONG_INDUCTION,
+    WRONG_MERGE_PAIR,
+    WRONG_PROBABILITIES,
+    WRONG_RMS_NORM,
+    bits_per_character,
+    induction_score,
+    merge_pair,
+    probabilities,
+    rms_norm,
+)
