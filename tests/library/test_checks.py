@@ -989,7 +989,11 @@ def test_wrong_lookups_are_told_what_broke(judge, answer, words):
         (check.bits_per_character, lambda *given: "2", "a token a character: return one number, got str"),
         (check.bits_per_character, lambda *given: 1, "a token a character: expected 2.8854, got 1.0000"),
         (check.induction_score, no_function, "not written yet"),
-        (check.induction_score, lambda weights, n: weights[0, 0, 0], "3 tokens said twice, 2 heads: expected shape (2,"),
+        (
+            check.induction_score,
+            lambda weights, n: weights[0, 0, 0],
+            "3 tokens said twice, 2 heads: expected shape (2,",
+        ),
         (check.greedy, no_function, "not written yet"),
         (check.greedy, lambda *asked: "text", "return the ids, as a tensor of one axis or a list; got str"),
         (check.greedy, lambda *asked: [1, 2.5], "ids are whole numbers, got [1, 2.5]"),

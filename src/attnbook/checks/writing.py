@@ -217,7 +217,9 @@ WRONG_BITS: dict[str, Callable[[float, int, int], float]] = {
 
 def _rounded(answers: dict[str, float]) -> tuple[dict, dict]:
     """Answers and mistakes as tensors, so that they are compared as far as numbers go."""
-    wrong = {name: (lambda *asked, mistake=mistake: torch.tensor(mistake(*asked))) for name, mistake in WRONG_BITS.items()}
+    wrong = {
+        name: (lambda *asked, mistake=mistake: torch.tensor(mistake(*asked))) for name, mistake in WRONG_BITS.items()
+    }
     return {case: torch.tensor(float(got)) for case, got in answers.items()}, wrong
 
 

@@ -1,4 +1,4 @@
-"""Make seeds.json: what chapters 1, 4, 6, 8 and 9 measure once on the page or not at all, measured with several seeds.
+"""Make seeds.json: what chapters 1, 4, 6, 8, 9 and 11 measure once or not at all, measured with several seeds.
 
     python -m booktools.make.seeds                    all of it
     python -m booktools.make.seeds numbers readers    these, and the rest as it is
@@ -32,6 +32,8 @@ dates      for each of three seeds, how many of a thousand dates come out right:
 rates      for each of three seeds, how many come out right of Transformers of three sizes, width by blocks, after 500
            steps at one rate and at another
 places     chapter 8: see places.py
+vocabularies, parts, sizes, loops, twice
+           chapter 11: see writers.py
 """
 
 import json
@@ -64,6 +66,7 @@ from attnbook.tasks import marks
 from attnbook.tasks.dates import date_pairs, share_on_spans
 from attnbook.tasks.phrases import new_and_control, phrase_pairs
 from booktools.make.places import places
+from booktools.make.writers import loops, parts, sizes, twice, vocabularies
 
 SIZES = {"D": 32, "heads": 4, "hidden": 128, "dropout": 0.0}
 PHRASES, DATES = 3000, 1000  # tested
@@ -88,6 +91,11 @@ def main() -> None:
         "joint": (joint, 10),
         "copiers": (copiers, 3),
         "wider": (wider, 3),
+        "vocabularies": (vocabularies, 3),
+        "parts": (parts, 3),
+        "sizes": (sizes, 3),
+        "loops": (loops, 3),
+        "twice": (twice, 3),
     }
     for name in sys.argv[1:] or [*kinds, "places"]:
         if name == "places":

@@ -11,9 +11,9 @@ loops          of the 1,000 tokens after 400 steps: the share of four words in a
                texts of 1,000 tokens from 16 prompts, greedily and at temperatures 0.5 and 1, with top-p 0.9; and in the
                plays, in pieces as long
 twice          copiers of 4 to 12 letters said twice: the share of the second time that is right, on average over these
-               lengths, with two layers of two heads and with one (by length, too); with one that is four times as wide, and
-               has four times as many heads besides; with two of one head; and of seed 0, with one layer that is trained ten
-               times as long, and with one that is wider, has more heads and is trained four times as long
+               lengths, with two layers of two heads and with one (by length, too); with one that is four times as
+               wide, and has four times as many heads besides; with two of one head; and of seed 0, with one layer
+               that is trained ten times as long, and with one that is wider, has more heads, and four times as long
 """
 
 import math
@@ -144,7 +144,7 @@ def sizes(seed: int) -> dict[str, object]:
 
 
 def loops(seed: int) -> dict[str, float]:
-    learned, held_out = tokens_of(1000)
+    _, held_out = tokens_of(1000)
     pairs = BytePairs.learn(halves()[0], 1000)
     model = trained(seed, 1000)
     prompts_BL = held_out[: 16 * 1000].view(16, 1000)[:, :32]
