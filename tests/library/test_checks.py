@@ -441,6 +441,15 @@ def by_probability(loss, tokens, characters):
     return -tokens * math.log2(math.exp(-loss)) / characters
 
 
+def run_by_run(words, n):
+    seen, again = set(), 0
+    for start in range(len(words) - n + 1):
+        run = " ".join(words[start : start + n])
+        again += run in seen
+        seen.add(run)
+    return again / (len(words) - n + 1)
+
+
 def query_by_query(weights, n):
     return torch.stack([sum(w[n + i, i + 1] for i in range(n - 1)) / (n - 1) for w in weights])
 
@@ -472,6 +481,7 @@ RIGHT += [(check.layer_norm, by_statistics), (check.greedy, writes)]
 RIGHT += [(check.merge_pair, by_replacing), (check.merge_pair, lambda *asked: (*by_replacing(*asked),))]
 RIGHT += [(check.rms_norm, by_normalize), (check.probabilities, token_after_token_from_the_likeliest)]
 RIGHT += [(check.bits_per_character, by_probability), (check.induction_score, query_by_query)]
+RIGHT += [(check.seen_before, run_by_run)]
 RIGHT += [(check.greedy, lambda *asked: writes(*asked).tolist()), (check.greedy, lambda *asked: [*writes(*asked)])]
 RIGHT += [(check.encoder_block, in_two_lines), (check.pre_norm_block, on_the_side)]
 RIGHT += [(check.translation_loss, token_by_token), (check.translation_loss, gives_the_whole_target)]
@@ -827,6 +837,7 @@ NAMED += [(check.merge, "MERGE"), (check.tokens_that_fit, "FIT")]
 NAMED += [(check.tiled, "TILED"), (check.tile_back, "BACK"), (check.kv_cache, "CACHE"), (check.accept, "ACCEPT")]
 NAMED += [(check.merge_pair, "MERGE_PAIR"), (check.rms_norm, "RMS_NORM"), (check.probabilities, "PROBABILITIES")]
 NAMED += [(check.bits_per_character, "BITS"), (check.induction_score, "INDUCTION")]
+NAMED += [(check.seen_before, "SEEN")]
 NAMED += [(check.sinusoidal, "SINUSOIDAL"), (check.rotary, "ROTARY")]
 NAMED += [(check.three_steps, "STEPS"), (check.equivariant, "TESTS"), (check.operations, "OPERATIONS")]
 
@@ -988,6 +999,8 @@ def test_wrong_lookups_are_told_what_broke(judge, answer, words):
         (check.bits_per_character, no_function, "not written yet"),
         (check.bits_per_character, lambda *given: "2", "a token a character: return one number, got str"),
         (check.bits_per_character, lambda *given: 1, "a token a character: expected 2.8854, got 1.0000"),
+        (check.seen_before, no_function, "not written yet"),
+        (check.seen_before, lambda words, n: "0", "to be or not to be, n = 2: return one number, got str"),
         (check.induction_score, no_function, "not written yet"),
         (
             check.induction_score,
@@ -1042,7 +1055,7 @@ def everything_said():
         **{"operations": "OPERATIONS", "encoder_block": "ENCODER_BLOCK", "pre_norm_block": "PRE_NORM_BLOCK"},
         **{"translation_loss": "TRANSLATION_LOSS", "decoder_step": "DECODER_STEP"},
         **{"merge_pair": "MERGE_PAIR", "rms_norm": "RMS_NORM", "probabilities": "PROBABILITIES"},
-        **{"bits_per_character": "BITS", "induction_score": "INDUCTION"},
+        **{"bits_per_character": "BITS", "induction_score": "INDUCTION", "seen_before": "SEEN"},
         **{"tiled": "TILED", "tile_back": "BACK", "kv_cache": "CACHE", "accept": "ACCEPT"},
     }
     for name, wrong in checks.items():

@@ -98,9 +98,11 @@ from attnbook.checks.writing import (
     WRONG_MERGE_PAIR,
     WRONG_PROBABILITIES,
     WRONG_RMS_NORM,
+    WRONG_SEEN,
     bits_per_character,
     induction_score,
     merge_pair,
     probabilities,
     rms_norm,
+    seen_before,
 )

@@ -53,17 +53,13 @@ def probabilities(answer: Cut) -> None:
 @exercise
 def bits_per_character(answer: Callable[[float, int, int], float]) -> None:
     """`answer(loss, tokens, characters)`, where the loss is in nats for each token."""
-    answers = {}
-    for case, inputs in _LOSSES.items():
-        got = call(answer, *inputs)
-        answers[case] = got.item() if isinstance(got, Tensor) and got.numel() == 1 else got
-        if not isinstance(answers[case], Number):
-            raise Wrong("one_number", case=case, got=describe(got))
-    for case, got in answers.items():
-        want = _bits(*_LOSSES[case])
-        if not math.isclose(got, want, rel_tol=1e-5):
-            why = explained(*_rounded(answers), _LOSSES)
-            raise Wrong("expected", case=case, want=number(want, 4), got=number(got, 4), why=why)
+    _judge_number(answer, _bits, WRONG_BITS, _LOSSES)
+
+
+@exercise
+def seen_before(answer: Callable[[list[str], int], float]) -> None:
+    """`answer(words, n)`: the share of the runs of n words in a row that the same text has held before."""
+    _judge_number(answer, _seen(), WRONG_SEEN, _TEXTS)
 
 
 @exercise
@@ -215,12 +211,45 @@ WRONG_BITS: dict[str, Callable[[float, int, int], float]] = {
 }
 
 
-def _rounded(answers: dict[str, float]) -> tuple[dict, dict]:
-    """Answers and mistakes as tensors, so that they are compared as far as numbers go."""
-    wrong = {
-        name: (lambda *asked, mistake=mistake: torch.tensor(mistake(*asked))) for name, mistake in WRONG_BITS.items()
-    }
-    return {case: torch.tensor(float(got)) for case, got in answers.items()}, wrong
+def _seen(
+    *, size: int = 0, whole: bool = False, later: bool = False, new: bool = False, near: bool = False
+) -> Callable[[list[str], int], float]:
+    """By how long a run is, what its count is divided by, which runs count, and where they are looked for."""
+
+    def seen(words: list[str], n: int) -> float:
+        runs = [tuple(words[i : i + n + size]) for i in range(len(words) - n - size + 1)]
+        places = [runs[i - 1 : i] if near else runs[:i] + runs[i + 1 :] * later for i in range(len(runs))]
+        count = sum((run in others) != new for run, others in zip(runs, places, strict=True))
+        return count / (len(words) if whole else len(runs))
+
+    return seen
+
+
+# What goes wrong with the share of runs seen before, likewise.
+WRONG_SEEN: dict[str, Callable[[list[str], int], float]] = {
+    "counts_the_first_time_too": _seen(later=True),
+    "gives_the_share_of_new_runs": _seen(new=True),
+    "divides_by_the_number_of_words": _seen(whole=True),
+    "takes_runs_of_a_word_more": _seen(size=1),
+    "looks_at_the_run_just_before_alone": _seen(near=True),
+    "cuts_the_text_into_runs": lambda words, n: 1 - len({*zip(*[iter(words)] * n, strict=False)}) / (len(words) // n),
+}
+
+
+def _judge_number(answer: Callable, right: Callable, wrong: dict[str, Callable], cases: dict[str, tuple]) -> None:
+    answers = {}
+    for case, inputs in cases.items():
+        got = call(answer, *inputs)
+        got = got.item() if isinstance(got, Tensor) and got.numel() == 1 else got
+        if not isinstance(got, Number):
+            raise Wrong("one_number", case=case, got=describe(got))
+        answers[case] = torch.tensor(float(got))
+    tensors = {name: (lambda *asked, mistake=mistake: torch.tensor(mistake(*asked))) for name, mistake in wrong.items()}
+    for case, got in answers.items():
+        want = right(*cases[case])
+        if not math.isclose(got, want, rel_tol=1e-5):
+            why = explained(answers, tensors, cases)
+            raise Wrong("expected", case=case, want=number(want, 4), got=number(got.item(), 4), why=why)
 
 
 def _score(
@@ -279,6 +308,12 @@ _LOSSES = {
     "a_token_a_character": (2.0, 1000, 1000),
     "400_tokens_for_1000_characters": (3.5, 400, 1000),
     "2000_bytes_for_1000_characters": (1.2, 2000, 1000),
+}
+_TEXTS = {
+    "one_word_twice": (["to", "be", "or", "not", "to", "be"], 2),
+    "the_same_three_times": (["never", "say", "never", "say", "never", "say", "no"], 2),
+    "single_words": (["out", ",", "out", ",", "brief", "candle"], 1),
+    "nothing_twice": (["full", "fathom", "five", "thy", "father", "lies"], 3),
 }
 _MAPS = {
     f"n_{n}_heads_{H}": (torch.randn(H, 2 * n, 2 * n, generator=_DRAW).softmax(-1), n) for n, H in ((3, 2), (5, 3))
