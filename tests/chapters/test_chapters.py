@@ -171,7 +171,7 @@ def has_exercises(notebook, number):
 
 def announces_its_assignment(notebook, number):
     announced = [entry for cell in notebook.cells if cell.cell_type == "markdown" for entry in walk(cell.source)]
-    if number < 10 and [entry.name for entry in announced].count("assignment") != 1:
+    if number != 10 and [entry.name for entry in announced].count("assignment") != 1:
         yield "a chapter that has an assignment announces it once, with {assignment}"
 
 
@@ -612,7 +612,7 @@ def assignment_not_announced(notebook):
 @fault(says_what_is_to_come, f"say `chapter 12, *{TO_COME['12']}*`")
 def number_of_a_chapter_to_come(notebook):
     said = (
-        f"See chapter 11, *{TO_COME['11']}*, {{cite:t}}`zhang2023d2l`, chapter 11.7, and\nChapter 12 looks into that."
+        f"See chapter 13, *{TO_COME['13']}*, {{cite:t}}`zhang2023d2l`, chapter 13.7, and\nChapter 12 looks into that."
     )
     notebook.cells.insert(4, new_markdown_cell(said, id="to-come"))
 

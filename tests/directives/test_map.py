@@ -32,6 +32,7 @@ LOOKED_FOR = {
     8: "positions",
     9: "add & norm, feed-forward",
     10: "cache",
+    11: "linear",
 }
 OFF = """for (const name of ["getItem", "setItem"]) {
     const real = Storage.prototype[name];
