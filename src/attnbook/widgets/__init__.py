@@ -33,7 +33,6 @@ __all__ = [
     "SignalRace",
     "SoftDictionary",
     "TanhSum",
-    "TextGenerator",
     "WordMap",
 ]
 

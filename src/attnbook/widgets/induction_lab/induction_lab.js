@@ -78,7 +78,7 @@ function sceneOf(say, point) {
 }
 
 // A head: its switch, its map, two scores, and the name that they give it.
-function cardOf(say, name, index, press) {
+function cardOf(say, index, press) {
   const cells = [];
   const map = element("div", { class: "ab-cells", "aria-hidden": "true" });
   for (let i = 0; i < 2 * LONGEST; i++)
@@ -113,7 +113,7 @@ function cardOf(say, name, index, press) {
     const is = on ? (["previous", "induction"][marked] ?? "neither") : "off";
     node.dataset.is = is;
     kind.textContent = say.kinds[is];
-    node.firstChild.setAttribute("aria-pressed", on);
+    press.setAttribute("aria-pressed", on);
     bars.forEach(({ value, node: bar }, i) => {
       value.textContent = number(scores[i]);
       bar.style.setProperty("--w", scores[i]);
@@ -122,21 +122,24 @@ function cardOf(say, name, index, press) {
   return { node, draw };
 }
 
-// A field for the letters, which says what it can't take.
+// A field that takes what letters there are in it.
 function fieldOf(model, subscriptions, say) {
   const field = element("input", { type: "text", autocomplete: "off", autocapitalize: "none", spellcheck: "false" });
-  const hint = element("p", { class: "ab-hint", role: "status" });
+  const show = () => (field.value = model.get("text"));
   field.addEventListener("change", () => {
-    const text = field.value.toLowerCase().replace(/\s/g, "");
-    const fits = /^[a-z]+$/.test(text) && text.length >= SHORTEST && text.length <= LONGEST;
-    hint.textContent = fits ? "" : fill(say.unfit, { least: SHORTEST, most: LONGEST });
-    if (fits) update(model, { text });
+    const text = field.value
+      .toLowerCase()
+      .replace(/[^a-z]/g, "")
+      .slice(0, LONGEST);
+    if (text.length >= SHORTEST) update(model, { text });
+    show();
   });
-  subscriptions.follow(["text"], () => {
-    field.value = model.get("text");
-    hint.textContent = "";
-  });
-  return element("div", { class: "ab-control" }, element("label", {}, say.field, field), hint);
+  subscriptions.follow(["text"], show);
+  return element(
+    "div",
+    { class: "ab-control" },
+    element("label", {}, fill(say.field, { least: SHORTEST, most: LONGEST }), field),
+  );
 }
 
 async function render({ model, el }) {
@@ -154,10 +157,14 @@ async function render({ model, el }) {
   const named = (index) =>
     fill(say.head, { layer: whole(Math.floor(index / heads) + 1), head: whole((index % heads) + 1) });
   const cards = indices.map((index) =>
-    cardOf(say, named(index), index, () => {
-      const off = model.get("off");
-      update(model, { off: off.includes(index) ? off.filter((x) => x !== index) : [...off, index] });
-    }),
+    cardOf(
+      say,
+      index,
+      button(named(index), () => {
+        const off = model.get("off");
+        update(model, { off: off.includes(index) ? off.filter((x) => x !== index) : [...off, index] });
+      }),
+    ),
   );
   const [looked, right, tests] = [0, 0, 0].map(() => element("p", { role: "status" }));
   body(
