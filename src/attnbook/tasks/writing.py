@@ -42,7 +42,7 @@ def next_token_loss(model: nn.Module, ids: Tensor) -> Tensor:
     return F.cross_entropy(model(ids[:, :-1]).flatten(0, 1), ids[:, 1:].flatten())
 
 
-def untrained(dropout: float = 0.0) -> LanguageModel:
+def untrained() -> LanguageModel:
     """The model before it has read anything."""
     return LanguageModel(
         N,
@@ -50,7 +50,7 @@ def untrained(dropout: float = 0.0) -> LanguageModel:
         HEADS,
         HIDDEN,
         LAYERS,
-        dropout=dropout,
+        dropout=0.0,
         positions=Rotary(D // HEADS, pairing="neighbours"),
         norm="pre",
         norm_layer=partial(nn.RMSNorm, eps=1e-5),

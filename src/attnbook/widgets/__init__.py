@@ -33,6 +33,7 @@ __all__ = [
     "SignalRace",
     "SoftDictionary",
     "TanhSum",
+    "TextGenerator",
     "WordMap",
 ]
 

@@ -24,7 +24,7 @@ const MARKED = 0.5; // a score from which a head has a name
 
 const best = (numbers) => numbers.indexOf(Math.max(...numbers));
 const mean = (numbers) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
-const twice = (letters) => [...letters, ...letters];
+const twice = (once) => [...once, ...once];
 const idsOf = (text) => [...text].map((letter) => LETTERS.indexOf(letter));
 
 // As in induction_lab.py.
@@ -90,14 +90,8 @@ function cardOf(say, index, press) {
     const value = element("span", { class: "ab-number" });
     return { value, node: element("p", { class: "ab-score" }, element("span", {}, say[score]), value) };
   });
-  const node = element(
-    "div",
-    { class: `ab-head ab-head-${index}` },
-    button(name, press),
-    map,
-    kind,
-    ...bars.map((bar) => bar.node),
-  );
+  press.classList.add("ab-switch");
+  const node = element("div", { class: `ab-head ab-head-${index}` }, press, map, kind, ...bars.map((bar) => bar.node));
   const draw = (weights, scores, at, on) => {
     const n = weights.length;
     map.style.setProperty("--n", n);
@@ -166,14 +160,14 @@ async function render({ model, el }) {
       }),
     ),
   );
-  const [looked, right, tests] = [0, 0, 0].map(() => element("p", { role: "status" }));
+  const [looked, right] = [0, 0].map(() => element("p", { role: "status" }));
   body(
     el,
     "induction",
     scene.node,
     looked,
-    element("div", { class: "ab-heads", role: "group", "aria-label": say.heads }, ...cards.map(({ node }) => node)),
-    element("div", { class: "ab-rights" }, right, tests),
+    element("div", { class: "ab-heads" }, ...cards.map(({ node }) => node)),
+    right,
     element(
       "div",
       { class: "ab-controls" },
@@ -229,8 +223,12 @@ async function render({ model, el }) {
       chance: number(run.chances[place][guess]),
     });
     const own = hits(idsOf(text), run);
-    right.textContent = fill(say.right, { right: whole(own.filter(Boolean).length), all: whole(own.length) });
-    tests.textContent = fill(say.tests, { n: whole(TESTS), share: number(100 * share, 0) });
+    right.textContent = fill(say.right, {
+      right: whole(own.filter(Boolean).length),
+      all: whole(own.length),
+      n: whole(TESTS),
+      share: number(100 * share, 0),
+    });
   });
   return subscriptions.end;
 }

@@ -29,15 +29,32 @@ export function merged(tokens, [first, second]) {
 }
 
 /**
- * A token as people read it: · for a blank, ⏎ for the end of a line, and the numbers of bytes that are no character.
+ * A token as people read it: · for a blank, ⏎ for the end of a line, and the numbers of bytes that are no text.
  * @param {string} token
  * @returns {string}
  */
 export function shownToken(token) {
-  try {
-    const bytes = Uint8Array.from(token, (byte) => byte.charCodeAt(0));
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes).replace(/ /g, "·").replace(/\n/g, "⏎");
-  } catch {
-    return Array.from(token, (byte) => byte.charCodeAt(0).toString(16)).join(" ");
-  }
+  const bytes = Uint8Array.from(token, (byte) => byte.charCodeAt(0));
+  const text = new TextDecoder().decode(bytes).replace(/ /g, "·").replace(/\n/g, "⏎");
+  return /[\p{Cc}\ufffd]/u.test(text)
+    ? Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join(" ")
+    : text;
+}
+
+/**
+ * @param {[string, string][]} merges
+ * @returns {{ tokens: string[], encode: (text: string) => number[] }}
+ */
+export function encoder(merges) {
+  const single = Array.from({ length: 256 }, (_, byte) => String.fromCharCode(byte));
+  const tokens = [...new Set([...single, ...merges.map(([first, second]) => first + second)])];
+  const ids = new Map(tokens.map((token, id) => [token, id]));
+  const pieces = (word) => merges.reduce((left, pair) => (left.includes(pair[0]) ? merged(left, pair) : left), word);
+  return {
+    tokens,
+    encode: (text) =>
+      wordsOf(text)
+        .flatMap(pieces)
+        .map((token) => ids.get(token)),
+  };
 }
