@@ -63,11 +63,7 @@ def expected(widget) -> dict[str, Tensor]:
         letter=letters[place], guess=LETTERS[guess[place]], chance=number(chances_L[place].max())
     )
     share = number(100 * widget.hits()[1:].double().mean(), 0)
-    said = [
-        looked,
-        say["right"].format(right=int((right & counts).sum()), all=n - 1),
-        say["tests"].format(n=100, share=share),
-    ]
+    right_of = say["right"].format(right=int((right & counts).sum()), all=n - 1, n=100, share=share)
     none = torch.zeros(1)
     return {
         "letters": codes(letters),
@@ -83,7 +79,7 @@ def expected(widget) -> dict[str, Tensor]:
         "scores": scores,
         "bars": scores,
         "on": torch.tensor(on),
-        "said": codes(*said),
+        "said": codes(looked, right_of),
         "slider": codes(say["asks"].format(n=place + 1, letter=letters[place])),
     }
 
@@ -94,7 +90,7 @@ def another(twin) -> str:
 
 def write(text):
     def act(hand, node):
-        hand.write(node.get_by_role("textbox", name="Letters to say twice"), f" {text.upper()} ")
+        hand.write(node.get_by_role("textbox", name="3 to 12 letters"), f" {text.upper()}! ")
 
     return [(f"{text!r} written", act, {"text": text})]
 
@@ -118,7 +114,7 @@ class TestInductionLab(Laws):
         "one layer, and heads off that are not there": InductionLab("zebra", layers=1, off=[1, 3], at=23),
         "the longest text": InductionLab("abcdefghijkl", at=20, off=[2]),
     }
-    drags = {"asking": (InductionLab(), slide("Asking", "at", first=1))}  # noqa: RUF012
+    drags = {"asking": (InductionLab(), slide("Asking", "at", first=1))}
     errors = [
         (lambda: InductionLab("ab"), r"3 to 12 letters from a to z are said twice; got 'ab'"),
         (lambda: InductionLab("Übung"), r"letters from a to z"),

@@ -70,12 +70,12 @@ class BytePairs:
             raise ValueError(f"text must be one string, got a {type(text).__name__}; for several, try ''.join(texts).")
         if N < 256:
             raise ValueError(f"N must be at least 256, since every byte is a token; got {N}.")
-        often = Counter(_WORD.findall(text))
-        words = [[_BYTES[number] for number in word.encode()] for word in often]
+        often = Counter(words(text))
+        pieces = [[_BYTES[number] for number in word.encode()] for word in often]
         times = [*often.values()]
         counts: Counter[Pair] = Counter()
         places: defaultdict[Pair, set[int]] = defaultdict(set)
-        for place, word in enumerate(words):
+        for place, word in enumerate(pieces):
             for pair in pairwise(word):
                 counts[pair] += times[place]
                 places[pair].add(place)
@@ -90,10 +90,10 @@ class BytePairs:
             known.add(b"".join(best))
             more: Counter[Pair] = Counter()
             for place in places[best]:
-                before, words[place] = words[place], _merged(words[place], best)
+                before, pieces[place] = pieces[place], merged(pieces[place], best)
                 for pair in pairwise(before):
                     more[pair] -= times[place]
-                for pair in pairwise(words[place]):
+                for pair in pairwise(pieces[place]):
                     more[pair] += times[place]
                     places[pair].add(place)
             for pair in more:
@@ -138,7 +138,7 @@ class BytePairs:
             if place % 2:
                 ids.append(self._special_ids[part])
                 continue
-            for word in _WORD.findall(part):
+            for word in words(part):
                 if word not in known:
                     known[word] = [self._ids[piece] for piece in self._pieces(word.encode())]
                 ids += known[word]
@@ -179,7 +179,16 @@ class BytePairs:
         return pieces
 
 
-def _merged(tokens: list[bytes], pair: Pair) -> list[bytes]:
+def words(text: str) -> list[str]:
+    """What a text is cut into before pairs are merged, as GPT-2 does it.
+
+    >>> words("The cat's 12 mats.")
+    ['The', ' cat', "'s", ' 12', ' mats', '.']
+    """
+    return _WORD.findall(text)
+
+
+def merged(tokens: Sequence[bytes], pair: Pair) -> list[bytes]:
     """The pair made one token wherever it occurs, from left to right: of aaa, the first two."""
     made, i = [], 0
     while i < len(tokens):

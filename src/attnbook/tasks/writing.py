@@ -1,7 +1,7 @@
 """Shakespeare's plays, and a small language model that has read nine tenths of them."""
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 
 import torch
 import torch.nn.functional as F
@@ -10,9 +10,10 @@ from torch import Tensor, nn
 from attnbook.data import FOLDER, shakespeare, stored
 from attnbook.layers.positions import Rotary
 from attnbook.learning.bytepairs import BytePairs
-from attnbook.models.transformer import LanguageModel
+from attnbook.models.transformer import LanguageModel, SwiGLU
 
-N, D, HEADS, HIDDEN, LAYERS, CONTEXT = 512, 96, 4, 256, 3, 128
+N, CONTEXT = 512, 128
+D, HEADS, HIDDEN, LAYERS = 96, 4, 256, 3
 
 
 def plays() -> tuple[str, str]:
@@ -26,30 +27,8 @@ def plays() -> tuple[str, str]:
     return text[:cut], text[cut:]
 
 
-class SwiGLU(nn.Module):
-    def __init__(self, D, hidden):
-        super().__init__()
-        self.gate, self.up, self.down = (nn.Linear(*s, bias=False) for s in ((D, hidden), (D, hidden), (hidden, D)))
-
-    def forward(self, x):
-        return self.down(F.silu(self.gate(x)) * self.up(x))
-
-
-def untrained() -> LanguageModel:
-    model = LanguageModel(
-        N, D, HEADS, HIDDEN, LAYERS, 0.0, positions="none", norm="pre", bias=False,
-        rotary=Rotary(D // HEADS, pairing="neighbours"),
-    )
-    for l in range(LAYERS):
-        b = model.decoder.get_submodule(str(l))
-        b.self_attention_norm, b.feed_forward_norm = nn.RMSNorm(D, eps=1e-5), nn.RMSNorm(D, eps=1e-5)
-        b.feed_forward = SwiGLU(D, HIDDEN)
-    model.decoder.norm = nn.RMSNorm(D, eps=1e-5)
-    return model
-
-
 def pieces(ids: Tensor, size: int, length: int = CONTEXT) -> Callable[[torch.Generator], Tensor]:
-    """To be called in each step of training: pieces of a text, ids (size, length + 1)."""
+    """To be called in each step of training: pieces of a text, ids (size, length + 1), from anywhere in it."""
 
     def draw(generator: torch.Generator) -> Tensor:
         starts = torch.randint(len(ids) - length, (size, 1), generator=generator)
@@ -61,3 +40,44 @@ def pieces(ids: Tensor, size: int, length: int = CONTEXT) -> Callable[[torch.Gen
 def next_token_loss(model: nn.Module, ids: Tensor) -> Tensor:
     """The mean surprise, in nats, at each token of (B, L) after the first."""
     return F.cross_entropy(model(ids[:, :-1]).flatten(0, 1), ids[:, 1:].flatten())
+
+
+def untrained() -> LanguageModel:
+    """The model before it has read anything."""
+    return LanguageModel(
+        N,
+        D,
+        HEADS,
+        HIDDEN,
+        LAYERS,
+        dropout=0.0,
+        positions=Rotary(D // HEADS, pairing="neighbours"),
+        norm="pre",
+        norm_layer=partial(nn.RMSNorm, eps=1e-5),
+        feed_forward=SwiGLU,
+        bias=False,
+    )
+
+
+@cache
+def writer_pairs() -> BytePairs:
+    """The model's 512 tokens, learned on what it has read.
+
+    >>> [writer_pairs().decode(torch.tensor([token])) for token in writer_pairs().encode("Come, my lord")]
+    ['C', 'ome', ',', ' my', ' lord']
+    """
+    merges = stored.header(FOLDER / "pairs.bin")["merges"]
+    return BytePairs((a.encode("latin-1"), b.encode("latin-1")) for a, b in merges)
+
+
+@cache
+def writer() -> LanguageModel:
+    """The `LanguageModel` that the TextGenerator runs in the page: 381,600 parameters, a byte each.
+
+    >>> scores_BLN = writer()(writer_pairs().encode("O Romeo, Rome")[None])
+    >>> writer_pairs().decode(scores_BLN[0, -1:].argmax(-1))
+    'o'
+    """
+    model = untrained()
+    stored.unpack_single(FOLDER / "writer.bin", model)
+    return model

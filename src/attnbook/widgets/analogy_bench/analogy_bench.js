@@ -15,7 +15,7 @@ import {
   verbatim,
   words,
 } from "../shared/core.js";
-import { whenNeeded } from "../shared/stored.js";
+import { whenNeeded } from "../shared/needed.js";
 import { lexicon, nearestWords, wordVectors } from "../shared/lexicon.js";
 import { wordField } from "../shared/word_field.js";
 

@@ -19,7 +19,8 @@ import {
 } from "../shared/core.js";
 import { beams } from "../shared/beams.js";
 import { nearestWords, wordVectors } from "../shared/lexicon.js";
-import { networks, whenNeeded } from "../shared/stored.js";
+import { networks } from "../shared/stored.js";
+import { whenNeeded } from "../shared/needed.js";
 
 const [MOST, SHOWN, FAR] = [14, 5, 30]; // words in a line, words in a ranking, how far above or below the line is out of it
 

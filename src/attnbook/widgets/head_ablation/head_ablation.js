@@ -166,7 +166,7 @@ async function render({ model, el }) {
       update(model, { off: off.includes(h) ? off.filter((x) => x !== h) : [...off, h] });
     }),
   );
-  switches.forEach((one, h) => one.classList.add(`ab-head-${h}`));
+  switches.forEach((one, h) => one.classList.add("ab-switch", `ab-head-${h}`));
   const tiles = Array.from({ length: LENGTH }, () => verbatim("", { class: "ab-weight" }));
   const [light, map, answers, loss] = [beams(), weightMap(say, most), answersOf(say), element("span")];
   body(

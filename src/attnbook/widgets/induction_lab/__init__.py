@@ -1,4 +1,4 @@
-"""A network of attention alone that continues what was said before: which heads do it, and what is left without them."""
+"""A network of attention alone that goes on as before: which heads do it, and what is left without them."""
 
 import copy
 
@@ -83,7 +83,7 @@ class InductionLab(BookWidget):
         return int(self.hits()[0].sum())
 
     def scores(self) -> Tensor:
-        """Of each head (heads, 2) the mean weight, over the test, on the letter before, and on what followed last time."""
+        """Of each head (heads, 2) the mean weight in the test on the letter before, and on what followed last time."""
         weights, n = self.read()[1][1:], len(self.text)
         every, second = torch.arange(1, 2 * n), torch.arange(n, 2 * n - 1)
         back, followed = weights[:, :, every, every - 1], weights[:, :, second, second - n + 1]

@@ -24,7 +24,7 @@ const MARKED = 0.5; // a score from which a head has a name
 
 const best = (numbers) => numbers.indexOf(Math.max(...numbers));
 const mean = (numbers) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
-const twice = (letters) => [...letters, ...letters];
+const twice = (once) => [...once, ...once];
 const idsOf = (text) => [...text].map((letter) => LETTERS.indexOf(letter));
 
 // As in induction_lab.py.
@@ -78,7 +78,7 @@ function sceneOf(say, point) {
 }
 
 // A head: its switch, its map, two scores, and the name that they give it.
-function cardOf(say, name, index, press) {
+function cardOf(say, index, press) {
   const cells = [];
   const map = element("div", { class: "ab-cells", "aria-hidden": "true" });
   for (let i = 0; i < 2 * LONGEST; i++)
@@ -90,14 +90,8 @@ function cardOf(say, name, index, press) {
     const value = element("span", { class: "ab-number" });
     return { value, node: element("p", { class: "ab-score" }, element("span", {}, say[score]), value) };
   });
-  const node = element(
-    "div",
-    { class: `ab-head ab-head-${index}` },
-    button(name, press),
-    map,
-    kind,
-    ...bars.map((bar) => bar.node),
-  );
+  press.classList.add("ab-switch");
+  const node = element("div", { class: `ab-head ab-head-${index}` }, press, map, kind, ...bars.map((bar) => bar.node));
   const draw = (weights, scores, at, on) => {
     const n = weights.length;
     map.style.setProperty("--n", n);
@@ -113,7 +107,7 @@ function cardOf(say, name, index, press) {
     const is = on ? (["previous", "induction"][marked] ?? "neither") : "off";
     node.dataset.is = is;
     kind.textContent = say.kinds[is];
-    node.firstChild.setAttribute("aria-pressed", on);
+    press.setAttribute("aria-pressed", on);
     bars.forEach(({ value, node: bar }, i) => {
       value.textContent = number(scores[i]);
       bar.style.setProperty("--w", scores[i]);
@@ -122,21 +116,24 @@ function cardOf(say, name, index, press) {
   return { node, draw };
 }
 
-// A field for the letters, which says what it can't take.
+// A field that takes what letters there are in it.
 function fieldOf(model, subscriptions, say) {
   const field = element("input", { type: "text", autocomplete: "off", autocapitalize: "none", spellcheck: "false" });
-  const hint = element("p", { class: "ab-hint", role: "status" });
+  const show = () => (field.value = model.get("text"));
   field.addEventListener("change", () => {
-    const text = field.value.toLowerCase().replace(/\s/g, "");
-    const fits = /^[a-z]+$/.test(text) && text.length >= SHORTEST && text.length <= LONGEST;
-    hint.textContent = fits ? "" : fill(say.unfit, { least: SHORTEST, most: LONGEST });
-    if (fits) update(model, { text });
+    const text = field.value
+      .toLowerCase()
+      .replace(/[^a-z]/g, "")
+      .slice(0, LONGEST);
+    if (text.length >= SHORTEST) update(model, { text });
+    show();
   });
-  subscriptions.follow(["text"], () => {
-    field.value = model.get("text");
-    hint.textContent = "";
-  });
-  return element("div", { class: "ab-control" }, element("label", {}, say.field, field), hint);
+  subscriptions.follow(["text"], show);
+  return element(
+    "div",
+    { class: "ab-control" },
+    element("label", {}, fill(say.field, { least: SHORTEST, most: LONGEST }), field),
+  );
 }
 
 async function render({ model, el }) {
@@ -154,19 +151,23 @@ async function render({ model, el }) {
   const named = (index) =>
     fill(say.head, { layer: whole(Math.floor(index / heads) + 1), head: whole((index % heads) + 1) });
   const cards = indices.map((index) =>
-    cardOf(say, named(index), index, () => {
-      const off = model.get("off");
-      update(model, { off: off.includes(index) ? off.filter((x) => x !== index) : [...off, index] });
-    }),
+    cardOf(
+      say,
+      index,
+      button(named(index), () => {
+        const off = model.get("off");
+        update(model, { off: off.includes(index) ? off.filter((x) => x !== index) : [...off, index] });
+      }),
+    ),
   );
-  const [looked, right, tests] = [0, 0, 0].map(() => element("p", { role: "status" }));
+  const [looked, right] = [0, 0].map(() => element("p", { role: "status" }));
   body(
     el,
     "induction",
     scene.node,
     looked,
-    element("div", { class: "ab-heads", role: "group", "aria-label": say.heads }, ...cards.map(({ node }) => node)),
-    element("div", { class: "ab-rights" }, right, tests),
+    element("div", { class: "ab-heads" }, ...cards.map(({ node }) => node)),
+    right,
     element(
       "div",
       { class: "ab-controls" },
@@ -222,8 +223,12 @@ async function render({ model, el }) {
       chance: number(run.chances[place][guess]),
     });
     const own = hits(idsOf(text), run);
-    right.textContent = fill(say.right, { right: whole(own.filter(Boolean).length), all: whole(own.length) });
-    tests.textContent = fill(say.tests, { n: whole(TESTS), share: number(100 * share, 0) });
+    right.textContent = fill(say.right, {
+      right: whole(own.filter(Boolean).length),
+      all: whole(own.length),
+      n: whole(TESTS),
+      share: number(100 * share, 0),
+    });
   });
   return subscriptions.end;
 }

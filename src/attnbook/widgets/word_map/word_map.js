@@ -15,7 +15,7 @@ import {
   words,
 } from "../shared/core.js";
 import { lexicon, nearestWords, wordVectors } from "../shared/lexicon.js";
-import { whenNeeded } from "../shared/stored.js";
+import { whenNeeded } from "../shared/needed.js";
 import { wordField } from "../shared/word_field.js";
 
 const [NEAR, LABELS, DEEPEST] = [10, 40, 24]; // neighbours, names in sight, the largest zoom
