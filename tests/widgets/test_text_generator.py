@@ -149,7 +149,7 @@ class TestTextGenerator(Laws):
 
 
 def test_the_page_writes_what_torch_writes(visit):
-    """Scores and weights to 1e-4, the cut probabilities, and 60 tokens in a row for a seed, with the cache and without."""
+    """Scores and weights to 1e-4, with the cache and without; and 60 tokens in a row for a seed."""
     prompts = ["ROMEO:\n", "The 3 witches", plays()[1][500:600]]
     texts = [writer_pairs().encode(text)[:40].tolist() for text in prompts]
     script = """async ([file, texts]) => {

@@ -1,4 +1,4 @@
-"""A language model that writes in the page, token by token: what could come next, what is cut, where each head looks."""
+"""A language model that writes in the page, token by token: what could come next, what is cut, where heads look."""
 
 import copy
 from functools import cache
