@@ -86,7 +86,10 @@ STOP = """() => {
         outlined: outlined(node) || (node.type === "radio" && outlined(node.nextElementSibling)),
     };
 }"""
-CONTROLS = "input:not([type=radio]), textarea, button, fieldset, [role=grid], [role=slider][tabindex='0'], svg[tabindex], pre[tabindex]"
+CONTROLS = (
+    "input:not([type=radio]), textarea, button, fieldset, [role=grid], [role=slider][tabindex='0'], "
+    "svg[tabindex], pre[tabindex]"
+)
 MOVES = "(n) => getComputedStyle(n).transitionDuration !== '0s' || getComputedStyle(n).animationName !== 'none'"
 
 
