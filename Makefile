@@ -65,9 +65,10 @@ devices: .venv/ready                    ## what changes a whole process: a devic
 processors: setup                       ## every notebook, as other processors run it
 	$(BIN)/attnbook processors $(CHAPTERS) $(ASSIGNMENTS)
 
-rehearse: book                          ## every Colab notebook, on what Colab has
+rehearse: book                          ## every Colab notebook, on what Colab has; every file to take along, without the book
 	$(BIN)/attnbook rehearse $(SITE) $(REHEARSE)
 	$(BIN)/pytest -q tests/colab/rehearsal
+	$(PYTEST) tests/chapters/alone
 
 notebooks: setup                        ## run chapters and assignments and store what they print
 	$(BIN)/attnbook run $(CHAPTERS) $(ASSIGNMENTS)
