@@ -51,7 +51,7 @@ lint: .venv/ready                       ## format, lint and types, as pre-commit
 	$(BIN)/basedpyright
 	$(BIN)/attnbook address --check
 
-test: setup                             ## everything
+test: setup                             ## code, notebooks, the site in a browser; CI adds processors and rehearse
 	$(MAKE) -j 2 lint book devices
 	$(PYTEST) $(WHOLE) src
 
@@ -64,10 +64,12 @@ devices: .venv/ready                    ## what changes a whole process: a devic
 
 processors: setup                       ## every notebook, as other processors run it
 	$(BIN)/attnbook processors $(CHAPTERS) $(ASSIGNMENTS)
+	$(PYTEST) tests/chapters/processors
 
-rehearse: book                          ## every Colab notebook, on what Colab has
+rehearse: book                          ## every Colab notebook, on what Colab has; every file to take along, without the book
 	$(BIN)/attnbook rehearse $(SITE) $(REHEARSE)
 	$(BIN)/pytest -q tests/colab/rehearsal
+	$(PYTEST) tests/chapters/alone
 
 notebooks: setup                        ## run chapters and assignments and store what they print
 	$(BIN)/attnbook run $(CHAPTERS) $(ASSIGNMENTS)

@@ -1,10 +1,9 @@
-"""A chapter's own code, in one file, runs in an empty folder without the book."""
+"""A chapter's own code, in one file, needs nothing of the book; `make rehearse` runs each in an empty folder."""
 
 import subprocess
 import sys
 from pathlib import Path
 
-import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
@@ -17,13 +16,6 @@ from booktools.book.from_scratch import from_scratch
 from tests import ROOT
 
 FILES = edition(ROOT).from_scratch
-# Where what the book stands on cannot be imported.
-ALONE = """
-import runpy, sys
-for name in ("attnbook", "booktools", "d2l", "einops", "anywidget", "ipywidgets", "IPython", "matplotlib"):
-    sys.modules[name] = None
-runpy.run_path(sys.argv[1], run_name="__main__")
-"""
 
 
 def test_every_chapter_has_one():
@@ -44,26 +36,6 @@ def unformatted(text, path):
         done = subprocess.run([ruff, *command, *options], capture_output=True, text=True)
         said += done.stdout + done.stderr if done.returncode else ""
     return said
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", FILES)
-def test_it_runs_alone(name, tmp_path):
-    path = tmp_path / f"{name}.py"
-    path.write_text(FILES[name], encoding="utf-8")
-    env = {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    command = [sys.executable, "-I", "-c", ALONE, path.name]
-    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=180)
-    assert done.returncode == 0, done.stderr
-    stored = "".join(
-        output.get("text", "")
-        for cell in nbformat.read(ROOT / f"chapters/{name}.ipynb", as_version=4).cells
-        if "keep" in cell.metadata.get("tags", [])
-        for output in cell.outputs
-    )
-    exact = [line for line in stored.splitlines() if "≈" not in line]
-    assert exact
-    assert [line for line in done.stdout.splitlines() if "≈" not in line] == exact
 
 
 # The file, from small cells

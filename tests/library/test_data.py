@@ -9,10 +9,11 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import nn
 
 from attnbook.data import FOLDER, english_vectors, shakespeare
 from attnbook.data.benchmarks import measured
-from attnbook.data.stored import to_bytes
+from attnbook.data.stored import to_bytes, to_single_bytes, unpack_single
 from attnbook.learning.translation import Translation
 from attnbook.tasks.analogies import ENGLISH, questions
 from attnbook.tasks.dates import (
@@ -40,8 +41,10 @@ from attnbook.tasks.phrases import (
     Phrase,
     phrase_pairs,
 )
+from attnbook.tasks.repeats import copiers, repeats
 from attnbook.tasks.senses import MEANINGS, NEW_WORDS, as_tensors, became, three_matrices, two_stories, understood
 from attnbook.tasks.sentences import SENSES, references, two_senses
+from attnbook.tasks.writing import writer
 from benchmarks.tables import tables
 from booktools.make import first, seeds, word_map
 from booktools.make import words as word_files
@@ -319,6 +322,34 @@ def test_the_files_of_the_widgets_are_as_their_script_makes_them():
     assert json.loads(header)["words"].split() == words.tolist()
     assert len(places) == 4 * len(words)
     assert word_map.places_bytes(words, np.frombuffer(places, "<i2").reshape(-1, 2)) == header + b"\n" + places
+
+
+def test_the_networks_of_chapter_11_are_stored_as_they_are_read():
+    assert to_single_bytes(writer(), heads=4) == (FOLDER / "writer.bin").read_bytes()
+    assert len((FOLDER / "writer.bin").read_bytes()) <= 400_000
+    assert (
+        to_bytes({f"{layers}": model for layers, model in copiers().items()}, heads=2)
+        == (FOLDER / "induction.bin").read_bytes()
+    )
+
+
+def test_half_a_step_is_all_that_a_parameter_in_one_byte_loses(tmp_path):
+    model, again = nn.Linear(30, 20), nn.Linear(30, 20)
+    (tmp_path / "small.bin").write_bytes(to_single_bytes(model, about="nothing"))
+    unpack_single(tmp_path / "small.bin", again)
+    for (name, x), y in zip(model.named_parameters(), again.parameters(), strict=True):
+        assert (x - y).abs().max() <= 0.501 * x.abs().max() / 127, name
+
+
+def test_letters_said_twice_are_the_same_twice():
+    draw, generator = repeats(3), torch.Generator().manual_seed(0)
+    lengths = set()
+    for _ in range(200):
+        ids = draw(generator)
+        n = ids.shape[1] // 2
+        lengths.add(n)
+        assert torch.equal(ids[:, :n], ids[:, n:])
+    assert lengths == set(range(4, 13))
 
 
 def test_shakespeare_is_as_it_was_collected():

@@ -11,12 +11,22 @@ from tests.browser.hands import Mouse
 from tests.browser.pages import AXE, PAGES, PHONE, SITE, settle, widgets_on_the_site
 from tests.widgets.laws import agree, copy_of, laws_of, live, walk
 
-# Of code, one word of each colour speaks for all: half of a chapter's elements are words of code.
-THIN_OUT_CODE = """() => {
-    const seen = new Set();
+# Of code, one word of each colour speaks for all; of formulas, one of the same colours in the same surroundings: most
+# of a chapter's elements are words of code and signs of formulas.
+THIN_OUT = """() => {
+    const words = new Set(), formulas = new Set();
     for (const word of document.querySelectorAll(".highlight pre span")) {
-        if (seen.has(word.className)) word.replaceWith(...word.childNodes);
-        else seen.add(word.className);
+        if (words.has(word.className)) word.replaceWith(...word.childNodes);
+        else words.add(word.className);
+    }
+    for (const formula of document.querySelectorAll(".katex-html")) {
+        const around = formula.parentElement, style = getComputedStyle(around);
+        let behind = around;
+        while (behind && getComputedStyle(behind).backgroundColor === "rgba(0, 0, 0, 0)") behind = behind.parentElement;
+        const colours = [...formula.querySelectorAll("*")].map((sign) => getComputedStyle(sign).color);
+        const kind = [style.fontSize, behind?.className, ...new Set(colours)].join();
+        if (formulas.has(kind)) formula.replaceChildren();
+        else formulas.add(kind);
     }
 }"""
 BROKEN_IMAGES = """[...document.images].filter((image) => image.checkVisibility() && !image.naturalWidth)
@@ -56,7 +66,7 @@ def test_a_visit(visit, path):
     is_complete(settle(page))
     keeps_places(page)
     shows_what_torch_computes(page, path)
-    page.evaluate(THIN_OUT_CODE)
+    page.evaluate(THIN_OUT)
     is_accessible(page, AXE)
     page.emulate_media(color_scheme="dark")
     if path != "404.html":  # which has no script, and follows the system by its style alone

@@ -87,7 +87,8 @@ STOP = """() => {
     };
 }"""
 CONTROLS = (
-    "input:not([type=radio]), textarea, button, fieldset, [role=grid], [role=slider][tabindex='0'], svg[tabindex], pre[tabindex]"
+    "input:not([type=radio]), textarea, button, fieldset, [role=grid], [role=slider][tabindex='0'], "
+    "svg[tabindex], pre[tabindex]"
 )
 MOVES = "(n) => getComputedStyle(n).transitionDuration !== '0s' || getComputedStyle(n).animationName !== 'none'"
 

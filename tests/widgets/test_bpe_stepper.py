@@ -50,10 +50,7 @@ def tokenized(merges, text) -> list[list[bytes]]:
 
 def expected(widget) -> dict[str, Tensor]:
     say, text = widget.edition_words(), widget.text
-    if widget.source == "own":
-        learned = BytePairs.learn(text, 256 + 200).merges
-    else:
-        learned = writer_pairs().merges
+    learned = (BytePairs.learn(text, 256 + 200) if widget.source == "own" else writer_pairs()).merges
     states = [tokenized(learned[:n], text) for n in range(len(learned) + 1)]
     counts = [Counter(pair for word in state for pair in pairwise(word)) for state in states]
     if widget.source == "own":

@@ -1,4 +1,4 @@
-"""Small trained networks as files that a page can read: a line of JSON, then every parameter in two bytes, or in one."""
+"""Small trained networks as files that a page can read: a line of JSON, then all parameters in two bytes, or in one."""
 
 import json
 from collections.abc import Mapping

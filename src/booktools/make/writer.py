@@ -1,4 +1,4 @@
-"""Make pairs.bin, tokens learned on Shakespeare's plays, and writer.bin, a model that writes in them, for TextGenerator.
+"""Make pairs.bin, tokens learned on Shakespeare's plays, and writer.bin, a model that writes in them.
 
     python -m booktools.make.writer
 
@@ -6,7 +6,7 @@ Nine tenths of the plays are read; the last tenth measures, and nothing is chose
 three blocks, RMSNorm before attention and SwiGLU, rotary positions in neighbouring pairs. It sees 2,400 batches of 16
 pieces of 128 tokens, each token some nine times, in about five minutes of one processor. A parameter is then rounded to
 one byte. What that costs is printed: bits per character of the last tenth before and after. first.writer.bin is what
-the widget needs of it to start.
+TextGenerator needs of it to start.
 """
 
 import json
@@ -46,7 +46,7 @@ def bits_per_character(model: nn.Module, pairs: BytePairs, text: str) -> float:
 
 
 def first() -> bytes:
-    """What the widget shows first: the scores of all tokens, and what each head looks at from the last of its prompt."""
+    """What the widget shows first: the scores of all tokens, and where each head looks from the last of its prompt."""
     generator = TextGenerator()
     scores, weights = generator.read()
     header = json.dumps({"part": True, "prompt": generator.prompt, "heads": len(weights), "N": len(scores)}) + "\n"

@@ -61,10 +61,12 @@ class InductionLab(BookWidget):
     def read(self) -> tuple[Tensor, Tensor]:
         """The chances (texts, L, 26) of each letter after each, and the weights (texts, heads, L, L)."""
         model = copy.deepcopy(copiers()[self.layers]).double()
-        for layer, attention in enumerate(model.layers):
-            on = [layer * HEADS + head not in self.off for head in range(HEADS)]
-            kept = torch.tensor(on).repeat_interleave(attention.output.in_features // HEADS)
-            attention.output.register_forward_pre_hook(lambda _, given, kept=kept: (given[0] * kept,))
+        for layer in range(self.layers):
+            output = model.get_submodule(f"layers.{layer}.output")
+            on = torch.tensor([layer * HEADS + head not in self.off for head in range(HEADS)])
+            output.register_forward_pre_hook(
+                lambda _, given, on=on: ((given[0].unflatten(-1, (HEADS, -1)) * on[:, None]).flatten(-2),)
+            )
         with capture_attention(model) as maps:
             chances = model(self.ids()).softmax(-1)
         return chances, torch.cat([maps[f"layers.{layer}"] for layer in range(self.layers)], 1)

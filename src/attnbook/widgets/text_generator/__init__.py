@@ -1,4 +1,4 @@
-"""A language model that writes in the page, token by token: what could come next, what is cut, where each head looks."""
+"""A language model that writes in the page, token by token: what could come next, what is cut, where heads look."""
 
 import copy
 from functools import cache
@@ -17,7 +17,7 @@ from attnbook.widgets.shared.pairs import shown_token
 from attnbook.widgets.shared.random import uniforms
 from attnbook.widgets.shared.tables import Verbatim, html_table
 
-FIRST = "JULIET:\nO Romeo, Romeo! wherefore art thou Romeo?\nDeny thy father and"
+FIRST = "JULIET:\nO Romeo, Romeo! wherefore art thou Romeo?\nDeny thy father and refuse"
 LONGEST = 120  # letters of a prompt; of its tokens the first MOST are read
 MOST, SHOWN = 96, 10
 

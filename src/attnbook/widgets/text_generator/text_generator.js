@@ -128,7 +128,7 @@ async function render({ model, el }) {
   const lines = Array.from({ length: 12 }, () => element("path"));
   const options = lines.map((line, h) => {
     const picture = element("svg", { preserveAspectRatio: "none", "aria-hidden": "true" }, line);
-    return element("b", {}, picture, `${whole(Math.floor(h / 4) + 1)}.${whole((h % 4) + 1)}`);
+    return element("b", {}, `${whole(Math.floor(h / 4) + 1)}:${whole((h % 4) + 1)}`, picture);
   });
   const field = element("textarea", { rows: 3, spellcheck: "false", maxlength: LONGEST });
   field.addEventListener(
@@ -203,7 +203,7 @@ async function render({ model, el }) {
     page.draw(all, prompt().length, place, weights[head - 1] ?? mean);
     lines.forEach((line, h) => {
       line.parentNode.setAttribute("viewBox", `0 0 ${all.length} 1`);
-      line.setAttribute("d", weights[h].map((w, j) => `M${j} 1v${-w.toFixed(4)}h.8V1`).join(""));
+      line.setAttribute("d", weights[h].map((w, j) => `M${j} 1v-${w.toFixed(4)}h.8V1`).join(""));
     });
     const { scores } = found[all.length - 1];
     const chances = filtered(scores, temperature, k, p);

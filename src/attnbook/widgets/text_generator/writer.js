@@ -75,7 +75,7 @@ export function writer(bytes) {
     steps = steps.slice(0, same);
     for (const { keys, values } of blocks) keys.length = values.length = same;
     for (let i = same; i < ids.length; i++) steps.push(read(ids[i], i));
-    known = ids;
+    known = [...ids];
     return steps;
   };
 }

@@ -41,14 +41,12 @@ def notebook(tmp_path):
     return stored
 
 
-@pytest.mark.slow
 def test_a_trained_digit_falls_to_the_last_bit_and_a_rounded_one_does_not(notebook):
     run = run_on(notebook("begin", "train", "rounded", "digits"), BY_NAME["another last bit"])
     assert [difference.split(",")[0] for difference in run.differences] == ["  cell digits"]
     assert run.trained == ["train"]
 
 
-@pytest.mark.slow
 def test_asserts_hold_under_the_same(notebook, capsys):
     digits = nbformat.read(notebook("begin", "train", "digits"), as_version=4).cells[-1].outputs[0].text.strip()
     path = notebook("begin", "train", asserts=f"assert f'{{weight:.9f}}' == '{digits}'")
@@ -59,7 +57,6 @@ def test_asserts_hold_under_the_same(notebook, capsys):
     assert "cell asserts, stored:\n\n  printed:\n    AssertionError" in said
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["without vectors", "AVX2", "AVX-512"])
 def test_a_processor_is_another_one(notebook, name):
     if not BY_NAME[name].runs_on(torch.backends.cpu.get_cpu_capability()):
@@ -68,13 +65,11 @@ def test_a_processor_is_another_one(notebook, name):
     assert BY_NAME[name].switches["ATEN_CPU_CAPABILITY"] in run.differences[0]
 
 
-@pytest.mark.slow
 def test_one_of_them_has_no_vector_instructions(notebook):
     run = run_on(notebook("begin", "cpu"), BY_NAME["without vectors"])
     assert "printed:\n    'DEFAULT'" in run.differences[0]
 
 
-@pytest.mark.slow
 def test_an_assert_holds_where_outputs_are_not_compared(notebook):
     path = notebook(switch="import os\nassert 'ATEN_CPU_CAPABILITY' not in os.environ")
     made = nbformat.read(path, as_version=4)
