@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from numbers import Number
+from typing import SupportsFloat
 
 import torch
 from torch import Tensor
@@ -241,7 +241,7 @@ def _judge_number(answer: Callable, right: Callable, wrong: dict[str, Callable],
     for case, inputs in cases.items():
         got = call(answer, *inputs)
         got = got.item() if isinstance(got, Tensor) and got.numel() == 1 else got
-        if not isinstance(got, Number):
+        if not isinstance(got, SupportsFloat) or isinstance(got, str | Tensor):
             raise Wrong("one_number", case=case, got=describe(got))
         answers[case] = torch.tensor(float(got))
     tensors = {name: (lambda *asked, mistake=mistake: torch.tensor(mistake(*asked))) for name, mistake in wrong.items()}
