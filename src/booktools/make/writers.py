@@ -6,7 +6,8 @@ vocabularies   for each seed, models that read characters, or 512, 1,000 or 2,00
 parts          the model of characters as the chapter builds it, and with one part exchanged: with as many parameters
                in a network with ReLU, with LayerNorm, with sinusoidal positions, and with none
 sizes          three sizes, each after 200, 400 and 1,600 steps: bits per character, parameters, and operations of a
-               step of training (six for each parameter and token); and of seed 0 after 200 steps at half and twice the rate
+               step of training (six for each parameter and token); and of seed 0 after 200 steps at half the rate and
+               at twice the rate
 loops          of the 1,000 tokens after 400 steps: the share of four words in a row that the text has held before, in
                texts of 1,000 tokens from 16 prompts, greedily and at temperatures 0.5 and 1, with top-p 0.9; and in the
                plays, in pieces as long
