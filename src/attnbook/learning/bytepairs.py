@@ -154,7 +154,8 @@ class BytePairs:
     def _pieces(self, word: bytes) -> list[bytes]:
         """The word's tokens. A queue holds the merges that apply, so that time grows with L log L."""
         L = len(word)
-        end, start = [*range(1, L + 1)], [*range(-1, L)]  # of the piece that starts, or ends, at each place
+        # Of the piece that starts, or ends, at each place. Before the word and after it are pieces of no bytes.
+        end, start = [*range(1, L + 2)], [*range(-1, L)]
         queue: list[tuple[int, int, int, int]] = []
 
         def offer(i: int, j: int, k: int) -> None:
@@ -162,17 +163,15 @@ class BytePairs:
             if rank is not None:
                 heappush(queue, (rank, i, j, k))
 
-        for i in range(L - 1):
+        for i in range(L):
             offer(i, i + 1, i + 2)
         while queue:
             _, i, j, k = heappop(queue)
             if end[i] != j or end[j] != k:  # one of the two has been merged meanwhile
                 continue
             end[i], end[j], start[k] = k, 0, i
-            if i > 0:
-                offer(start[i], i, k)
-            if k < L:
-                offer(i, k, end[k])
+            offer(start[i], i, k)
+            offer(i, k, end[k])
         pieces, i = [], 0
         while i < L:
             pieces.append(word[i : end[i]])
