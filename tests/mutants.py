@@ -14,6 +14,7 @@ import importlib.util
 import os
 import random
 import re
+import resource
 import signal
 import sys
 from collections import Counter
@@ -85,6 +86,7 @@ def own_suite(module: str) -> str:
 SUITES = [*dict.fromkeys(map(own_suite, MODULES)), "capture", "peers"]
 LEAST_SCORE = 0.95
 TIME_LIMIT = 240  # seconds of a processor, however many programs share it
+MEMORY_LIMIT = 8 << 30  # bytes: a loop that never ends may fill a list
 
 FIRST = (ast.Lt, ast.Gt, ast.Eq, ast.Is, ast.In, ast.Add, ast.Mult, ast.BitAnd, ast.And)
 SECOND = (ast.LtE, ast.GtE, ast.NotEq, ast.IsNot, ast.NotIn, ast.Sub, ast.Div, ast.BitOr, ast.Or)
@@ -220,6 +222,7 @@ def live(mutant: Mutant, others: bool) -> None:
     failed = True
     try:
         signal.setitimer(signal.ITIMER_PROF, TIME_LIMIT)
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
         for stream in (1, 2):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
         spec = importlib.util.spec_from_file_location(f"attnbook.{mutant.module}", code_of(mutant.module))

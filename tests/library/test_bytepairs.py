@@ -284,6 +284,7 @@ def test_merges_that_are_none_are_refused(merges, words):
         (lambda: BytePairs.read(["Ġ "]), "line 1 must be two tokens"),
         (lambda: BytePairs.read(["Ġ t", ""]), "line 2 must be two tokens"),
         (lambda: BytePairs.read(["Ġ t", "#version: 0.2"]), "merge 1 joins b'#version:'"),
+        (lambda: BytePairs.read(["Ġ \u0144"]), "line 1 has 'ń'"),  # one after the last
         (lambda: BytePairs.read(["日 t"]), "line 1 has '日', which is not in GPT-2's alphabet"),
         (lambda: BytePairs.read(["Ġt h"]), "merge 0 joins b' t'"),
     ],

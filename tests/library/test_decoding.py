@@ -190,10 +190,12 @@ def test_nothing_is_tracked_and_nothing_given_is_changed():
             r"ids \(B, L\) with B ≥ 1, L from 1 to length = 2, got \(1, 3\)",
         ),
         ([3], {}, r"prompt must be token ids \(B, L\) .* got \(1,\)"),
+        ([[]], {}, r"L from 1 to length = 9, got \(1, 0\)"),
         ([[0, 3]], {}, r"every prompt needs a first token, and padding \(0\) only on its right; got \[\[0, 3\]\]"),
         ([[3, 0, 3]], {}, "padding .* only on its right"),
         ([[3]], {"stop": 0}, "stop and pad must be two tokens, got 0 for both"),
         ([[3]], {"stop": N}, f"stop and pad must be tokens from 0 to {N - 1}, got {N} and 0"),
+        ([[3]], {"stop": -2}, "stop and pad must be tokens"),
         ([[3]], {"pad": N}, "stop and pad must be tokens"),
         ([[3]], {"pad": -1}, "stop and pad must be tokens"),
         ([[3], [4]], {"source": SOURCES}, "each prompt has its source, but there are 2 and 3"),
@@ -288,6 +290,7 @@ def test_what_is_as_likely_is_taken_in_order():
     for options in ({"top_k": 1}, {"temperature": 0}, {"top_p": 1e-9}):
         assert (filtered(same, **options)[..., 0] == 1).all()
     assert (filtered(same, top_k=7)[..., :7] > 0.1).all()
+    assert filtered(torch.zeros(4), top_p=0.5).tolist() == [0.5, 0.5, 0, 0], "two quarters are half, and enough"
 
 
 def test_a_very_unlikely_token_is_still_there_with_top_p_1():
@@ -472,7 +475,9 @@ def test_a_full_prompt_is_the_sample_and_dropout_comes_back():
     scores = torch.zeros(N, N)
     sample(Remembers(scores), prompt, stop=STOP, length=9, seed=0)
     assert (scores == 0).all()
-    assert not sample(model, prompt, stop=STOP, length=9, seed=0).requires_grad
+    written = sample(model, prompt.int(), stop=STOP, length=9, seed=0)
+    assert not written.requires_grad
+    assert written.dtype == torch.int32
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,7 @@ def sample(
             written = (ids.shape[1] - given).cpu()  # below 0 where the prompt goes on, and what is drawn is not used
             number = numbers[torch.arange(B), written, None]
             drawn = (cumulative <= number * cumulative[:, -1:]).sum(-1).to(ids)
-            forced = prompt[:, ids.shape[1]] if ids.shape[1] < prompt.shape[1] else torch.full_like(given, pad)
+            forced = prompt[:, ids.shape[1]] if ids.shape[1] < prompt.shape[1] else torch.full_like(drawn, pad)
             free = ~finished & (forced == pad)
             unread = torch.where(free, drawn, forced)[:, None]
             ids = torch.cat([ids, unread], 1)
