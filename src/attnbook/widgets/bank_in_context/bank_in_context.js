@@ -22,7 +22,8 @@ import { nearestWords, wordVectors } from "../shared/lexicon.js";
 import { networks } from "../shared/stored.js";
 import { whenNeeded } from "../shared/needed.js";
 
-const [MOST, SHOWN, FAR] = [14, 5, 30]; // words in a line, words in a ranking, how far above or below the line is out of it
+// Words in a line, words in a ranking, how far above or below the line is out of it.
+const [MOST, SHOWN, FAR] = [14, 5, 30];
 
 // The sentence, and what can be done to it: wherever the word that asks goes, it asks on.
 function sentence(model, full) {

@@ -6,6 +6,7 @@ import { asset } from "./core.js";
 
 /**
  * An asset that is large, and fetched once, when it is first needed; until it is there the widget says so.
+ * Where it failed, the next who needs it tries again.
  * @template T
  * @param {Model} model
  * @param {string} name  of the trait
@@ -14,19 +15,16 @@ import { asset } from "./core.js";
  */
 export function whenNeeded(model, name, read) {
   let found = null;
-  let fetching = null;
   return async (root, status, text) => {
     if (found) return found;
     root.setAttribute("aria-busy", "true");
     status.textContent = text;
     try {
-      fetching ??= asset(model, name).then(read);
-      found = await fetching;
+      const bytes = await asset(model, name);
+      return (found ??= read(bytes));
     } finally {
-      fetching = null; // where it failed, the next who needs it tries again
       status.textContent = "";
       root.removeAttribute("aria-busy");
     }
-    return found;
   };
 }
