@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from attnbook.errors import FileError
 from attnbook.layers.positions import Rotary
@@ -143,7 +144,7 @@ def _model(file: GGUF, N: int) -> LanguageModel:
         raise ValueError(f"it has weights that this model has no place for: {', '.join([*left][:3])}")
     options = dict(norm="pre", norm_layer=partial(nn.RMSNorm, eps=eps), feed_forward=SwiGLU, kv_heads=kv_heads)
     positions = Rotary(K, pairing="neighbours", base=base)
-    with torch.device("meta"):  # where weights are shapes alone: the file has the numbers
+    with _Blank():
         model = LanguageModel(
             N, D, heads, hidden, layers, 0.0, positions=positions, scale_embeddings=False, bias=False, **options
         )
@@ -165,6 +166,16 @@ def _names(N: int, D: int, queries: int, keys: int, hidden: int, layers: int) ->
         yield f"blk.{n}.ffn_up", f"decoder.{n}.feed_forward.up", (hidden, D)
         yield f"blk.{n}.ffn_down", f"decoder.{n}.feed_forward.down", (D, hidden)
     yield "output_norm", "decoder.norm", (D,)
+
+
+class _Blank(TorchFunctionMode):
+    """New layers keep whatever is in their memory: nothing is drawn for weights that a file replaces.
+
+    (`torch.device("meta")` would do, but draws on more than a second's worth of imports.)
+    """
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        return None if getattr(func, "__module__", "") == "torch.nn.init" else func(*args, **(kwargs or {}))
 
 
 def _unpacked(name: str, packed: Packed) -> Tensor:

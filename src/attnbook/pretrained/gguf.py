@@ -33,7 +33,7 @@ def unpack_q8_0(data: Tensor) -> Tensor:
     tensor([ 1.5000, -0.5000])
     """
     blocks = data.view(-1, 34)
-    return blocks[:, :2].view(torch.float16).float() * blocks[:, 2:].view(torch.int8)
+    return blocks[:, 2:].view(torch.int8).float().mul_(blocks[:, :2].view(torch.float16))
 
 
 def unpack_q4_1(data: Tensor) -> Tensor:
@@ -47,7 +47,7 @@ def unpack_q4_1(data: Tensor) -> Tensor:
     """
     blocks = data.view(-1, 20)
     scale, least = blocks[:, :4].view(torch.float16).float().split(1, dim=1)
-    return (torch.cat([blocks[:, 4:] & 15, blocks[:, 4:] >> 4], 1) * scale).add_(least)
+    return torch.cat([blocks[:, 4:] & 15, blocks[:, 4:] >> 4], 1).float().mul_(scale).add_(least)
 
 
 class Kind(NamedTuple):
