@@ -110,7 +110,7 @@ def chat(messages: Sequence[tuple[str, str]]) -> str:
 
     Unless the first is from "system", the sentence of its makers stands there. It ends its answer with `<|im_end|>`.
     """
-    if isinstance(messages, str) or not all(len(message) == 2 for message in messages) or not messages:
+    if not messages or not all(isinstance(message, tuple) and len(message) == 2 for message in messages):
         raise ValueError(f"messages are pairs, such as [('user', 'Hello')]; got {messages!r}.")
     first = [] if messages[0][0] == "system" else [("system", SYSTEM)]
     turns = [f"<|im_start|>{role}\n{text}<|im_end|>\n" for role, text in (*first, *messages)]
@@ -171,7 +171,7 @@ def _names(N: int, D: int, queries: int, keys: int, hidden: int, layers: int) ->
 class _Blank(TorchFunctionMode):
     """New layers keep whatever is in their memory: nothing is drawn for weights that a file replaces.
 
-    (`torch.device("meta")` would do, but draws on more than a second's worth of imports.)
+    `torch.device("meta")` would do as well, but the first layer that draws there imports for more than a second.
     """
 
     def __torch_function__(self, func, types, args=(), kwargs=None):

@@ -39,6 +39,9 @@ class PublishedPairs(BytePairs):
         if len(numbers) < len(tokens) or not numbers.keys() <= {*self.tokens}:
             strange = sorted(numbers.keys() - {*self.tokens})[:3]
             raise ValueError(f"tokens must be bytes, merges or specials, each once; got others, such as {strange}.")
+        for special in self.specials:
+            if special.encode() not in numbers:
+                raise ValueError(f"the special {special} has no number in the list of tokens.")
         self._ids = {token: numbers.get(token, unknown) for token in self._ids}
         self._special_ids = {special: numbers[special.encode()] for special in self.specials}
         self.tokens, self.numerals = tuple(tokens), numerals
