@@ -441,7 +441,7 @@ def test_no_length_or_offset_is_believed(tmp_path, value):
     finally:
         tracemalloc.stop()
     assert peak < 20e6
-    assert read < len(writer.fields) / 10  # such as the type of a token, which may be any number
+    assert read < len(writer.fields) / 4  # such as eps, the unknown token, a token of another type
 
 
 @pytest.mark.parametrize("seed", range(4))
