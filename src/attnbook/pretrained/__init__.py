@@ -93,7 +93,9 @@ def find(source: str | Path = "smollm2") -> Path:
             with path.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
             if digest != known.sha256:
-                raise FileError(path, f"its SHA-256 is not {known.sha256} but {digest}", f"For the file, {known.install}.")
+                raise FileError(
+                    path, f"its SHA-256 is not {known.sha256} but {digest}", f"For the file, {known.install}."
+                )
     return path
 
 
@@ -142,11 +144,11 @@ def _model(file: GGUF, N: int) -> LanguageModel:
         packed[f"{ours}.weight"] = weights
     if left:
         raise ValueError(f"it has weights that this model has no place for: {', '.join([*left][:3])}")
-    options = dict(norm="pre", norm_layer=partial(nn.RMSNorm, eps=eps), feed_forward=SwiGLU, kv_heads=kv_heads)
+    parts = {"norm_layer": partial(nn.RMSNorm, eps=eps), "feed_forward": SwiGLU, "kv_heads": kv_heads, "bias": False}
     positions = Rotary(K, pairing="neighbours", base=base)
     with _Blank():
         model = LanguageModel(
-            N, D, heads, hidden, layers, 0.0, positions=positions, scale_embeddings=False, bias=False, **options
+            N, D, heads, hidden, layers, 0.0, positions=positions, scale_embeddings=False, norm="pre", **parts
         )
     model.load_state_dict({name: _unpacked(name, weights) for name, weights in packed.items()}, assign=True)
     return model.requires_grad_(False).eval()

@@ -54,7 +54,9 @@ class PublishedPairs(BytePairs):
 @cache
 def _numerals() -> re.Pattern[str]:
     """Each character that Unicode calls a number, be it a digit or Ⅷ; `re` has no word for them."""
-    return re.compile(f"([{''.join(c for c in map(chr, range(sys.maxunicode + 1)) if c.isalnum() and not c.isalpha())}])")
+    return re.compile(
+        f"([{''.join(c for c in map(chr, range(sys.maxunicode + 1)) if c.isalnum() and not c.isalpha())}])"
+    )
 
 
 def pairs_of(file: GGUF) -> PublishedPairs:
