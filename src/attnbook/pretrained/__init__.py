@@ -80,7 +80,7 @@ def load(source: str | Path = "smollm2") -> tuple[LanguageModel, PublishedPairs]
 
 def find(source: str | Path = "smollm2") -> Path:
     """Where a model's file is; if its name is known, it is the published one."""
-    path = KNOWN[source].path if source in KNOWN else Path(source)
+    path = KNOWN[source].path if isinstance(source, str) and source in KNOWN else Path(source)
     if path.is_dir():
         files = sorted(path.glob("*.gguf"))
         if len(files) != 1:
