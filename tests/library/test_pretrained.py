@@ -382,11 +382,14 @@ def test_names_that_are_there_twice_are_told(tmp_path):
         read_gguf(path)
 
 
-def test_weights_that_share_bytes_are_told(tmp_path):
+@pytest.mark.parametrize("place", [0, 31, 33, 2**64 - 32, 96])
+def test_weights_that_share_bytes_or_are_not_where_they_may_be_are_told(tmp_path, place):
     path, writer = tmp_path / "a.gguf", Writer()
-    content = bytearray(writer.write({}, {name: (F32, (8,), bytes(32)) for name in "ab"}))
+    content = bytearray(writer.write({}, {name: (F16, (16,), bytes(32)) for name in "ab"}) + bytes(32))
+    path.write_bytes(content)
+    assert read_gguf(path).weights.keys() == {"a", "b"}
     (at, _) = writer.fields[-1]
-    content[at : at + 8] = bytes(8)
+    content[at : at + 8] = struct.pack("<Q", place)
     path.write_bytes(content)
     with pytest.raises(FileError, match="b can't have 32 bytes from byte"):
         read_gguf(path)
