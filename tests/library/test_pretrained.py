@@ -374,6 +374,16 @@ def test_what_does_not_fit_is_told(write, name):
     assert "tiny.gguf can't be read: " in str(error.value)
 
 
+def test_files_of_another_kind_are_told(write):
+    path, first = write(), write().read_bytes()
+    path.write_bytes(b"GGUF\2" + first[5:])
+    assert read_gguf(path).weights.keys() == tiny_weights().keys()
+    for start in (b"GGUF\1", b"GGUF\4", b"GGUF\0\0\0\3", b"GGML\3", b"PK\3\4", b""):
+        path.write_bytes(start + first[len(start) or 8 :])
+        with pytest.raises(FileError, match=r"it begins with .*, not with b'GGUF' and 2 or 3"):
+            read_gguf(path)
+
+
 def test_names_that_are_there_twice_are_told(tmp_path):
     path = tmp_path / "a.gguf"
     facts = {"aa": (BOOL, True), "ab": (BOOL, True)}
