@@ -213,6 +213,23 @@ def test_hooks_see_each_call_once_and_gradients_flow():
     assert all(parameter.grad is not None for parameter in model.parameters())
 
 
+def test_what_may_be_fast_is_computed_once_more_and_not_oftener(monkeypatch):
+    layer, calls = nn.TransformerEncoderLayer(D, HEADS, 32, batch_first=True).eval(), []
+    forward = nn.MultiheadAttention.forward
+
+    def counted(self, *args, **kwargs):
+        calls.append(torch.is_grad_enabled())
+        return forward(self, *args, **kwargs)
+
+    monkeypatch.setattr(nn.MultiheadAttention, "forward", counted)
+    with capture_attention(layer):
+        layer(X)
+        assert calls == [True, False]  # the second without a graph
+        with torch.no_grad():
+            layer(X)
+        assert calls == [True, False, False]  # the fast path does without this
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("in_place", [True, False])
 def test_a_compiled_model_runs_as_it_was_written(in_place):
