@@ -1,6 +1,5 @@
 """The Colab edition: a chapter that installs the book's package first, in Markdown that Colab knows."""
 
-import re
 from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import dataclass
