@@ -41,10 +41,10 @@ _PUBLIC = {
     "learning.complexity": ["Convolution", "Cost", "Recurrence", "SelfAttention"],
     "telling": ["about", "says"],
     "device": ["pick_device", "seed_everything"],
-    "errors": ["ShapeError"],
+    "errors": ["FileError", "ShapeError"],
 }
 _HOME = {name: module for module, names in _PUBLIC.items() for name in names}
-_MODULES = {"check": "checks", "peers": "peers", "plots": "plots", "widgets": "widgets"}
+_MODULES = {"check": "checks", "peers": "peers", "plots": "plots", "pretrained": "pretrained", "widgets": "widgets"}
 
 __all__ = sorted([*_HOME, *_MODULES])  # noqa: PLE0605 (a list, as it should be)
 

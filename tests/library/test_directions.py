@@ -21,6 +21,7 @@ ROOMS = {
         "layers": "errors device _inputs",
         "models": "errors device _inputs layers",
         "learning": "errors device _inputs layers models",
+        "pretrained": "errors layers models learning",
         "data": "learning",
         "tasks": "errors device _inputs layers models learning data",
         "checks": "language layers models learning",

@@ -1,11 +1,16 @@
 """Attention weights on demand, and nothing kept when nobody asks."""
 
+import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
+from contextlib import contextmanager, nullcontext
+from functools import partial, wraps
+from typing import Any
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 
 class AttentionLayer(nn.Module):
@@ -40,9 +45,8 @@ class AttentionLayer(nn.Module):
 
 @contextmanager
 def capture_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
-    """The weights of every attention layer in `model`, by the layer's name; `""` is the model itself.
+    """The weights of every attention in `model`, by the name of the module that computes it; `""` is the model itself.
 
-    >>> import torch
     >>> from attnbook import DotProductAttention
     >>> layer, x_BLD = DotProductAttention(), torch.zeros(1, 2, 8)
     >>> with capture_attention(layer) as maps:
@@ -51,23 +55,161 @@ def capture_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
     tensor([[[0.5000, 0.5000],
              [0.5000, 0.5000]]])
 
-    Inside the block dot-product layers take the readable path, which has weights to show. Of a layer called twice, the
-    last call is shown. The maps are detached, and taken before dropout.
+    It may be anybody's model: seen are the layers of attnbook, nn.MultiheadAttention and all that is made of it, and
+    whatever calls F.scaled_dot_product_attention, as most models do.
+
+    >>> block, x_BLD = nn.TransformerEncoderLayer(8, nhead=2, batch_first=True).eval(), torch.randn(1, 3, 8)
+    >>> with capture_attention(block) as maps:
+    ...     _ = block(x_BLD)
+    >>> {name: tuple(weights.shape) for name, weights in maps.items()}
+    {'self_attn': (1, 2, 3, 3)}
+
+    What other people's layers compute is the same to the last bit. Layers of attnbook take the readable path, which has
+    weights to show. A module that attends more than once in one call has maps `name`, `name#2` and so on; of one called
+    twice, the last call is shown. The maps are detached, and taken before dropout.
     """
-    layers = {_plain(name): m for name, m in model.named_modules() if isinstance(m, AttentionLayer)}
-    if not layers:
-        raise ValueError(f"{type(model).__name__} holds no attention layer of attnbook: there is nothing to capture.")
+    names = {module: _plain(name) for name, module in model.named_modules()}
     maps: dict[str, Tensor] = {}
-    watchers = {layer: partial(maps.__setitem__, name) for name, layer in layers.items()}
+    layers = {m: partial(maps.__setitem__, name) for m, name in names.items() if isinstance(m, AttentionLayer)}
+    capture = _Capture(names, maps)
     try:
-        for layer, watcher in watchers.items():
+        _watch.open(capture)
+        for layer, watcher in layers.items():
             layer._watchers = (*layer._watchers, watcher)
         yield maps
     finally:
-        for layer, watcher in watchers.items():
+        for layer, watcher in layers.items():
             layer._watchers = tuple(other for other in layer._watchers if other is not watcher)
             if not layer._watchers:
                 del layer._watchers
+        _watch.close(capture)
+    if not maps and not layers:
+        raise ValueError(
+            f"{type(model).__name__} holds no attention layer of attnbook, and called none of PyTorch's: there was "
+            "nothing to capture. If it computes softmax(QKᵀ) by hand, let it call F.scaled_dot_product_attention; a "
+            "model of transformers does with attn_implementation='sdpa'."
+        )
+
+
+class _Capture:
+    """Which modules are looked at, by what names, and what was seen."""
+
+    def __init__(self, names: dict[nn.Module, str], maps: dict[str, Tensor]):
+        self.names, self.maps = names, maps
+
+
+class _Watch(TorchFunctionMode):
+    """Sees PyTorch's own attention while a module that somebody looks at is at work, and knows which one is.
+
+    As long as anything is open, `nn.Module.__call__` says which module is at work. Nothing is put into modules: a copy
+    of one is not looked at, and hooks would keep PyTorch from its fast path.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.captures: list[_Capture] = []
+        self.at_work: list[tuple[nn.Module, Counter]] = []
+        self.looking, self.slowly = True, False
+        self.call = nn.Module.__call__
+
+    def open(self, capture: _Capture) -> None:
+        if not self.captures:
+            self.call = nn.Module.__call__
+            nn.Module.__call__ = wraps(self.call)(lambda module, *args, **kwargs: self.run(module, args, kwargs))
+        self.captures.append(capture)
+
+    def close(self, capture: _Capture) -> None:
+        self.captures.remove(capture)
+        if not self.captures:
+            nn.Module.__call__ = self.call
+
+    def run(self, module: nn.Module, args: tuple, kwargs: dict) -> Any:
+        """What a call of the module gives."""
+        if not self.looking or not any(module in capture.names for capture in self.captures):
+            return self.call(module, *args, **kwargs)
+        first = not self.at_work
+        self.at_work.append((module, Counter()))
+        try:
+            with self if first else nullcontext(), _eagerly() if first else nullcontext():
+                if self.slowly or not _may_be_fast(module, args, kwargs):
+                    return self.call(module, *args, **kwargs)
+                return self.run_twice(module, args, kwargs)
+        finally:
+            self.at_work.pop()
+
+    def run_twice(self, module: nn.Module, args: tuple, kwargs: dict) -> Any:
+        """On its fast path PyTorch has no weights to show, and does not take it while it is watched."""
+        self.__exit__(None, None, None)
+        self.looking = False
+        try:
+            output = self.call(module, *args, **kwargs)
+        finally:
+            self.looking = True
+            self.__enter__()
+        self.slowly = True
+        try:
+            with torch.no_grad():
+                self.call(module, *args, **kwargs)
+        finally:
+            self.slowly = False
+        return output
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        output = func(*args, **kwargs)
+        if func in _WEIGHTS:
+            with torch.no_grad():
+                self.show(_WEIGHTS[func](*args, **kwargs).detach())
+        return output
+
+    def show(self, weights: Tensor) -> None:
+        """To every capture, under the name of the innermost module that it knows."""
+        for capture in self.captures:
+            known = [(module, shown) for module, shown in self.at_work if module in capture.names]
+            if known:
+                module, shown = known[-1]
+                shown[capture] += 1
+                again = f"#{shown[capture]}" if shown[capture] > 1 else ""
+                capture.maps[capture.names[module] + again] = weights
+
+
+_watch = _Watch()
+
+
+def _may_be_fast(module: nn.Module, args: tuple, kwargs: dict) -> bool:
+    """Whether PyTorch may have a path for it on which nothing is seen."""
+    if module.training:
+        return False
+    if isinstance(module, nn.TransformerEncoder):
+        return len(args) > 2 or kwargs.get("src_key_padding_mask") is not None  # it drops padding on the way
+    if isinstance(module, nn.TransformerEncoderLayer):
+        return not any(part._forward_hooks or part._forward_pre_hooks for part in module.modules())
+    return isinstance(module, nn.MultiheadAttention)
+
+
+def _eagerly():
+    """What is compiled runs as it was written: inside compiled code nothing is seen."""
+    return torch.compiler.set_stance("force_eager") if "torch._dynamo" in sys.modules else nullcontext()
+
+
+def _of_kernel(q: Tensor, k: Tensor, v: Tensor, attn_mask=None, dropout_p=0.0, is_causal=False, **options) -> Tensor:
+    """The kernel's own weights: its output, where each value is the unit vector of its key."""
+    with torch.autocast(q.device.type, enabled=False):
+        wide = torch.promote_types(q.dtype, torch.float32)
+        units = torch.eye(k.shape[-2], dtype=wide, device=k.device).expand(*k.shape[:-1], -1)
+        if attn_mask is not None and attn_mask.dtype != torch.bool:
+            attn_mask = attn_mask.to(wide)
+        return F.scaled_dot_product_attention(q.to(wide), k.to(wide), units, attn_mask, 0.0, is_causal, **options)
+
+
+def _of_heads(*args, **kwargs) -> Tensor:
+    """The weights of each head, by the function that computes the output."""
+    asked = {"need_weights": True, "average_attn_weights": False, "training": False}
+    _, weights = F.multi_head_attention_forward(*args, **(kwargs | asked))
+    return weights  # pyright: ignore[reportReturnType] (asked for, there are some)
+
+
+_WEIGHTS = {F.scaled_dot_product_attention: _of_kernel, F.multi_head_attention_forward: _of_heads}
 
 
 def _plain(name: str) -> str:

@@ -20,8 +20,8 @@ Pair = tuple[bytes, bytes]
 _WORD = re.compile(r"'s|'t|'re|'ve|'m|'ll|'d| ?[^\W\d_]+| ?\d+| ?(?:[^\s\w]|_)+|\s+(?!\S)|\s+")
 _BYTES = [bytes([number]) for number in range(256)]
 _PRINTABLE = [*range(ord("!"), 127), *range(161, 173), *range(174, 256)]  # GPT-2 writes these as they are in Latin-1
-_ALPHABET = {chr(number): number for number in _PRINTABLE}
-_ALPHABET |= {chr(256 + i): number for i, number in enumerate(n for n in range(256) if n not in _PRINTABLE)}
+ALPHABET = {chr(number): number for number in _PRINTABLE}
+ALPHABET |= {chr(256 + i): number for i, number in enumerate(n for n in range(256) if n not in _PRINTABLE)}
 
 
 class BytePairs:
@@ -119,11 +119,11 @@ class BytePairs:
             if len(parts) != 2 or not all(parts):
                 raise ValueError(f"line {number} must be two tokens with a blank between, got {line!r}.")
             for letter in "".join(parts):
-                if letter not in _ALPHABET:
+                if letter not in ALPHABET:
                     raise ValueError(
                         f"line {number} has {letter!r}, which is not in GPT-2's alphabet of the 256 bytes."
                     )
-            merges.append(tuple(bytes(_ALPHABET[letter] for letter in part) for part in parts))
+            merges.append(tuple(bytes(ALPHABET[letter] for letter in part) for part in parts))
         return cls(merges, specials)
 
     def encode(self, text: str) -> Tensor:
@@ -138,7 +138,7 @@ class BytePairs:
             if place % 2:
                 ids.append(self._special_ids[part])
                 continue
-            for word in words(part):
+            for word in self._words(part):
                 if word not in known:
                     known[word] = [self._ids[piece] for piece in self._pieces(word.encode())]
                 ids += known[word]
@@ -150,6 +150,9 @@ class BytePairs:
         if ids.ndim != 1:
             raise ShapeError("ids", "(L,)", ("L",), ids.shape, "Several texts? Try one row at a time.")
         return b"".join(self.tokens[number] for number in ids.tolist()).decode(errors="replace")
+
+    def _words(self, text: str) -> list[str]:
+        return words(text)
 
     def _pieces(self, word: bytes) -> list[bytes]:
         """The word's tokens. A queue holds the merges that apply, so that time grows with L log L."""

@@ -1,6 +1,5 @@
 """The Colab edition: a chapter that installs the book's package first, in Markdown that Colab knows."""
 
-import re
 from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from booktools.book.edition import Edition
 from booktools.book.myst import Directive, blocks
 from booktools.book.shown import without_states
 from booktools.printers.plain import Plain
-from booktools.printers.setup_cells import install, needs, set_up
+from booktools.printers.setup_cells import install, model, needs, pinned, set_up
 
 HERE = Path(__file__).parent
 
@@ -31,8 +30,7 @@ class Ground:
     @classmethod
     def of(cls, edition: Edition) -> "Ground":
         root = edition.root
-        (peer,) = re.findall(r"^d2l==\S+", (root / "requirements.txt").read_text(encoding="utf-8"), re.MULTILINE)
-        return cls(f"{install(root)} {peer}", needs(root, peer=True))
+        return cls(f"{install(root)} {pinned(root, 'd2l')}", needs(root, peer=True))
 
 
 def for_colab(notebook, page: str, edition: Edition, ground: Ground):
@@ -56,7 +54,7 @@ def for_colab(notebook, page: str, edition: Edition, ground: Ground):
     notebook.cells = [title, *(part for cell in written for part in (cell, *captions(cell, plain)))]
     say, pip = words(HERE), f"`pip install {' '.join(ground.needs)}`"
     note = say["colab"].format(chapter=plain.link("", Path(page).name))
-    set_up(notebook, f"{note}\n\n{say['jupyter'].format(install=pip)}", ground.install)
+    set_up(notebook, f"{note}\n\n{say['jupyter'].format(install=pip)}", ground.install + model(edition.root, notebook))
     folded = [cell.id for cell in written if cell.metadata.get("jp-MarkdownHeadingCollapsed")]
     notebook.metadata.pop("attnbook", None)  # what the chapter is, which the site tells
     notebook.metadata["colab"] = {"toc_visible": True, "collapsed_sections": folded}

