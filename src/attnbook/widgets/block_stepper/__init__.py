@@ -89,7 +89,8 @@ def _through(block: EncoderBlock, x: Tensor, shortcut: bool) -> dict[str, Tensor
                 out = layer(given[None])[0]
             found |= {"weights": maps[""][0], "attention": out}
         else:
-            found["hidden"] = block.feed_forward[1](block.feed_forward[0](given))
+            widen, activate, *_ = block.feed_forward.children()
+            found["hidden"] = activate(widen(given))
             out = found["forward"] = layer(given)
         x = found[f"add{n}"] = x + out if shortcut else out
         if not first:
