@@ -16,6 +16,7 @@ import {
 import { grid } from "../shared/cells.js";
 
 const [THUMBNAIL, NAMED, BEST] = [48, 24, 5]; // points of a side, tokens that find room beside the map, rows of a list
+const LEVELS = 50; // of light on a token
 const KINDS = ["previous", "same", "first", "separator", "induction"];
 const WEIGHTS = Float64Array.from({ length: 256 }, (_, step) => (step / 255) ** 2);
 
@@ -153,14 +154,16 @@ function textOf(tokens, lit, point) {
   const shown = { "--w": [], "--back": [] };
   const light = (name, steps) =>
     steps.forEach((step, n) => {
-      if (shown[name][n] !== step) parts[n].style.setProperty(name, WEIGHTS[step]);
-      shown[name][n] = step;
+      const level = Math.round(WEIGHTS[step] * LEVELS) / LEVELS; // few tokens change theirs, and only they are drawn anew
+      if (shown[name][n] !== level) parts[n].style.setProperty(name, level);
+      shown[name][n] = level;
     });
   let chosen;
-  const choose = (n) => {
+  const choose = (n, scroll) => {
     chosen?.classList.remove("ab-chosen");
     chosen = parts[n];
     chosen.classList.add("ab-chosen");
+    if (scroll) node.scrollTop = chosen.offsetTop - node.offsetTop - node.clientHeight / 2;
   };
   return { node, light, choose };
 }
@@ -179,7 +182,7 @@ function largest(tokens, text, kind) {
     const order = [...steps.keys()].sort((a, b) => steps[b] - steps[a]);
     rows.forEach((row, n) => {
       const [place, weight] = [order[n], WEIGHTS[steps[order[n]]]];
-      row.node.classList.toggle("ab-none", !steps[place]);
+      row.node.classList.toggle("ab-none", weight < 0.005);
       row.name.textContent = `${visible(tokens[place])} (${place})`;
       row.value.textContent = number(weight);
       row.value.style.setProperty("--w", weight);
@@ -259,7 +262,7 @@ function render({ model, el }) {
     });
   };
 
-  const thumbnails = places.map(() => element("canvas", { "aria-hidden": "true" }));
+  const thumbnails = places.map(() => element("img", { alt: "" })); // hundreds of canvases would each be a layer to compose
   const table = grid({
     label: say.grid,
     rows: layers,
@@ -306,7 +309,7 @@ function render({ model, el }) {
     const i = pointed ?? last(queries, model.get("token"));
     const row = data.row(steps, i);
     large.show(i);
-    asking.choose(i);
+    asking.choose(i, pointed === null);
     asked.light("--w", row);
     looks.show(queries[i], row);
     if (!own) return;
@@ -341,7 +344,11 @@ function render({ model, el }) {
   const stands = new ResizeObserver(() => {
     stands.disconnect();
     colours = palette(root);
-    places.forEach(({ layer, head }, n) => paint(thumbnails[n], data, map(layer, head), colours, THUMBNAIL));
+    const canvas = element("canvas");
+    places.forEach(({ layer, head }, n) => {
+      paint(canvas, data, map(layer, head), colours, THUMBNAIL);
+      thumbnails[n].src = canvas.toDataURL();
+    });
     paintLarge();
   });
   stands.observe(root);
