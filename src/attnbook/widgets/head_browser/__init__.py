@@ -74,7 +74,7 @@ class HeadBrowser(BookWidget):
         say = self.edition_words()
         shares, places = self.weights()[self.layer, self.head].max(-1)
         rows = [
-            (Verbatim(asks), [f"{self.tokens[place]} ({place})" if share else "", number(share)])
+            (Verbatim(asks), [Verbatim(f"{self.tokens[place]} ({place})" if share else ""), number(share)])
             for asks, share, place in zip(self.queries, shares.tolist(), places.tolist(), strict=True)
         ]
         caption = say["here"].format(layer=self.layers[self.layer], head=self.head)
