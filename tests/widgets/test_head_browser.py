@@ -14,7 +14,7 @@ from attnbook.widgets.head_browser import KINDS, kinds
 from tests.browser.hands import Finger, Mouse, bring
 from tests.browser.pages import bare
 from tests.widgets.laws import Laws, agree, live
-from tests.widgets.reading import numbers, parsed
+from tests.widgets.reading import parsed
 from tests.widgets.steps import choose, press, slide
 
 READ = """(node) => {
@@ -22,21 +22,20 @@ READ = """(node) => {
     const text = (part) => part.textContent;
     const style = (name) => (part) => part.style.getPropertyValue(name);
     const is = (find) => (part) => String(Number(find(part)));
-    const [, looks, lookers] = node.querySelectorAll(".ab-lists table");
+    const [like, looks, lookers] = node.querySelectorAll(".ab-lists table");
     const rows = (table) => table.checkVisibility() ? [...table.querySelectorAll("tr:not(.ab-none)")] : [];
-    const ranking = (table) => rows(table).map((row) => [row.firstChild.textContent.match(/\\((\\d+)\\)$/)[1],
-        row.lastChild.textContent, style("--w")(row.lastChild)]);
+    const ranking = (table) => rows(table).map((row) => [...row.querySelectorAll("td")].map(text)
+        .concat(style("--w")(row.lastChild)));
     return {
         chosen: seen(".ab-heads td[role]").map(is((cell) => cell.ariaSelected === "true")),
         shares: seen(".ab-heads td[role]").map(style("--share")),
         asking: seen(".ab-text:first-child span").map(is((token) => token.matches(".ab-chosen"))),
         at: seen(".ab-large").map(style("--at")),
-        light: seen(".ab-text:last-child span").map(style("--w")),
-        back: seen(".ab-text:last-child span").map(style("--back")).filter(Boolean),
+        light: seen(".ab-text span.ab-weight").map(style("--w")),
+        back: seen(".ab-text span.ab-weight").map(style("--back")).filter(Boolean),
         looks: ranking(looks),
         lookers: ranking(lookers),
-        kinds: seen(".ab-likeness td.ab-number").map(text),
-        bars: seen(".ab-likeness .ab-bar i").map(style("--w")),
+        kinds: [...like.querySelectorAll(".ab-weight")].map((cell) => [text(cell), style("--w")(cell)]),
         best: seen(".ab-tries .ab-number").map(text),
         pressed: seen(".ab-tries button").map(is((key) => key.ariaPressed === "true")),
     };
@@ -81,8 +80,7 @@ def expected(widget) -> dict[str, Tensor]:
         "back": level(column),
         "looks": ranking(row),
         "lookers": ranking(column),
-        "kinds": like,
-        "bars": like,
+        "kinds": torch.stack([like, like], -1),
         "best": best,
         "pressed": order == widget.layer * widget.heads + widget.head,
     }
@@ -95,7 +93,7 @@ def go(layer, head):
     return [(f"layer {layer}, head {head} chosen", act, {"layer": layer, "head": head})]
 
 
-WORDS = "when Mary and John met , John gave Mary a book .".split()
+WORDS = ["when", "Mary", "and", "John", "met", ",", "John", "gave", "Mary", "a", "book", "."]
 LONG = [f"w{n % 97}" if n % 13 else "," for n in range(512)]
 
 
@@ -257,7 +255,7 @@ def test_pictures_are_the_maps(visit):
     node = live(page)
     expect(node.locator("img[src]")).to_have_count(4)
     read = """async (node) => {
-        const canvas = new OffscreenCanvas(12, 12), pen = canvas.getContext("2d");
+        const canvas = new OffscreenCanvas(12, 12), pen = canvas.getContext("2d", { willReadFrequently: true });
         const pictures = [...node.querySelectorAll("img"), node.querySelector(".ab-picture canvas")];
         return Promise.all(pictures.map(async (picture) => {
             await picture.decode?.();
@@ -295,8 +293,5 @@ def test_512_tokens_are_pointed_at_without_an_element_made_or_the_text_lit_anew(
     written = page.evaluate("changed")
     assert written["childList"] == 0
     assert 0 < written["attributes"] < 20 * 120, "of 1,024 that there are"
-    agree(node, HeadBrowser(LONG, widget.weights(), token=int(agree_at(node))), "the last")
-
-
-def agree_at(node):
-    return node.locator(".ab-large").evaluate("(large) => large.style.getPropertyValue('--at')")
+    at = node.locator(".ab-large").evaluate("(large) => large.style.getPropertyValue('--at')")
+    agree(node, HeadBrowser(LONG, widget.weights(), token=int(at)), "pointed at the last")

@@ -54,7 +54,12 @@ class HeadBrowser(BookWidget):
             names, maps_NHLM = _stacked(maps)
             _check(maps_NHLM, tokens, queries)
             causal = _is_causal(maps_NHLM)
-            traits |= {"layers": names, "heads": maps_NHLM.shape[1], "causal": causal, "maps": _packed(maps_NHLM, causal)}
+            traits |= {
+                "layers": names,
+                "heads": maps_NHLM.shape[1],
+                "causal": causal,
+                "maps": _packed(maps_NHLM, causal),
+            }
         super().__init__(tokens=tokens, queries=queries, maps=traits.pop("maps", maps), **traits)
         for name, size in {"layer": len(self.layers), "head": self.heads, "token": len(queries)}.items():
             if getattr(self, name) >= size:
@@ -84,7 +89,7 @@ class HeadBrowser(BookWidget):
 def kinds(maps: Tensor, tokens: Sequence[str]) -> dict[str, Tensor]:
     """How much of a head's attention goes where a head of each kind would look: of maps (..., L, L) shares (...).
 
-    Only tokens count that have such a place to look at. `previous` is the token before; `same` each that reads the same,
+    Only tokens count that have such a place to look at. `previous` is the token before; `same` each that reads alike,
     the token itself among them; `first` the first of all; `separator` each without a letter or digit, and special ones
     such as `<s>` or `[SEP]`; `induction` each that followed an earlier occurrence of the token.
 
@@ -116,7 +121,7 @@ def _targets(tokens: Sequence[str]) -> dict[str, Tensor]:
         "same": same,
         "first": (j == 0) & (i > 0),
         "separator": torch.tensor([_separates(token) for token in tokens]).expand(L, L),
-        "induction": same.roll(1, -1) & (0 < j) & (j < i),
+        "induction": same.roll(1, -1) & (j > 0) & (j < i),
     }
 
 
@@ -126,7 +131,7 @@ def _separates(token: str) -> bool:
 
 
 def _drawn(tokens: Sequence[str]) -> Tensor:
-    """Heads as they would be if each did one thing only, in two layers; with nothing to look at they rest on the first."""
+    """Two layers of heads that do one thing each; with nothing to look at they rest on the first token."""
     L = len(tokens)
     seen_LL = torch.ones(L, L, dtype=torch.bool).tril()
     there = _targets(tokens) | {"even": seen_LL}
@@ -160,7 +165,9 @@ def _stacked(maps: Any) -> tuple[list[str], Tensor]:
     given = dict(maps if captured else {str(n): layer for n, layer in enumerate(maps)})
     if not given:
         raise ValueError("maps holds no layer. Was the model called inside `with capture_attention(model) as maps:`?")
-    layers = {name: _one_text(f"maps[{name!r}]" if captured else f"maps[{name}]", x, captured) for name, x in given.items()}
+    layers = {
+        name: _one_text(f"maps[{name!r}]" if captured else f"maps[{name}]", x, captured) for name, x in given.items()
+    }
     first, shape = next((name, layer.shape) for name, layer in layers.items())
     for name, layer in layers.items():
         if layer.shape != shape:
@@ -175,7 +182,9 @@ def _one_text(name: str, layer: Any, captured: bool) -> Tensor:
     batched = layer.ndim == 4 or (captured and layer.ndim == 3)
     if layer.ndim not in (3, 4) or (batched and len(layer) != 1):
         letters = "(1, heads, L, M) or (1, L, M)" if captured else "(heads, L, M) or (1, heads, L, M)"
-        hint = "These are maps of several texts: choose one, such as layer[:1]." if batched else "See capture_attention."
+        hint = (
+            "These are maps of several texts: choose one, such as layer[:1]." if batched else "See capture_attention."
+        )
         raise ShapeError(name, letters, ("1", "heads", "L", "M"), layer.shape, hint)
     return layer[0] if layer.ndim == 4 else layer
 
@@ -183,11 +192,12 @@ def _one_text(name: str, layer: Any, captured: bool) -> Tensor:
 def _check(maps_NHLM: Tensor, tokens: Sequence[str], queries: Sequence[str]) -> None:
     """Raise unless these are weights of as many queries and keys as there are tokens."""
     *_, L, M = maps_NHLM.shape
-    if (L, M) != (len(queries), len(tokens)):
+    wanted = (len(queries), len(tokens))
+    if wanted != (L, M):
         hint = "There is a row for each of the queries and a column for each of the tokens; special tokens count."
-        if M == len(tokens):
+        if wanted[1] == M:
             hint = f"Are the rows other tokens than the columns? Give them, too: queries=[…], {L} of them."
-        raise ShapeError("maps", "(..., L, M)", ("...", len(queries), len(tokens)), maps_NHLM.shape, hint)
+        raise ShapeError("maps", "(..., L, M)", ("...", *wanted), maps_NHLM.shape, hint)
     sums = maps_NHLM.sum(-1)
     wrong = ~(((sums - 1).abs() < 0.02) | (sums.abs() < 0.02)) | (maps_NHLM < -1e-3).any(-1)
     if wrong.any():

@@ -16,7 +16,7 @@ import {
 import { grid } from "../shared/cells.js";
 
 const [THUMBNAIL, NAMED, BEST] = [48, 24, 5]; // points of a side, tokens that find room beside the map, rows of a list
-const LEVELS = 50; // of light on a token
+const [LEVELS, SHORT] = [50, 60]; // of light on a token; tokens that are shown without scrolling
 const KINDS = ["previous", "same", "first", "separator", "induction"];
 const WEIGHTS = Float64Array.from({ length: 256 }, (_, step) => (step / 255) ** 2);
 
@@ -150,6 +150,10 @@ function largeMap(say, data, point) {
 function textOf(tokens, lit, point) {
   const parts = tokens.map((token) => element("span", lit ? { class: "ab-weight" } : {}, visible(token)));
   const node = element("p", { class: "ab-text", translate: "no" }, ...parts);
+  if (tokens.length > SHORT) {
+    node.classList.add("ab-long"); // it scrolls, by keys too
+    node.tabIndex = 0;
+  }
   if (point) point(node, ({ target }) => parts.indexOf(target));
   const shown = { "--w": [], "--back": [] };
   const light = (name, steps) =>
@@ -168,48 +172,35 @@ function textOf(tokens, lit, point) {
   return { node, light, choose };
 }
 
-// The tokens with the largest of some weights.
-function largest(tokens, text, kind) {
-  const word = verbatim("", { class: kind });
-  const rows = Array.from({ length: Math.min(BEST, tokens.length) }, () => {
-    const [name, value] = [element("th", { scope: "row", translate: "no" }), element("td", { class: "ab-weight" })];
-    return { name, value, node: element("tr", {}, name, value) };
+// A table of at most n names, each with its place in the text and a weight.
+function list(title, n, data = {}) {
+  const rows = Array.from({ length: n }, () => {
+    const cells = [element("th", { scope: "row", ...data }), element("td"), element("td", { class: "ab-weight" })];
+    return { cells, node: element("tr", {}, ...cells) };
   });
-  const caption = element("caption", {}, ...fillNodes(text, { word }));
-  const node = element("table", {}, caption, ...rows.map((row) => row.node));
-  const show = (token, steps) => {
-    word.textContent = visible(token);
-    const order = [...steps.keys()].sort((a, b) => steps[b] - steps[a]);
-    rows.forEach((row, n) => {
-      const [place, weight] = [order[n], WEIGHTS[steps[order[n]]]];
-      row.node.classList.toggle("ab-none", weight < 0.005);
-      row.name.textContent = `${visible(tokens[place])} (${place})`;
-      row.value.textContent = number(weight);
-      row.value.style.setProperty("--w", weight);
+  const node = element("table", {}, element("caption", {}, ...title), ...rows.map((row) => row.node));
+  const show = (items) =>
+    rows.forEach(({ cells, node: row }, place) => {
+      const [name, where, weight] = items[place] ?? ["", ""];
+      row.classList.toggle("ab-none", !name);
+      [name, where, name && number(weight)].forEach((text, column) => (cells[column].textContent = text));
+      cells[2].style.setProperty("--w", weight);
     });
-  };
   return { node, show };
 }
 
-// What the chosen head is like: a bar for each kind.
-function likeness(say) {
-  const head = element("caption");
-  const rows = KINDS.map((kind) => {
-    const [value, bar] = [element("td", { class: "ab-number" }), element("i")];
-    const name = element("th", { scope: "row" }, say.kinds[kind]);
-    return { value, bar, node: element("tr", {}, name, value, element("td", { class: "ab-bar" }, bar)) };
-  });
-  const node = element("table", { class: "ab-likeness" }, head, ...rows.map((row) => row.node));
-  const show = (title, shares) => {
-    head.textContent = title;
-    rows.forEach(({ value, bar, node: row }, n) => {
-      row.hidden = !shares;
-      if (!shares) return;
-      value.textContent = number(shares[n]);
-      bar.style.setProperty("--w", shares[n]);
-    });
+// The tokens with the largest of some weights, as far as there is anything to see.
+function largest(tokens, text, kind) {
+  const word = verbatim("", { class: kind });
+  const { node, show } = list(fillNodes(text, { word }), Math.min(BEST, tokens.length), { translate: "no" });
+  return {
+    node,
+    show(token, steps) {
+      word.textContent = visible(token);
+      const order = [...steps.keys()].filter((j) => WEIGHTS[steps[j]] >= 0.005).sort((a, b) => steps[b] - steps[a]);
+      show(order.map((j) => [visible(tokens[j]), whole(j), WEIGHTS[steps[j]]]));
+    },
   };
-  return { node, show };
 }
 
 // The heads in which a kind is strongest, to press.
@@ -222,13 +213,13 @@ function strongest(model, say, heads) {
   });
   const row = buttons.map(({ node }) => node);
   const node = element("div", { class: "ab-controls ab-tries", role: "group", "aria-label": say.strongest }, ...row);
-  const show = (share, layers, at) => {
+  const show = (share, named, at) => {
     node.hidden = !share;
     if (!share) return;
     const order = [...heads].sort((a, b) => share(b) - share(a));
     buttons.forEach((one, n) => {
       const { layer, head } = (one.node.place = order[n]);
-      one.name.textContent = fill(say.best, { layer: layers[layer], head: whole(head) });
+      one.name.textContent = named(say.best, order[n]);
       one.share.textContent = number(share(order[n]));
       one.node.setAttribute("aria-pressed", layer === at.layer && head === at.head);
     });
@@ -262,6 +253,7 @@ function render({ model, el }) {
     });
   };
 
+  const named = (text, { layer, head }) => fill(text, { layer: layers[layer], head: whole(head) });
   const thumbnails = places.map(() => element("img", { alt: "" })); // hundreds of canvases would each be a layer to compose
   const table = grid({
     label: say.grid,
@@ -271,17 +263,18 @@ function render({ model, el }) {
     move: (layer, head) => update(model, { layer, head }),
     press: () => {},
   });
-  places.forEach(({ layer, head }, n) => {
-    const cell = table.cells[layer][head];
+  const cells = table.cells.flat();
+  cells.forEach((cell, n) => {
     cell.append(thumbnails[n]);
-    cell.setAttribute("aria-label", fill(say.cell, { layer: layers[layer], head: whole(head) }));
+    cell.setAttribute("aria-label", named(say.here, places[n]));
   });
   const large = largeMap(say, data, point);
   const asking = textOf(queries, own, point);
   const asked = own ? asking : textOf(tokens, true);
   const [looks, lookers] = [largest(tokens, say.asks, "attn-query"), largest(queries, say.asked, "attn-key")];
   lookers.node.hidden = !own;
-  const like = likeness(say);
+  const title = element("span");
+  const like = list([title], own ? KINDS.length : 0);
   const best = strongest(model, say, places);
   const kinds = choice(model, subscriptions, { trait: "kind", label: say.kind, options: say.kinds });
   kinds.hidden = !own;
@@ -296,10 +289,15 @@ function render({ model, el }) {
     "browser",
     element("div", { class: "ab-controls" }, kinds, token),
     best.node,
+    element(
+      "div",
+      { class: "ab-texts" },
+      asking.node,
+      own ? element("p", { class: "ab-hint" }, say.light) : asked.node,
+    ),
     element("div", { class: "ab-heads ab-scroll" }, table.node),
     large.node,
     element("div", { class: "ab-lists" }, like.node, looks.node, lookers.node),
-    element("div", { class: "ab-texts" }, asking.node, ...(own ? [] : [asked.node])),
   );
   root.style.setProperty("--heads", heads);
   root.style.setProperty("--layers", layers.length);
@@ -327,14 +325,13 @@ function render({ model, el }) {
     const kind = own ? KINDS.indexOf(model.get("kind")) : -1;
     const share = kind < 0 ? null : ({ layer, head }) => shares[layer][head][kind];
     if (steps?.byteOffset !== map(here.layer, here.head).byteOffset) steps = map(here.layer, here.head);
-    places.forEach((place) => {
-      const cell = table.cells[place.layer][place.head];
-      cell.setAttribute("aria-selected", place.layer === here.layer && place.head === here.head);
-      cell.style.setProperty("--share", share ? share(place) : 1);
+    cells.forEach((cell, n) => {
+      cell.setAttribute("aria-selected", n === here.layer * heads + here.head);
+      cell.style.setProperty("--share", share ? share(places[n]) : 1);
     });
-    best.show(share, layers, here);
-    const title = fill(say.here, { layer: layers[here.layer], head: whole(here.head) });
-    like.show(title, shares?.[here.layer][here.head]);
+    best.show(share, named, here);
+    title.textContent = named(say.here, here);
+    like.show(own ? KINDS.map((name, n) => [say.kinds[name], "", shares[here.layer][here.head][n]]) : []);
     paintLarge();
     showToken();
   });
