@@ -22,26 +22,19 @@ const WEIGHTS = Float64Array.from({ length: 256 }, (_, step) => (step / 255) ** 
 
 // The maps, packed as in __init__.py. A map is the steps of its rows, one after the other; of a causal one, what is seen.
 function unpacked(model) {
-  const [tokens, queries, layers, heads, causal] = ["tokens", "queries", "layers", "heads", "causal"].map((name) =>
-    model.get(name),
-  );
+  const names = ["tokens", "queries", "layers", "heads", "causal"];
+  const [tokens, queries, layers, heads, causal] = names.map((name) => model.get(name));
   const bytes = Uint8Array.from(atob(model.get("maps")), (letter) => letter.charCodeAt(0));
   const size = bytes.length / (layers.length * heads);
+  const maps = layers.flatMap((_, layer) =>
+    Array.from({ length: heads }, (_, head) => {
+      const n = layer * heads + head;
+      return { layer, head, steps: bytes.subarray(n * size, (n + 1) * size) };
+    }),
+  );
   const start = (i) => (causal ? (i * (i + 1)) / 2 : i * tokens.length);
   const width = (i) => (causal ? i + 1 : tokens.length);
-  const map = (layer, head) => bytes.subarray((layer * heads + head) * size, (layer * heads + head + 1) * size);
-  return {
-    tokens,
-    queries,
-    layers,
-    heads,
-    start,
-    width,
-    map,
-    own: String(queries) === String(tokens),
-    row: (steps, i) => tokens.map((_, j) => (j < width(i) ? steps[start(i) + j] : 0)),
-    column: (steps, j) => queries.map((_, i) => (j < width(i) ? steps[start(i) + j] : 0)),
-  };
+  return { tokens, queries, layers, heads, maps, start, width, own: String(queries) === String(tokens) };
 }
 
 function separates(token) {
@@ -49,42 +42,32 @@ function separates(token) {
   return !/[\p{L}\p{N}]/u.test(bare) || /^(<.*>|\[.*\])$/su.test(bare);
 }
 
-// As in __init__.py: of each kind, the share of a head's attention that goes where a head of the kind would look.
-function kindsOf({ tokens, width, start, map, layers, heads }) {
+// As in __init__.py: for each kind, the share of a map's attention that goes where a head of the kind would look.
+function kindsOf({ tokens, width, start, maps }) {
   const parts = tokens.map(separates);
   const there = {
     previous: (i, j) => j === i - 1,
     same: (i, j) => tokens[j] === tokens[i],
     first: (i, j) => j === 0 && i > 0,
-    separator: (i, j) => parts[j],
+    separator: (_, j) => parts[j],
     induction: (i, j) => j > 0 && j < i && tokens[j - 1] === tokens[i],
   };
-  const targets = KINDS.map((kind) => {
-    const places = [];
-    let rows = 0;
-    tokens.forEach((_, i) => {
-      const before = places.length;
-      for (let j = 0; j < width(i); j++) if (there[kind](i, j)) places.push(start(i) + j);
-      rows += places.length > before;
-    });
-    return { places, rows: Math.max(rows, 1) };
-  });
-  return layers.map((_, layer) =>
-    Array.from({ length: heads }, (_, head) => {
-      const steps = map(layer, head);
-      return targets.map(({ places, rows }) => places.reduce((sum, place) => sum + WEIGHTS[steps[place]], 0) / rows);
-    }),
-  );
+  for (const kind of KINDS) {
+    const rows = tokens.map((_, i) =>
+      tokens.flatMap((_, j) => (j < width(i) && there[kind](i, j) ? start(i) + j : [])),
+    );
+    const places = rows.flat();
+    const asking = rows.filter((row) => row.length).length || 1;
+    for (const map of maps) map[kind] = places.reduce((sum, place) => sum + WEIGHTS[map.steps[place]], 0) / asking;
+  }
 }
 
 // ---- pictures ----
 
 // The colours of the steps, as they are where the widget stands.
 function palette(root) {
-  const [style, pen] = [getComputedStyle(root), element("canvas", { width: 256, height: 1 }).getContext("2d")];
-  const [L, dL, C, dC, hue] = ["L", "dL", "C", "dC", "hue"].map((name) =>
-    Number(style.getPropertyValue(`--weight-${name}`)),
-  );
+  const [style, pen] = [getComputedStyle(root), element("canvas", { width: 256 }).getContext("2d")];
+  const [L, dL, C, dC, hue] = ["L", "dL", "C", "dC", "hue"].map((name) => +style.getPropertyValue(`--weight-${name}`));
   for (let step = 0; step < 256; step++) {
     pen.fillStyle = `oklch(${L + (step / 255) * dL} ${C + (step / 255) * dC} ${hue})`;
     pen.fillRect(step, 0, 1, 1);
@@ -93,78 +76,64 @@ function palette(root) {
 }
 
 // A map of at most so many points a side; a point is the brightest of the weights that fall on it, none is clear.
-function paint(canvas, { tokens, queries, width, start }, steps, colours, most = Infinity) {
-  const [L, M] = [queries.length, tokens.length];
-  const [down, across] = [Math.min(L, most), Math.min(M, most)];
+function paint(canvas, { tokens, queries, width, start }, steps, colours, most) {
+  const [down, across] = [queries, tokens].map((side) => Math.min(side.length, most));
   const brightest = new Int16Array(down * across).fill(-1);
-  for (let i = 0; i < L; i++) {
-    const line = Math.floor((i * down) / L) * across;
-    for (let j = 0, from = start(i), end = width(i); j < end; j++) {
-      const point = line + Math.floor((j * across) / M);
-      if (steps[from + j] > brightest[point]) brightest[point] = steps[from + j];
+  queries.forEach((_, i) => {
+    const line = Math.floor((i * down) / queries.length) * across;
+    for (let j = 0; j < width(i); j++) {
+      const point = line + Math.floor((j * across) / tokens.length);
+      brightest[point] = Math.max(brightest[point], steps[start(i) + j]);
     }
-  }
+  });
   [canvas.width, canvas.height] = [across, down];
   const pen = canvas.getContext("2d");
   const image = pen.createImageData(across, down);
-  new Uint32Array(image.data.buffer).set(Uint32Array.from(brightest, (step) => (step < 0 ? 0 : colours[step])));
+  new Uint32Array(image.data.buffer).set(Uint32Array.from(brightest, (step) => colours[step] ?? 0));
   pen.putImageData(image, 0, 0);
 }
 
 const visible = (token) => (token.trim() ? token : "␣");
-
-function namesOf(tokens, side) {
-  const node = element("div", { class: `ab-names ab-${side}`, translate: "no", "aria-hidden": "true" });
-  if (tokens.length <= NAMED) node.append(...tokens.map((token) => element("span", {}, visible(token))));
-  return node;
-}
+const spans = (tokens, attributes) => tokens.map((token) => element("span", attributes, visible(token)));
 
 // The chosen map, with bands over the row and the column of the token that is pointed at.
-function largeMap(say, data, point) {
-  const { tokens, queries, own } = data;
+function largeMap(say, { tokens, queries, own }, point) {
   const canvas = element("canvas", { role: "img", "aria-label": say.map });
   const [row, column] = ["row", "column"].map((way) => element("i", { class: `ab-band ab-${way}` }));
   column.hidden = !own;
-  const box = element("div", { class: "ab-picture" }, canvas, row, column);
-  const [left, above] = [namesOf(queries, "left"), namesOf(tokens, "above")];
-  const at = ({ clientY }) => {
-    const { top, height } = box.getBoundingClientRect();
+  const picture = element("div", { class: "ab-picture" }, canvas, row, column);
+  point(picture, ({ clientY }) => {
+    const { top, height } = picture.getBoundingClientRect();
     return Math.min(Math.max(Math.floor(((clientY - top) / height) * queries.length), 0), queries.length - 1);
-  };
-  point(box, at);
-  const node = element("div", { class: "ab-large" }, above, left, box);
-  node.style.setProperty("--across", tokens.length);
-  node.style.setProperty("--down", queries.length);
-  return {
-    node,
-    paint: (steps, colours) => paint(canvas, data, steps, colours),
-    show(i) {
-      node.style.setProperty("--at", i);
-      [...left.children].forEach((name, n) => name.classList.toggle("attn-query", n === i));
-      [...above.children].forEach((name, n) => name.classList.toggle("attn-key", own && n === i));
-    },
-  };
+  });
+  const names = (side, kind) =>
+    element(
+      "div",
+      { class: `ab-names ab-${kind}`, translate: "no", "aria-hidden": "true" },
+      ...spans(side.length > NAMED ? [] : side),
+    );
+  const style = `--across: ${tokens.length}; --down: ${queries.length}`;
+  const node = element("div", { class: "ab-large", style }, names(tokens, "above"), names(queries, "left"), picture);
+  return { node, canvas };
 }
 
 // Tokens as a text, each lit by a weight; `point` makes them something to point at.
 function textOf(tokens, lit, point) {
-  const parts = tokens.map((token) => element("span", lit ? { class: "ab-weight" } : {}, visible(token)));
-  const node = element("p", { class: "ab-text", translate: "no" }, ...parts);
-  if (tokens.length > SHORT) {
-    node.classList.add("ab-long"); // it scrolls, by keys too
-    node.tabIndex = 0;
-  }
+  const parts = spans(tokens, lit ? { class: "ab-weight" } : {});
+  const long = tokens.length > SHORT; // it scrolls, by keys too
+  const node = element("p", { class: `ab-text ${long ? "ab-long" : ""}`, translate: "no" }, ...parts);
+  if (long) node.tabIndex = 0;
   if (point) point(node, ({ target }) => parts.indexOf(target));
   const shown = { "--w": [], "--back": [] };
-  const light = (name, steps) =>
-    steps.forEach((step, n) => {
-      const level = Math.round(WEIGHTS[step] * LEVELS) / LEVELS; // few tokens change theirs, and only they are drawn anew
+  const light = (name, weights) =>
+    weights.forEach((weight, n) => {
+      const level = Math.round(weight * LEVELS) / LEVELS; // few tokens change theirs, and only they are drawn anew
       if (shown[name][n] !== level) parts[n].style.setProperty(name, level);
       shown[name][n] = level;
     });
-  let chosen;
+  let chosen = parts[0];
   const choose = (n, scroll) => {
-    chosen?.classList.remove("ab-chosen");
+    chosen.classList.remove("ab-chosen");
     chosen = parts[n];
     chosen.classList.add("ab-chosen");
     if (scroll) node.scrollTop = chosen.offsetTop - node.offsetTop - node.clientHeight / 2;
@@ -195,47 +164,22 @@ function largest(tokens, text, kind) {
   const { node, show } = list(fillNodes(text, { word }), Math.min(BEST, tokens.length), { translate: "no" });
   return {
     node,
-    show(token, steps) {
+    show(token, weights) {
       word.textContent = visible(token);
-      const order = [...steps.keys()].filter((j) => WEIGHTS[steps[j]] >= 0.005).sort((a, b) => steps[b] - steps[a]);
-      show(order.map((j) => [visible(tokens[j]), whole(j), WEIGHTS[steps[j]]]));
+      const order = [...weights.keys()].filter((j) => weights[j] >= 0.005).sort((a, b) => weights[b] - weights[a]);
+      show(order.map((j) => [visible(tokens[j]), whole(j), weights[j]]));
     },
   };
-}
-
-// The heads in which a kind is strongest, to press.
-function strongest(model, say, heads) {
-  const buttons = heads.slice(0, BEST).map(() => {
-    const [name, share] = [element("span"), element("b", { class: "ab-number" })];
-    const node = button(name, () => update(model, node.place));
-    node.append(" ", share);
-    return { name, share, node };
-  });
-  const row = buttons.map(({ node }) => node);
-  const node = element("div", { class: "ab-controls ab-tries", role: "group", "aria-label": say.strongest }, ...row);
-  const show = (share, named, at) => {
-    node.hidden = !share;
-    if (!share) return;
-    const order = [...heads].sort((a, b) => share(b) - share(a));
-    buttons.forEach((one, n) => {
-      const { layer, head } = (one.node.place = order[n]);
-      one.name.textContent = named(say.best, order[n]);
-      one.share.textContent = number(share(order[n]));
-      one.node.setAttribute("aria-pressed", layer === at.layer && head === at.head);
-    });
-  };
-  return { node, show };
 }
 
 function render({ model, el }) {
   const say = words(model);
   const subscriptions = follower(model);
   const data = unpacked(model);
-  const { tokens, queries, layers, heads, own, map } = data;
-  const shares = own ? kindsOf(data) : null;
-  const places = layers.flatMap((_, layer) => Array.from({ length: heads }, (_, head) => ({ layer, head })));
-  const last = (list, n) => Math.min(n, list.length - 1);
-  const at = () => ({ layer: last(layers, model.get("layer")), head: Math.min(model.get("head"), heads - 1) });
+  const { tokens, queries, layers, heads, maps, own, start, width } = data;
+  if (own) kindsOf(data);
+  const named = (text, { layer, head }) => fill(text, { layer: layers[layer], head: whole(head) });
+  const go = ({ layer, head }) => update(model, { layer, head });
 
   // A mouse that moves over something shows a token, a press keeps it.
   let pointed = null;
@@ -253,85 +197,95 @@ function render({ model, el }) {
     });
   };
 
-  const named = (text, { layer, head }) => fill(text, { layer: layers[layer], head: whole(head) });
-  const thumbnails = places.map(() => element("img", { alt: "" })); // hundreds of canvases would each be a layer to compose
   const table = grid({
     label: say.grid,
     rows: layers,
     columns: Array.from({ length: heads }, (_, head) => whole(head)),
-    at: [at().layer, at().head],
-    move: (layer, head) => update(model, { layer, head }),
+    at: [0, 0],
+    move: (layer, head) => go({ layer, head }),
     press: () => {},
   });
   const cells = table.cells.flat();
-  cells.forEach((cell, n) => {
-    cell.append(thumbnails[n]);
-    cell.setAttribute("aria-label", named(say.here, places[n]));
+  const thumbnails = maps.map((map, n) => {
+    const image = element("img", { alt: "" }); // hundreds of canvases would be as many layers to compose
+    cells[n].append(image);
+    cells[n].setAttribute("aria-label", named(say.here, map));
+    return image;
   });
   const large = largeMap(say, data, point);
   const asking = textOf(queries, own, point);
   const asked = own ? asking : textOf(tokens, true);
   const [looks, lookers] = [largest(tokens, say.asks, "attn-query"), largest(queries, say.asked, "attn-key")];
-  lookers.node.hidden = !own;
   const title = element("span");
   const like = list([title], own ? KINDS.length : 0);
-  const best = strongest(model, say, places);
-  const kinds = choice(model, subscriptions, { trait: "kind", label: say.kind, options: say.kinds });
-  kinds.hidden = !own;
-  const token = slider(model, subscriptions, {
-    trait: "token",
-    label: say.token,
-    values: [...queries.keys()],
-    show: whole,
+  const best = maps.slice(0, BEST).map(() => {
+    const [name, share] = [element("span"), element("b", { class: "ab-number" })];
+    const node = button(name, () => go(node.map));
+    node.append(" ", share);
+    return { name, share, node };
   });
+  const row = best.map(({ node }) => node);
+  const tries = element("div", { class: "ab-controls ab-tries", role: "group", "aria-label": say.strongest }, ...row);
+  const kinds = choice(model, subscriptions, { trait: "kind", label: say.kind, options: say.kinds });
+  const values = [...queries.keys()];
+  kinds.hidden = lookers.node.hidden = !own;
   const root = body(
     el,
     "browser",
-    element("div", { class: "ab-controls" }, kinds, token),
-    best.node,
+    element(
+      "div",
+      { class: "ab-controls" },
+      kinds,
+      slider(model, subscriptions, { trait: "token", label: say.token, values, show: whole }),
+    ),
+    tries,
     element(
       "div",
       { class: "ab-texts" },
       asking.node,
       own ? element("p", { class: "ab-hint" }, say.light) : asked.node,
     ),
-    element("div", { class: "ab-heads ab-scroll" }, table.node),
+    element("div", { class: "ab-heads ab-scroll", style: `--heads: ${heads}; --layers: ${layers.length}` }, table.node),
     large.node,
     element("div", { class: "ab-lists" }, like.node, looks.node, lookers.node),
   );
-  root.style.setProperty("--heads", heads);
-  root.style.setProperty("--layers", layers.length);
 
-  let [steps, colours, painted] = [];
+  let here, colours, painted;
   function showToken() {
-    const i = pointed ?? last(queries, model.get("token"));
-    const row = data.row(steps, i);
-    large.show(i);
-    asking.choose(i, pointed === null);
-    asked.light("--w", row);
-    looks.show(queries[i], row);
+    const at = pointed ?? Math.min(model.get("token"), queries.length - 1);
+    const weight = (i, j) => (j < width(i) ? WEIGHTS[here.steps[start(i) + j]] : 0);
+    const given = tokens.map((_, j) => weight(at, j));
+    large.node.style.setProperty("--at", at);
+    asking.choose(at, pointed === null);
+    asked.light("--w", given);
+    looks.show(queries[at], given);
     if (!own) return;
-    const column = data.column(steps, i);
-    asking.light("--back", column);
-    lookers.show(queries[i], column);
+    const taken = queries.map((_, i) => weight(i, at));
+    asking.light("--back", taken);
+    lookers.show(queries[at], taken);
   }
   function paintLarge() {
-    if (!colours || painted === steps) return;
-    painted = steps;
-    large.paint(steps, colours);
+    if (colours && painted !== here) paint(large.canvas, data, here.steps, colours, Infinity);
+    if (colours) painted = here;
   }
   subscriptions.follow(["layer", "head", "kind"], () => {
-    const here = at();
-    const kind = own ? KINDS.indexOf(model.get("kind")) : -1;
-    const share = kind < 0 ? null : ({ layer, head }) => shares[layer][head][kind];
-    if (steps?.byteOffset !== map(here.layer, here.head).byteOffset) steps = map(here.layer, here.head);
+    const kind = model.get("kind");
+    const chosen = own && kind !== "all";
+    here = maps.find(({ layer, head }) => layer === model.get("layer") && head === model.get("head")) ?? maps[0];
     cells.forEach((cell, n) => {
-      cell.setAttribute("aria-selected", n === here.layer * heads + here.head);
-      cell.style.setProperty("--share", share ? share(places[n]) : 1);
+      cell.setAttribute("aria-selected", maps[n] === here);
+      cell.style.setProperty("--share", chosen ? maps[n][kind] : 1);
     });
-    best.show(share, named, here);
+    tries.hidden = !chosen;
+    const order = [...maps].sort((a, b) => b[kind] - a[kind]);
+    best.forEach(({ name, share, node }, n) => {
+      node.map = order[n];
+      node.setAttribute("aria-pressed", order[n] === here);
+      name.textContent = named(say.best, order[n]);
+      share.textContent = chosen ? number(order[n][kind]) : "";
+    });
     title.textContent = named(say.here, here);
-    like.show(own ? KINDS.map((name, n) => [say.kinds[name], "", shares[here.layer][here.head][n]]) : []);
+    like.show(KINDS.map((name) => [say.kinds[name], "", here[name]]));
     paintLarge();
     showToken();
   });
@@ -342,8 +296,8 @@ function render({ model, el }) {
     stands.disconnect();
     colours = palette(root);
     const canvas = element("canvas");
-    places.forEach(({ layer, head }, n) => {
-      paint(canvas, data, map(layer, head), colours, THUMBNAIL);
+    maps.forEach(({ steps }, n) => {
+      paint(canvas, data, steps, colours, THUMBNAIL);
       thumbnails[n].src = canvas.toDataURL();
     });
     paintLarge();
