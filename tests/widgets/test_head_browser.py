@@ -36,7 +36,7 @@ READ = """(node) => {
         looks: ranking(looks),
         lookers: ranking(lookers),
         kinds: [...like.querySelectorAll(".ab-weight")].map((cell) => [text(cell), style("--w")(cell)]),
-        best: seen(".ab-tries .ab-number").map(text),
+        best: seen(".ab-tries button").map((key) => text(key).split(" ").pop()),
         pressed: seen(".ab-tries button").map(is((key) => key.ariaPressed === "true")),
     };
 }"""

@@ -15,8 +15,9 @@ import {
 } from "../shared/core.js";
 import { grid } from "../shared/cells.js";
 
-const [THUMBNAIL, NAMED, BEST] = [48, 24, 5]; // points of a side, tokens that find room beside the map, rows of a list
-const [LEVELS, SHORT] = [50, 60]; // of light on a token; tokens that are shown without scrolling
+// Points of a thumbnail's side, tokens that find room beside the map, rows of a list, tokens shown without scrolling, and
+// levels of light on a token.
+const [THUMBNAIL, NAMED, BEST, SHORT, LEVELS] = [48, 24, 5, 60, 50];
 const KINDS = ["previous", "same", "first", "separator", "induction"];
 const WEIGHTS = Float64Array.from({ length: 256 }, (_, step) => (step / 255) ** 2);
 
@@ -104,7 +105,7 @@ function largeMap(say, { tokens, queries, own }, point) {
   const picture = element("div", { class: "ab-picture" }, canvas, row, column);
   point(picture, ({ clientY }) => {
     const { top, height } = picture.getBoundingClientRect();
-    return Math.min(Math.max(Math.floor(((clientY - top) / height) * queries.length), 0), queries.length - 1);
+    return Math.min(Math.floor((Math.max(clientY - top, 0) / height) * queries.length), queries.length - 1);
   });
   const names = (side, kind) =>
     element(
@@ -120,16 +121,16 @@ function largeMap(say, { tokens, queries, own }, point) {
 // Tokens as a text, each lit by a weight; `point` makes them something to point at.
 function textOf(tokens, lit, point) {
   const parts = spans(tokens, lit ? { class: "ab-weight" } : {});
-  const long = tokens.length > SHORT; // it scrolls, by keys too
+  // A long one scrolls, by keys too.
+  const long = tokens.length > SHORT;
   const node = element("p", { class: `ab-text ${long ? "ab-long" : ""}`, translate: "no" }, ...parts);
   if (long) node.tabIndex = 0;
   if (point) point(node, ({ target }) => parts.indexOf(target));
-  const shown = { "--w": [], "--back": [] };
+  // Few tokens change their level, and only those are drawn anew.
   const light = (name, weights) =>
-    weights.forEach((weight, n) => {
-      const level = Math.round(weight * LEVELS) / LEVELS; // few tokens change theirs, and only they are drawn anew
-      if (shown[name][n] !== level) parts[n].style.setProperty(name, level);
-      shown[name][n] = level;
+    parts.forEach(({ style }, n) => {
+      const level = String(Math.round(weights[n] * LEVELS) / LEVELS);
+      if (style.getPropertyValue(name) !== level) style.setProperty(name, level);
     });
   let chosen = parts[0];
   const choose = (n, scroll) => {
@@ -178,7 +179,7 @@ function render({ model, el }) {
   const data = unpacked(model);
   const { tokens, queries, layers, heads, maps, own, start, width } = data;
   if (own) kindsOf(data);
-  const named = (text, { layer, head }) => fill(text, { layer: layers[layer], head: whole(head) });
+  const named = (text, { layer, head }, share) => fill(text, { layer: layers[layer], head: whole(head), share });
   const go = ({ layer, head }) => update(model, { layer, head });
 
   // A mouse that moves over something shows a token, a press keeps it.
@@ -207,7 +208,8 @@ function render({ model, el }) {
   });
   const cells = table.cells.flat();
   const thumbnails = maps.map((map, n) => {
-    const image = element("img", { alt: "" }); // hundreds of canvases would be as many layers to compose
+    // Hundreds of canvases would be as many layers to compose.
+    const image = element("img", { alt: "" });
     cells[n].append(image);
     cells[n].setAttribute("aria-label", named(say.here, map));
     return image;
@@ -219,13 +221,10 @@ function render({ model, el }) {
   const title = element("span");
   const like = list([title], own ? KINDS.length : 0);
   const best = maps.slice(0, BEST).map(() => {
-    const [name, share] = [element("span"), element("b", { class: "ab-number" })];
-    const node = button(name, () => go(node.map));
-    node.append(" ", share);
-    return { name, share, node };
+    const node = button("", () => go(node.map));
+    return node;
   });
-  const row = best.map(({ node }) => node);
-  const tries = element("div", { class: "ab-controls ab-tries", role: "group", "aria-label": say.strongest }, ...row);
+  const tries = element("div", { class: "ab-controls ab-tries", role: "group", "aria-label": say.strongest }, ...best);
   const kinds = choice(model, subscriptions, { trait: "kind", label: say.kind, options: say.kinds });
   const values = [...queries.keys()];
   kinds.hidden = lookers.node.hidden = !own;
@@ -250,7 +249,7 @@ function render({ model, el }) {
     element("div", { class: "ab-lists" }, like.node, looks.node, lookers.node),
   );
 
-  let here, colours, painted;
+  let here, colours;
   function showToken() {
     const at = pointed ?? Math.min(model.get("token"), queries.length - 1);
     const weight = (i, j) => (j < width(i) ? WEIGHTS[here.steps[start(i) + j]] : 0);
@@ -264,25 +263,21 @@ function render({ model, el }) {
     asking.light("--back", taken);
     lookers.show(queries[at], taken);
   }
-  function paintLarge() {
-    if (colours && painted !== here) paint(large.canvas, data, here.steps, colours, Infinity);
-    if (colours) painted = here;
-  }
+  const paintLarge = () => colours && paint(large.canvas, data, here.steps, colours, Infinity);
   subscriptions.follow(["layer", "head", "kind"], () => {
     const kind = model.get("kind");
     const chosen = own && kind !== "all";
     here = maps.find(({ layer, head }) => layer === model.get("layer") && head === model.get("head")) ?? maps[0];
     cells.forEach((cell, n) => {
-      cell.setAttribute("aria-selected", maps[n] === here);
+      cell.ariaSelected = maps[n] === here;
       cell.style.setProperty("--share", chosen ? maps[n][kind] : 1);
     });
     tries.hidden = !chosen;
     const order = [...maps].sort((a, b) => b[kind] - a[kind]);
-    best.forEach(({ name, share, node }, n) => {
+    best.forEach((node, n) => {
       node.map = order[n];
-      node.setAttribute("aria-pressed", order[n] === here);
-      name.textContent = named(say.best, order[n]);
-      share.textContent = chosen ? number(order[n][kind]) : "";
+      node.ariaPressed = order[n] === here;
+      node.textContent = named(say.best, order[n], chosen && number(order[n][kind]));
     });
     title.textContent = named(say.here, here);
     like.show(KINDS.map((name) => [say.kinds[name], "", here[name]]));
