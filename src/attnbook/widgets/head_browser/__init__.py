@@ -49,7 +49,7 @@ class HeadBrowser(BookWidget):
         queries = tokens if queries is None else list(queries)
         if maps is None:
             maps = _drawn(tokens)
-            traits = {"token": len(tokens) - 1} | traits
+            traits = {"layer": 1, "head": 2, "token": max(len(tokens) - 3, 0)} | traits  # an induction head at work
         if not isinstance(maps, str):
             names, maps_NHLM = _stacked(maps)
             _check(maps_NHLM, tokens, queries)
