@@ -280,7 +280,7 @@ function render({ model, el }) {
       node.textContent = named(say.best, order[n], chosen && number(order[n][kind]));
     });
     title.textContent = named(say.here, here);
-    like.show(KINDS.map((name) => [say.kinds[name], "", here[name]]));
+    like.show(KINDS.map((name, n) => [say.likes[n], "", here[name]]));
     paintLarge();
     showToken();
   });
