@@ -93,7 +93,7 @@ def go(layer, head):
     return [(f"layer {layer}, head {head} chosen", act, {"layer": layer, "head": head})]
 
 
-WORDS = ["when", "Mary", "and", "John", "met", ",", "John", "gave", "Mary", "a", "book", "."]
+WORDS = ["when", "Mary", "and", "John", "met", ",", "John", "John", "Mary", "a", "book", "."]
 LONG = [f"w{n % 97}" if n % 13 else "," for n in range(512)]
 
 
