@@ -18,6 +18,7 @@ __all__ = [
     "FillValue",
     "FindTheBug",
     "HeadAblation",
+    "HeadBrowser",
     "HeadBudget",
     "HeadSplit",
     "InductionLab",

@@ -1,0 +1,297 @@
+"""HeadBrowser: what it shows and what PyTorch says of it, how it is worked, what is known of it besides."""
+
+import json
+
+import pytest
+import torch
+from playwright.sync_api import expect
+from torch import Tensor
+from torch.testing import assert_close
+
+from attnbook import MultiHeadAttention, capture_attention, causal
+from attnbook.widgets import HeadBrowser
+from attnbook.widgets.head_browser import KINDS, kinds
+from tests.browser.hands import Finger, Mouse, bring
+from tests.browser.pages import bare
+from tests.widgets.laws import Laws, agree, live
+from tests.widgets.reading import parsed
+from tests.widgets.steps import choose, press, slide
+
+READ = """(node) => {
+    const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
+    const text = (part) => part.textContent;
+    const style = (name) => (part) => part.style.getPropertyValue(name);
+    const is = (find) => (part) => String(Number(find(part)));
+    const [like, looks, lookers] = node.querySelectorAll(".ab-lists table");
+    const rows = (table) => table.checkVisibility() ? [...table.querySelectorAll("tr:not(.ab-none)")] : [];
+    const ranking = (table) => rows(table).map((row) => [...row.querySelectorAll("td")].map(text)
+        .concat(style("--w")(row.lastChild)));
+    return {
+        chosen: seen(".ab-heads td[role]").map(is((cell) => cell.ariaSelected === "true")),
+        shares: seen(".ab-heads td[role]").map(style("--share")),
+        asking: seen(".ab-text:first-child span").map(is((token) => token.matches(".ab-chosen"))),
+        at: seen(".ab-large").map(style("--at")),
+        light: seen(".ab-text span.ab-weight").map(style("--w")),
+        back: seen(".ab-text span.ab-weight").map(style("--back")).filter(Boolean),
+        looks: ranking(looks),
+        lookers: ranking(lookers),
+        kinds: [...like.querySelectorAll(".ab-weight")].map((cell) => [text(cell), style("--w")(cell)]),
+        best: seen(".ab-tries button").map((key) => text(key).split(" ").pop()),
+        pressed: seen(".ab-tries button").map(is((key) => key.ariaPressed === "true")),
+    };
+}"""
+
+
+def weights(*shape, seed=0, mask=None) -> Tensor:
+    scores = 3 * torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+    return (scores if mask is None else scores.masked_fill(~mask, -torch.inf)).softmax(-1)
+
+
+def level(w: Tensor) -> Tensor:
+    return (w * 50 + 0.5).floor() / 50
+
+
+def ranking(w: Tensor) -> Tensor:
+    """Place, weight and light of the five largest, as long as something is to be seen."""
+    largest, places = w.sort(descending=True, stable=True)
+    found = torch.stack([places, largest, largest], -1)[:5]
+    return found[largest[:5] >= 0.005]
+
+
+def expected(widget) -> dict[str, Tensor]:
+    maps = widget.weights()
+    own = widget.queries == widget.tokens
+    shares = kinds(maps, widget.tokens) if own else {}
+    share = shares.get(widget.kind)
+    at = (widget.layer, widget.head)
+    chosen = torch.zeros(maps.shape[:2])
+    chosen[at] = 1
+    row, column = maps[at][widget.token], maps[at][:, widget.token] if own else torch.tensor([])
+    like = torch.stack([shares[kind][at] for kind in KINDS]) if own else torch.tensor([])
+    best, order = torch.tensor([]), torch.tensor([], dtype=torch.long)
+    if share is not None:
+        best, order = (x[:5] for x in share.flatten().sort(descending=True, stable=True))
+    return {
+        "chosen": chosen,
+        "shares": torch.ones_like(chosen) if share is None else share,
+        "asking": torch.arange(len(widget.queries)) == widget.token,
+        "at": torch.tensor([widget.token]),
+        "light": level(row),
+        "back": level(column),
+        "looks": ranking(row),
+        "lookers": ranking(column),
+        "kinds": torch.stack([like, like], -1),
+        "best": best,
+        "pressed": order == widget.layer * widget.heads + widget.head,
+    }
+
+
+def go(layer, head):
+    def act(hand, node):
+        hand.sweep([node.locator("[role=grid] tbody tr").nth(layer).locator("td").nth(head)])
+
+    return [(f"layer {layer}, head {head} chosen", act, {"layer": layer, "head": head})]
+
+
+WORDS = ["when", "Mary", "and", "John", "met", ",", "John", "John", "Mary", "a", "book", "."]
+LONG = [f"w{n % 97}" if n % 13 else "," for n in range(512)]
+
+
+class TestHeadBrowser(Laws):
+    kind = HeadBrowser
+    read = READ
+    expected = staticmethod(expected)
+    steps = [
+        *go(1, 2),
+        *slide("Token", "token", first=0, last=7),
+        *choose("kind", "induction", "previous"),
+        *press("L0 H0 1.00", {"layer": 0, "head": 0}),
+        *choose("kind", "same", "first", "separator"),
+        *go(0, 1),
+        *choose("kind", "all"),
+    ]
+    changes = [{"layer": 1}, {"head": 2}, {"kind": "induction"}, {"token": 5}, {"kind": "all"}]
+    states = {
+        "twelve layers of twelve heads": HeadBrowser(
+            WORDS, weights(12, 12, 12, 12, mask=causal(12)), layer=7, head=11, token=6, kind="same"
+        ),
+        "both ways, with special tokens": HeadBrowser(
+            ["[CLS]", "Ġa", "▁b", "\n", "a.", "</s>"], weights(1, 2, 6, 6), kind="separator", token=2
+        ),
+        "other tokens in the rows": HeadBrowser(
+            list("23rd of october"), [weights(2, 5, 15), weights(1, 2, 5, 15)], queries=list("10-23"), token=4, head=1
+        ),
+        "one token": HeadBrowser("alone", torch.ones(1, 1, 1, 1), kind="first"),
+        "rows with nothing to look at": HeadBrowser("a b a", torch.zeros(1, 1, 3, 3), token=1),
+        "tokens that look like HTML": HeadBrowser(["<b>", "&amp;", "</script>"], weights(1, 1, 3, 3)),
+        "512 tokens": HeadBrowser(LONG, weights(1, 2, 512, 512, mask=causal(512)), token=300, head=1),
+    }
+    errors = [
+        (lambda: HeadBrowser("a b", torch.ones(2, 2)), r"maps must have shape \(layers, heads, L, M\), got \(2, 2\)"),
+        (lambda: HeadBrowser("a b", torch.ones(3, 2, 2)), r"got \(3, 2, 2\).*maps\[None\]"),
+        (lambda: HeadBrowser("a b c", weights(1, 1, 2, 2)), r"= \(\.\.\., 3, 3\), got \(1, 1, 2, 2\).*special tokens"),
+        (lambda: HeadBrowser("a b c", weights(1, 1, 2, 3)), r"queries=\[…\], 2 of them"),
+        (lambda: HeadBrowser("a b", torch.randn(1, 1, 2, 2)), r"row 0 of layer 0, head 0 sums to .*softmax\(-1\)"),
+        (lambda: HeadBrowser("a b", torch.full((1, 1, 2, 2), torch.nan)), r"sums to nan"),
+        (lambda: HeadBrowser("a b", {"x": weights(3, 1, 2, 2)}), r"maps\['x'\] .* several texts.*layer\[:1\]"),
+        (lambda: HeadBrowser("a b", [weights(3, 1, 2, 2)]), r"maps\[0\] .* several texts"),
+        (lambda: HeadBrowser("a b", [weights(1, 2, 2), weights(2, 2, 2)]), r"maps\['1'\] must have .*maps\['0'\]"),
+        (lambda: HeadBrowser("a b", {}), r"maps holds no layer"),
+        (lambda: HeadBrowser("a " * 513, torch.eye(513)[None, None]), r"'tokens' trait .* length 1 <= L <= 512"),
+        (lambda: HeadBrowser(layer=2), r"layer is counted from 0 and must be below 2, got 2"),
+        (lambda: HeadBrowser(kind="odd"), r"'kind' trait .* any of \['all', 'previous'"),
+        (lambda: kinds(weights(1, 1, 2, 3), ["a", "b"]), r"\(\.\.\., L, L\) .*got \(1, 1, 2, 3\)"),
+    ]
+
+
+# ---- what Python makes of maps ----
+
+
+@pytest.mark.parametrize("mask", [None, causal(12)], ids=["both ways", "causal"])
+def test_kinds_by_hand(mask):
+    maps, L = weights(2, 3, 12, 12, mask=mask).double(), 12
+    there = {
+        "previous": lambda i, j: j == i - 1,
+        "same": lambda i, j: WORDS[i] == WORDS[j],
+        "first": lambda i, j: j == 0 != i,
+        "separator": lambda i, j: WORDS[j] in (",", "."),
+        "induction": lambda i, j: 0 < j < i and WORDS[j - 1] == WORDS[i],
+    }
+    found = kinds(maps, WORDS)
+    assert tuple(found) == tuple(there) == KINDS
+    for kind, is_there in there.items():
+        sees = [[is_there(i, j) and (mask is None or j <= i) for j in range(L)] for i in range(L)]
+        rows = [maps[..., i, torch.tensor(row)].sum(-1) for i, row in enumerate(sees) if any(row)]
+        assert_close(found[kind], torch.stack(rows).mean(0), msg=kind)
+
+
+def test_separators():
+    is_separator = dict.fromkeys([",", " .", "Ġ,", "▁—", "\n", "", "[SEP]", "</s>", "<|endoftext|>"], True)
+    is_separator |= dict.fromkeys(["a", "Ġa", "1", "a.", "é", "字", "[x", "x]", "½"], False)
+    for token, is_one in is_separator.items():
+        found = kinds(torch.ones(1, 1), [token])["separator"]
+        assert found.item() == is_one, repr(token)
+
+
+def test_what_is_shown_is_close_to_what_was_given():
+    maps = weights(2, 3, 12, 12, mask=causal(12))
+    widget = HeadBrowser(WORDS, maps)
+    assert widget.causal
+    assert_close(widget.weights().float(), maps, atol=0.004, rtol=0)
+    spread = torch.full((1, 1, 512, 512), 1 / 512)
+    assert_close(HeadBrowser(LONG, spread).weights().sum(-1), torch.ones(1, 1, 512).double(), atol=0.05, rtol=0)
+    for kind, share in kinds(maps, WORDS).items():
+        assert_close(kinds(widget.weights(), WORDS)[kind].float(), share, atol=0.01, rtol=0)
+
+
+def test_it_takes_maps_as_they_come():
+    maps = weights(2, 3, 4, 4)
+    want = HeadBrowser("a b c d", maps).maps
+    given = [list(maps), tuple(layer[None] for layer in maps), maps.numpy(), maps.bfloat16().float() * 0 + maps]
+    given.append({f"blocks.{n}.attention": layer[None] for n, layer in enumerate(maps)})
+    for one in given:
+        widget = HeadBrowser(["a", "b", "c", "d"], one)
+        assert (widget.maps, widget.layers, widget.heads) == (want, ["0", "1"], 3)
+    HeadBrowser("a b c d", maps.bfloat16())
+
+
+def test_it_takes_what_capture_attention_gives():
+    torch.manual_seed(0)
+    layer = MultiHeadAttention(8, 2)
+    with torch.no_grad(), capture_attention(layer) as maps:
+        layer(torch.randn(1, 3, 8), mask=causal(3))
+    widget = HeadBrowser("a b c", maps)
+    assert widget.causal
+    assert_close(widget.weights()[0].float(), maps[""][0], atol=0.004, rtol=0)
+
+
+def test_heads_drawn_by_rule_are_what_they_are_called():
+    widget = HeadBrowser()
+    found = {kind: divmod(share.argmax().item(), 3) for kind, share in kinds(widget.weights(), widget.tokens).items()}
+    assert found == {"previous": (0, 0), "same": (0, 1), "first": (1, 0), "separator": (1, 1), "induction": (1, 2)}
+
+
+def test_table_has_the_strongest_key_of_each_token():
+    maps = weights(2, 2, 3, 3)
+    widget = HeadBrowser(["a", "<b>", "c"], maps, layer=1, head=1)
+    page = parsed(widget)
+    assert page.caption.text == "Layer 1, head 1"
+    rows = [[cell.text for cell in row.select("th, td")] for row in page.select("tr")[1:]]
+    shares, places = maps[1, 1].max(-1)
+    want = [(token, f"{widget.tokens[j]} ({j})") for token, j in zip(widget.tokens, places.tolist(), strict=True)]
+    assert [tuple(row[:2]) for row in rows] == want
+    assert_close(torch.tensor([float(row[2]) for row in rows]), shares, atol=0.0091, rtol=0)
+    assert json.loads(page.script.string)["tokens"] == ["a", "<b>", "c"]
+
+
+# ---- in a browser ----
+
+
+def test_pointing_shows_and_pressing_keeps(visit):
+    """On a token of the text, and on a row of the map."""
+    page = visit("bare.html", touch=True, served={"bare.html": bare(HeadBrowser())})
+    node = live(page)
+    token, box = node.locator(".ab-text span").nth(2), node.locator(".ab-picture")
+    token.hover()
+    agree(node, HeadBrowser(token=2), "pointed at a token")
+    page.mouse.move(1, 1)
+    agree(node, HeadBrowser(), "pointed at nothing")
+    Mouse(page).press(token)
+    page.mouse.move(1, 1)
+    agree(node, HeadBrowser(token=2), "a token pressed")
+    x, y = bring(box)
+    page.mouse.move(x, y + 1)
+    agree(node, HeadBrowser(token=4), "pointed at a row")
+    page.mouse.move(1, 1)
+    agree(node, HeadBrowser(token=2), "pointed at nothing again")
+    Finger(page).press(node.locator(".ab-text span").nth(6))
+    agree(node, HeadBrowser(token=6), "a token tapped")
+
+
+def test_pictures_are_the_maps(visit):
+    """As bright as the weights, in the large map and in each thumbnail; what can't be seen is left clear."""
+    widget = HeadBrowser(WORDS, weights(2, 2, 12, 12, mask=causal(12)), layer=1, head=0)
+    page = visit("bare.html", served={"bare.html": bare(widget)})
+    node = live(page)
+    expect(node.locator("img[src]")).to_have_count(4)
+    read = """async (node) => {
+        const canvas = new OffscreenCanvas(12, 12), pen = canvas.getContext("2d", { willReadFrequently: true });
+        const pictures = [...node.querySelectorAll("img"), node.querySelector(".ab-picture canvas")];
+        return Promise.all(pictures.map(async (picture) => {
+            await picture.decode?.();
+            pen.clearRect(0, 0, 12, 12);
+            pen.drawImage(picture, 0, 0);
+            return [...pen.getImageData(0, 0, 12, 12).data];
+        }));
+    }"""
+    *small, large = torch.tensor(node.evaluate(read)).view(5, 12, 12, 4)
+    assert (large == small[2]).all()
+    for picture, weight in zip(small, widget.weights().view(4, 12, 12), strict=True):
+        assert ((picture[..., 3] > 0) == causal(12)).all()
+        seen = causal(12)
+        order = weight[seen].argsort()
+        light = picture[..., :3].sum(-1)[seen][order]
+        assert (light.diff() >= -1).all(), "brighter, the larger the weight"
+        assert light[-1] > light[0] + 200
+
+
+def test_512_tokens_are_pointed_at_without_an_element_made_or_the_text_lit_anew(visit):
+    """How fast that is depends on the machine; how much is written does not."""
+    widget = HeadBrowser(LONG, weights(1, 2, 512, 512, mask=causal(512)))
+    page = visit("bare.html", served={"bare.html": bare(widget)})
+    node = live(page)
+    node.evaluate("""(node) => {
+        window.changed = { childList: 0, attributes: 0 };
+        new MutationObserver((all) => { for (const one of all) {
+            if (one.type === "attributes") changed.attributes++;
+            changed.childList += [...one.addedNodes].filter((added) => added.nodeType === 1).length;
+        } }).observe(node, { childList: true, attributes: true, subtree: true });
+    }""")
+    x, y = bring(node.locator(".ab-picture"))
+    for step in range(20):
+        page.mouse.move(x, y - 10 + step)
+    written = page.evaluate("changed")
+    assert written["childList"] == 0
+    assert 0 < written["attributes"] < 20 * 120, "of 1,024 that there are"
+    at = node.locator(".ab-large").evaluate("(large) => large.style.getPropertyValue('--at')")
+    agree(node, HeadBrowser(LONG, widget.weights(), token=int(at)), "pointed at the last")
