@@ -27,7 +27,7 @@ ROOMS = {
         "checks": "language layers models learning",
         "peers": "layers models",
         "plots": "colours language",
-        "widgets": "colours language layers models learning data tasks",
+        "widgets": "errors colours language layers models learning data tasks",
     },
     "booktools": {
         "": "",
