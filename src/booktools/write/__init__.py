@@ -6,6 +6,7 @@ python/torch         the names of PyTorch, over the tensors of Handful (src/hand
 checks.py            sends a check as it is: its source, its tensors, its sentences
 """
 
+import ast
 import json
 import re
 from hashlib import sha256
@@ -29,7 +30,7 @@ def engine() -> tuple[str, dict[str, bytes]]:
     """A folder's name, made of what is in it, and what is fetched at the first press."""
     files = {path.name: path.read_bytes() for path in sorted((HERE / "front").glob("*.js")) if path.name not in EARLY}
     files |= {name: (HERE / "micropython" / name).read_bytes() for name in ("micropython.mjs", "micropython.wasm")}
-    files["handful.js"] = one_module(HANDFUL / "handful.js").encode()
+    files["handful.js"] = re.sub(r"^ +", "", one_module(HANDFUL / "handful.js"), flags=re.M).encode()
     files["python.json"] = as_json({"files": python(), "say": words(HERE)["verdict"]})
     version = sha256(b"".join(files.values())).hexdigest()[:8]
     return f"write/{version}/", files
@@ -45,10 +46,14 @@ def front() -> dict[str, bytes]:
 def python() -> dict[str, str]:
     """The page's own modules, and the one of sentences and comparisons, which is the book's."""
     folder = HERE / "python"
-    files = {path.relative_to(folder).as_posix(): path.read_text("utf-8") for path in sorted(folder.rglob("*.py"))}
+    files = {path.relative_to(folder).as_posix(): without_comments(path) for path in sorted(folder.rglob("*.py"))}
     given = "NotImplementedError, page_because, page_cut, page_ordered, page_stepped"
     judging = f"from plain import {given}\n{judging_source()}\n"
     return files | {"attnbook/checks/judging.py": judging}
+
+
+def without_comments(path: Path) -> str:
+    return ast.unparse(ast.parse(path.read_text("utf-8")))
 
 
 def stubs(stem: str, cells: list) -> dict[str, tuple[str, bytes]]:
