@@ -16,7 +16,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from attnbook.language import words
 from attnbook.plots.renderings import DARK_OF, colours
 from booktools.book.address import address
-from booktools.book.checked import is_check, is_ours, statements
+from booktools.book.checked import is_check, is_ours, statements, stub
 from booktools.book.contents import chapters
 from booktools.book.from_scratch import kept
 from booktools.book.myst import Directive, blocks
@@ -216,8 +216,8 @@ def folds_its_solutions(notebook, number):
     """Where a reader is asked to write first, our solution comes before the next stub or heading, and is folded."""
     core = list(until_the_end(notebook, end="## Exercises"))
     for place, cell in enumerate(core):
-        after = takewhile(lambda cell: not (is_stub(cell) or has_heading(cell)), core[place + 1 :])
-        if is_stub(cell) and not any(map(is_ours, after)):
+        after = takewhile(lambda cell: not (stub(cell) or has_heading(cell)), core[place + 1 :])
+        if stub(cell) and not any(map(is_ours, after)):
             yield f"cell {cell.id} asks readers to write; tag our solution, which follows it, `ours`"
 
 
@@ -278,11 +278,6 @@ def names_made_by(node):
             yield name
         case ast.alias(name=name, asname=other):
             yield (other or name).partition(".")[0]
-
-
-def is_stub(cell):
-    """Whether a reader writes code there, which is checked."""
-    return cell.cell_type == "code" and "# your code" in cell.source and bool(re.search(r"^check\.", cell.source, re.M))
 
 
 def has_heading(cell):

@@ -161,12 +161,9 @@ def _cases() -> tuple[dict[str, tuple], dict[str, tuple]]:
 _CASES, _FACTORS = _cases()
 
 
-def _parts() -> tuple:
+def _parts(letter: Tensor, hidden: Tensor, asks: Tensor, memory: Tensor, *weights: Tensor) -> tuple:
     """Two texts, letters of 3 numbers, states of 5, contexts of 4, and logits for 6 tokens."""
-    draw = torch.Generator().manual_seed(7)
-    letter, hidden, asks, memory, turns, keeps, reads = (
-        torch.randn(*shape, generator=draw) for shape in ((2, 3), (2, 5), (5, 7), (7, 4), (7, 5), (5, 5), (9, 6))
-    )
+    turns, keeps, reads = weights
     return (
         letter,
         hidden,
@@ -176,4 +173,7 @@ def _parts() -> tuple:
     )
 
 
-_STEP = _parts()
+_DRAW = torch.Generator().manual_seed(7)
+_SHAPES = ((2, 3), (2, 5), (5, 7), (7, 4), (7, 5), (5, 5), (9, 6))
+_NUMBERS = tuple(torch.randn(*shape, generator=_DRAW) for shape in _SHAPES)
+_STEP = _parts(*_NUMBERS)

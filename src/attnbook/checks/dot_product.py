@@ -230,21 +230,26 @@ def _layer_cases() -> dict[str, tuple]:
     }
 
 
-_LAYER_CASES = _layer_cases()
+def _parameters() -> dict[str, Tensor]:
+    draw = torch.Generator().manual_seed(56)
+    shapes = {**dict.fromkeys(("query", "key", "value"), (_K, _D)), "output": (_D, _K)}
+    return {name: torch.randn(shape, generator=draw) for name, shape in shapes.items()}
+
+
+_LAYER_CASES, _PARAMETERS = _layer_cases(), _parameters()
 
 
 def _give_parameters(layer: nn.Module) -> None:
     """The same matrices for every answer, in layers of the names asked for."""
-    draw = torch.Generator().manual_seed(56)
-    for name, shape in {**dict.fromkeys(("query", "key", "value"), (_K, _D)), "output": (_D, _K)}.items():
-        linear = getattr(layer, name, None)
+    for name, weight in _PARAMETERS.items():
+        linear, shape = getattr(layer, name, None), weight.shape
         if not isinstance(linear, nn.Linear) or linear.weight.shape != shape:
             given = getattr(linear, "weight", None)
             got = describe(given if isinstance(given, Tensor) else linear)
             raise Wrong("a_linear_layer", layer=name, ins=shape[1], outs=shape[0], got=got)
         if linear.bias is not None:
             raise Wrong("no_bias", layer=name)
-        linear.weight.data.copy_(torch.randn(shape, generator=draw))
+        linear.weight.data.copy_(weight)
 
 
 def _built(kind: type[nn.Module]) -> nn.Module:

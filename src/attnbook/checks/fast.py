@@ -259,12 +259,11 @@ WRONG_CACHE: dict[str, Callable] = {
 }
 
 
-def _grown(cache: Callable, seed: int, *sizes: int) -> tuple[Tensor, Tensor, Tensor]:
+def _grown(cache: Callable, *pieces: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """What a new cache returns at last, and how long it says it is before and after each call."""
-    draw, made = torch.Generator().manual_seed(seed), call(cache)
+    made = call(cache)
     got, lengths = (torch.zeros(0), torch.zeros(0)), [len(made)]
-    for size in sizes:
-        k, v = torch.randn(2, 2, 3, size, 4, generator=draw)
+    for k, v in pieces:
         got = call(made.append, k, v)
         if not isinstance(got, tuple | list) or len(got) != 2:
             raise Wrong("keys_and_values", got=describe(got))
@@ -393,12 +392,22 @@ def _backs() -> dict[str, tuple[Tensor, ...]]:
     return found
 
 
+def _pieces(seed: int, *sizes: int) -> tuple[Tensor, ...]:
+    """Keys and values (2, B, H, L, K) of so many tokens each."""
+    draw = torch.Generator().manual_seed(seed)
+    return tuple(torch.randn(2, 2, 3, size, 4, generator=draw) for size in sizes)
+
+
 _TILES, _BACKS = _tiles(), _backs()
 _PARTS_BACK, _PARTS_KEPT = (
     ("the_scores_of", "the_values_of"),
     ("the_keys_after", "all_values_after", "the_length_after"),
 )
-_CHUNKS = {"one_token_at_a_time": (1, 1, 1, 1), "a_prompt_and_two_tokens": (2, 5, 1, 1), "pieces_of_2": (3, 2, 2)}
+_CHUNKS = {
+    "one_token_at_a_time": _pieces(1, 1, 1, 1),
+    "a_prompt_and_two_tokens": _pieces(2, 5, 1, 1),
+    "pieces_of_2": _pieces(3, 2, 2),
+}
 _DRAFTS = {
     "a_difference_in_the_middle": ([5, 6, 7, 8], [5, 6, 9, 8, 4]),
     "a_difference_at_once": ([5, 6], [1, 6, 3]),

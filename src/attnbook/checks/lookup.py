@@ -60,11 +60,10 @@ def training_loop(answer: Loop) -> None:
 
 def _trained(loop: Loop, steps: int, lr: float) -> Tensor:
     """The losses of a loop, and the three parameters that it leaves, of a model and batches that never change."""
-    draw, model = torch.Generator().manual_seed(5), nn.Linear(2, 1)
+    model, batch = nn.Linear(2, 1), _Batches()
     with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.copy_(torch.randn(parameter.shape, generator=draw))
-    batch = _Batches(draw)
+        for parameter, given in zip(model.parameters(), _START, strict=True):
+            parameter.copy_(given)
     losses = call(
         loop,
         model,
@@ -89,18 +88,23 @@ class _Batches:
     A loop that gives no generator, or one in a state that was seen before, gets others, by which it can be told.
     """
 
-    def __init__(self, draw: torch.Generator):
-        self.drawn, self.again, self.by_none = (cycle(torch.randn(12, 8, 2, generator=draw)) for _ in range(3))
-        self.states: set[bytes] = set()
+    def __init__(self):
+        self.drawn, self.again, self.by_none = map(cycle, _BATCHES)
+        self.states: set[tuple] = set()
 
     def __call__(self, generator: torch.Generator | None = None) -> Tensor:
         if not isinstance(generator, torch.Generator):
             return next(self.by_none)
-        state = generator.get_state().numpy().tobytes()
+        state = tuple(generator.get_state().tolist())
         torch.rand(1, generator=generator, device=generator.device)
         source = self.again if state in self.states else self.drawn
         self.states.add(state)
         return next(source)
+
+
+_DRAW = torch.Generator().manual_seed(5)
+_START = tuple(torch.randn(*shape, generator=_DRAW) for shape in ((1, 2), (1,)))
+_BATCHES = tuple(torch.randn(12, 8, 2, generator=_DRAW) for _ in range(3))
 
 
 def _is_number(loss: object) -> bool:

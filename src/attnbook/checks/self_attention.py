@@ -117,6 +117,7 @@ def _two_first(x: Tensor) -> Tensor:
     return torch.cat([x[:2].sum(0, keepdim=True).expand(2, -1), x[2:]])
 
 
+_SIX = torch.randn(6, 3, generator=torch.Generator().manual_seed(7))
 _MATRIX = torch.tensor([[0.3, -1.2, 0.8], [1.1, 0.4, -0.6], [-0.9, 0.7, 1.3]])
 _EQUIVARIANT: dict[str, Callable[[Tensor], Tensor]] = {
     "self_attention": _three_steps,
@@ -139,7 +140,7 @@ _NOT_EQUIVARIANT: dict[str, Callable[[Tensor], Tensor]] = {
 
 def _functions() -> dict[str, tuple[Callable[[Tensor], Tensor], Tensor]]:
     """Each function with the tokens that it is tested on."""
-    x = torch.randn(6, 3, generator=torch.Generator().manual_seed(7))
+    x = _SIX
     falling = x.sort(0, descending=True).values  # here the smallest so far is the token itself, in this order only
     functions = {case: (f, x) for case, f in (_EQUIVARIANT | _NOT_EQUIVARIANT).items()}
     return functions | {"the_smallest_number_so_far": (lambda x: x.cummin(0).values, falling)}

@@ -245,9 +245,8 @@ WRONG_GREEDY: dict[str, Callable[[Model, int, int, int], list[int]]] = {
 _ENDLESS = 49
 
 
-def _model(seed: int, N: int = 7) -> Model:
+def _model(table: Tensor) -> Model:
     """What comes next depends on all that came before."""
-    table = torch.randn(64, N, generator=torch.Generator().manual_seed(seed))
     weigh = torch.arange(1, _ENDLESS + 1)
 
     def scores(ids: Tensor) -> Tensor:
@@ -259,10 +258,8 @@ def _model(seed: int, N: int = 7) -> Model:
     return scores
 
 
-def _translator(N: int = 9) -> Translator:
+def _translator(read: Tensor, written: Tensor) -> Translator:
     """Logits that hang on the whole source and on the target so far."""
-    draw = torch.Generator().manual_seed(4)
-    read, written = (torch.randn(N, N, generator=draw) for _ in range(2))
 
     def logits(source: Tensor, target: Tensor) -> Tensor:
         if source.ndim != 2 or target.ndim != 2 or len(source) != len(target):
@@ -290,13 +287,15 @@ _PARTS = (
     lambda x: F.layer_norm(x, (4,), _gains[1], _biases[1]),
 )
 _BLOCKS = {"2_texts_of_3_tokens": (_x, *_PARTS), "very_small_numbers": (_x / 200, *_PARTS)}
+_LOGITS = torch.randn(2, 9, 9, generator=torch.Generator().manual_seed(4))
 _TEXTS = torch.tensor([[START, 5, 3, STOP, PAD, PAD], [START, 4, 7, 8, 6, STOP]])
 _TRANSLATIONS = {
-    "two_texts_one_padded": (_translator(), torch.tensor([[5, 3, 2], [4, 6, 2]]), _TEXTS),
-    "one_text": (_translator(), torch.tensor([[8, 2, 0]]), _TEXTS[1:]),
+    "two_texts_one_padded": (_translator(*_LOGITS), torch.tensor([[5, 3, 2], [4, 6, 2]]), _TEXTS),
+    "one_text": (_translator(*_LOGITS), torch.tensor([[8, 2, 0]]), _TEXTS[1:]),
 }
+_TABLES = [torch.randn(64, 7, generator=torch.Generator().manual_seed(seed)) for seed in (9, 3, 11)]
 _MODELS = {
-    "a_text_that_stops": (_model(9), 1, 2, 20),
-    "a_text_that_does_not_stop": (_model(3), 1, 2, 8),
-    "a_longer_text": (_model(11), 1, 2, 20),
+    "a_text_that_stops": (_model(_TABLES[0]), 1, 2, 20),
+    "a_text_that_does_not_stop": (_model(_TABLES[1]), 1, 2, 8),
+    "a_longer_text": (_model(_TABLES[2]), 1, 2, 20),
 }

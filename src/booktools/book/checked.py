@@ -1,6 +1,7 @@
 """What every edition folds to a line: cells for checks, which say how much they assert, and our solutions."""
 
 import ast
+import re
 
 import nbformat
 
@@ -15,6 +16,17 @@ def is_check(cell) -> bool:
 def is_ours(cell) -> bool:
     """Whether a cell is the book's answer to what a reader is asked to write first."""
     return cell.cell_type == "code" and "ours" in cell.metadata.get("tags", [])
+
+
+def stub(cell) -> tuple[str, str] | None:
+    """The check of what a reader writes in a cell, and what it checks.
+
+    >>> from nbformat.v4 import new_code_cell
+    >>> stub(new_code_cell("def my_mask(L):\\n    return None  # your code\\n\\n\\ncheck.mask(my_mask)"))
+    ('mask', 'my_mask')
+    """
+    asked = re.search(r"^check\.(\w+)\((\w+)\)", cell.source, re.M) if cell.cell_type == "code" else None
+    return (asked[1], asked[2]) if asked and "# your code" in cell.source else None
 
 
 def statements(source: str) -> int:
@@ -52,8 +64,13 @@ def title(cell) -> str:
 
 
 def fold_on_page(notebook) -> str:
-    """The source of a notebook in which each such cell is one that hides its code behind that line."""
+    """The source of a notebook in which each such cell is one that hides its code behind that line.
+
+    A cell in which a reader writes has the tag `stub`.
+    """
     for cell in notebook.cells:
+        if stub(cell):
+            cell.metadata.tags = [*cell.metadata.get("tags", []), "stub"]
         if line := title(cell):
             cell.metadata.tags = [*cell.metadata.tags, "hide-input"]
             prompts = {"code_prompt_show": line, "code_prompt_hide": line}

@@ -22,7 +22,7 @@ FILES = (
     "README.md",
     "LICENSE",
 )
-FOLDERS = ("src/attnbook", "src/booktools", "translations", "assignments/source", "colab")
+FOLDERS = ("src/attnbook", "src/booktools", "src/handful", "translations", "assignments/source", "colab")
 
 
 def print_site(edition: Edition, to: Path) -> None:

@@ -10,6 +10,7 @@ STEPS = (
     page.draw_figures,
     page.head_chapter,
     page.raise_title,
+    page.make_stubs,
     page.choose_files,
     page.bring_words,
     page.introduce,

@@ -14,6 +14,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from attnbook.language import words
 from attnbook.widgets.shared.files import page_files
+from booktools import write
 from booktools.book import HERE as BOOK
 from booktools.book.address import address
 from booktools.book.checked import fold_on_page
@@ -137,7 +138,8 @@ def copy_files(app):
     """What widgets and rooms bring, before a page is written: Sphinx adds a checksum to its address."""
     if app.builder.format != "html":
         return
-    for name, content in ({f"widgets/{name}": content for name, content in page_files().items()} | front()).items():
+    widgets = {f"widgets/{name}": content for name, content in page_files().items()}
+    for name, content in (widgets | front() | write.front()).items():
         target = Path(app.outdir, "_static", name)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)

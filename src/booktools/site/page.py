@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
 from attnbook import language
@@ -20,6 +21,7 @@ from attnbook.plots.renderings import dark
 from attnbook.widgets import all_widgets
 from attnbook.widgets.shared.base import page_words
 from attnbook.widgets.shared.files import modules_of
+from booktools import write
 from booktools.book.contents import Chapter, last_green
 from booktools.book.edition import Edition
 from booktools.book.shown import widgets_in
@@ -112,6 +114,20 @@ def bring_words(page: Page) -> None:
     """The texts of its widgets."""
     names = page.widgets
     page.body += page_words(kind for kind in all_widgets() if kind.name in names)
+
+
+def make_stubs(page: Page) -> None:
+    """What a reader is asked to write can be written and checked on the page."""
+    if not page.chapter or "tag_stub" not in page.body:
+        return
+    try:
+        files = write.stubs(page.chapter.stem, page.edition.notebook(f"{page.name}.ipynb").cells)
+    except write.NotForThePage as why:
+        raise ExtensionError(f"{page.name}: {why}") from why
+    for name, (_, content) in files.items():
+        Path(page.app.outdir, "_static/write", name).write_bytes(content)
+    page.body = write.marked(page.body, files)
+    page.app.add_js_file("write.js", type="module")
 
 
 def choose_files(page: Page) -> None:

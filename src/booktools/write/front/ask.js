@@ -1,0 +1,123 @@
+// A question to Python, in a worker that is fetched at the first one, and what the reader is told.
+
+const base = new URL(".", import.meta.url);
+const SECONDS = 20;
+const RECYCLED = 40; // so many answers until Python starts anew: its memory only grows
+const fill = (text, gaps) => text.replace(/\{(\w+)\}/g, (_, name) => gaps[name]);
+
+const fetched = new Map();
+async function get(url) {
+  if (!fetched.has(url.href)) fetched.set(url.href, await (await fetch(url)).json());
+  return fetched.get(url.href);
+}
+
+let worker = null;
+let answers = 0;
+let turn = Promise.resolve(); // one question at a time
+
+function end() {
+  worker?.terminate();
+  worker = null;
+  answers = 0;
+}
+
+const TEXT = /#.*|"""[^]*?"""|'''[^]*?'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|[([{]|[)\]}]|\n/g;
+const INTO = /^([ \t]*)([A-Za-z_][\w.]*(?:\[[^\]\n]*\])*)[ \t]*(\*\*|\/\/|[*/%&|^])=(?!=)/gm;
+
+// Where the expression ends that begins at a place: at the end of its line, unless a bracket is open, or at a comment.
+function endOf(code, from) {
+  let open = 0;
+  for (const found of code.slice(from).matchAll(TEXT)) {
+    if ("([{".includes(found[0])) open++;
+    else if (")]}".includes(found[0])) open--;
+    else if (!open && /^[#\n]/.test(found[0])) return from + found.index;
+  }
+  return code.length;
+}
+
+// `x *= y` as a call, as MicroPython would make a new tensor of it.
+export function writtenInto(code) {
+  let text = "";
+  let at = 0;
+  for (const found of code.matchAll(INTO)) {
+    const [all, indent, target, sign] = found;
+    const end = endOf(code, found.index + all.length);
+    if (found.index < at) continue; // within another, or within a text
+    const value = code.slice(found.index + all.length, end).trim();
+    text += `${code.slice(at, found.index)}${indent}${target} = _into("${sign}", ${target}, (${value}))`;
+    at = end;
+  }
+  return text + code.slice(at);
+}
+
+function verdict(question, say, print) {
+  worker ??= new Worker(new URL("worker.js", base), { type: "module" });
+  return new Promise((resolve) => {
+    const heard = new AbortController();
+    let timer = null;
+    const done = (answer) => {
+      clearTimeout(timer);
+      heard.abort();
+      resolve(answer);
+    };
+    const stop = (said) => {
+      end();
+      done({ correct: false, said });
+    };
+    const hear = ({ data }) => {
+      if (data.printed !== undefined) print(data.printed);
+      else if (data.running) timer = setTimeout(() => stop(fill(say.slow, { n: SECONDS })), SECONDS * 1000);
+      else if (data.broken) stop(say.broken);
+      else {
+        if (++answers === RECYCLED) end();
+        done(data);
+      }
+    };
+    worker.addEventListener("error", () => stop(say.failed), heard);
+    worker.addEventListener("message", hear, heard);
+    worker.postMessage({ ...question, wasm: new URL("micropython.wasm", base).href }, []);
+  });
+}
+
+// The check's own sentence, or what this page has less of.
+function sentence({ correct, said, missing, lacks, traceback = "" }, say, code) {
+  if (missing) return { kind: "wrong", text: fill(say.missing, { name: missing }) };
+  if (lacks) return { kind: "lacking", text: fill(say.lacks, { name: lacks }) };
+  const line = correct ? undefined : [...traceback.matchAll(/"<yours>", line (\d+)/g)].at(-1)?.[1];
+  const written = code.split("\n")[line - 1] ?? "";
+  const limit = LIMITS.find(([error, way]) => error.test(said) && way.test(written))?.[2];
+  if (limit) return { kind: "lacking", line, text: say[limit] };
+  return { kind: correct ? "right" : "wrong", line, text: said };
+}
+
+// What Python reads and MicroPython does not: by the error, and by how the line looks.
+const LIMITS = [
+  [/SyntaxError/, /\{.*\*\*/, "stars"],
+  [/SyntaxError/, /[[({,]\s*\*\s*\w.*[\])}]|return .*,\s*\*/, "star"],
+  [/SyntaxError/, /^\s*match\b/, "match"],
+  [/SyntaxError/, /def .*[(,]\s*\/\s*[,)]/, "slash"],
+  [/NotImplementedError/, /\[[^\]]*:[^\]]*:[^\]]*\]/, "step"],
+  [/unsupported types for __[lg][et]__: '(int|float)', 'Tensor'/, /./, "turned"],
+];
+
+/**
+ * @param {object} question
+ * @param {string} question.code
+ * @param {string} question.name  of what the code defines
+ * @param {URL} question.sent  where the check is
+ * @param {(line: string) => void} print
+ * @returns {Promise<{ kind: string, line?: string, text: string }>}
+ */
+export function ask(question, print) {
+  turn = turn.catch(() => {}).then(() => answered(question, print));
+  return turn;
+}
+
+async function answered({ code, name, sent }, print) {
+  const [{ files, say }, check] = await Promise.all([get(new URL("python.json", base)), get(sent)]);
+  return sentence(
+    await verdict({ files, code: writtenInto(code), name, sent: check, id: sent.href }, say, print),
+    say,
+    code,
+  );
+}

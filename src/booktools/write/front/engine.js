@@ -1,0 +1,39 @@
+// A Python with `torch` in it, and the judging of what a reader wrote.
+
+import { bridge, keep, makeRoom } from "./bridge.js";
+import { loadMicroPython } from "./micropython.mjs";
+
+const HEAP = 16 * 1024 * 1024;
+const START = "import sys; sys.path.insert(0, '/book'); import torch, plain; sys.modules['math'] = plain; import trial";
+
+/**
+ * @param {object} files  Python's own, texts by their paths
+ * @param {string} url  of micropython.wasm
+ * @param {(line: string) => void} print
+ * @returns {Promise<(question: object) => object>}  which answers with a verdict
+ */
+export async function start(files, url, print) {
+  const python = await loadMicroPython({ url, heapsize: HEAP, stdout: print, stderr: print, linebuffer: true });
+  python.registerJsModule("_tensors", bridge);
+  for (const [path, text] of Object.entries(files)) {
+    path.split("/").forEach((_, depth, parts) => {
+      const folder = `/book/${parts.slice(0, depth).join("/")}`;
+      if (!python.FS.analyzePath(folder).exists) python.FS.mkdir(folder);
+    });
+    python.FS.writeFile(`/book/${path}`, text);
+  }
+  python.runPython(START);
+  let prepared = null;
+  return ({ id, sent, code, name }) => {
+    makeRoom();
+    if (prepared !== id) {
+      keep(sent.tensors);
+      python.globals.set("_sent", JSON.stringify({ ...sent, tensors: sent.tensors.length }));
+      python.runPython("import json; trial.prepare(json.loads(_sent))");
+      prepared = id;
+    }
+    python.globals.set("_asked", JSON.stringify([code, name]));
+    python.runPython("import json; _verdict = json.dumps(trial.run(*json.loads(_asked)))");
+    return JSON.parse(python.globals.get("_verdict"));
+  };
+}

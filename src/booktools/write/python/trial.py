@@ -1,0 +1,97 @@
+# A check of the book, run on what a reader wrote.
+import io
+import sys
+
+import _tensors
+import plain
+import torch
+
+from attnbook import language
+
+
+class Checks:
+    """A reader may leave the line that asks for a check: the page asks by itself."""
+
+    def __getattr__(self, name):
+        return lambda answer: None
+
+
+# What MicroPython has otherwise, in a reader's code; and what the source of a check asks for beside that.
+PYTHON = {
+    "check": Checks(),
+    "float": plain.number,
+    "isinstance": plain.is_one,
+    "max": plain.largest,
+    "min": plain.smallest,
+    "sorted": plain.in_order,
+    "zip": plain.together,
+    "_into": plain.into,
+    "NotImplementedError": plain.NotImplementedError,
+}
+GIVEN = dict(PYTHON)
+for _helper in ("page_because", "page_cut", "page_ordered", "page_stepped"):
+    GIVEN[_helper] = getattr(plain, _helper)
+SPACE = {}  # the check's
+SENT = {}
+
+
+def prepare(sent):
+    SPACE.clear()
+    SENT.update(sent)
+    for folder, groups in sent["words"].items():
+        language.WORDS[folder] = {group: plain.page_ordered(texts) for group, texts in groups.items()}
+    SPACE.update(GIVEN)
+    SPACE.update({"__name__": "check", "tensors": [torch.Tensor(_tensors.kept(i)) for i in range(sent["tensors"])]})
+    exec(compile(sent["source"], "<check>", "exec"), SPACE)
+
+
+def judge(answer):
+    """Whether it is right, and the sentence; and what was raised, if anything."""
+    from attnbook.checks.judging import Wrong, say
+
+    plain.causes.clear()
+    try:
+        SPACE[SENT["check"]](answer)
+    except Wrong as wrong:
+        return False, str(wrong), plain.causes[-1] if plain.causes else None
+    except Exception as error:
+        text = str(error).split("\n")[0]
+        return False, say("stranger", kind=type(error).__name__, error=text), error
+    return True, say("correct"), None
+
+
+def run(code, name):
+    """The verdict on a reader's code."""
+    space = dict(PYTHON, __name__="reader")
+    for line, brought in SENT["given"]:
+        try:
+            exec(line, space)
+        except (ImportError, AttributeError):  # a name that this page's torch has not
+            SENT["above"].append(brought)
+    try:
+        exec(compile(code, "<yours>", "exec"), space)
+        if name not in space:
+            return {"correct": False, "missing": name}
+        correct, said, error = judge(space[name])
+    except Exception as caught:
+        correct, said, error = False, type(caught).__name__ + ": " + str(caught), caught
+    return {"correct": correct, "said": said, "traceback": traced(error), "lacks": lacks(error)}
+
+
+def lacks(error):
+    """What this page has less of than Python and PyTorch, if that was it."""
+    if isinstance(error, torch.Lacking):
+        return str(error)
+    if isinstance(error, ImportError):
+        return str(error).split("'")[-2]
+    if isinstance(error, NameError) and str(error).split("'")[1] in SENT["above"]:
+        return str(error).split("'")[1]
+    return ""
+
+
+def traced(error):
+    if error is None:
+        return ""
+    out = io.StringIO()
+    sys.print_exception(error, out)
+    return out.getvalue()
