@@ -12,6 +12,7 @@ from typing import Protocol
 
 from sphinx.application import Sphinx
 
+from attnbook.widgets.shared.files import without_comments
 from booktools.book.edition import Edition
 from booktools.book.myst import Directive
 
@@ -51,4 +52,4 @@ def front() -> dict[str, bytes]:
     """The styles and scripts of all rooms, as the site serves them."""
     here = Path(__file__).parent
     files = [path for name in ROOMS for path in sorted((here / name).glob(f"{name}.*s"))]
-    return {path.name: path.read_bytes() for path in files}
+    return {path.name: without_comments(path).encode() for path in files}

@@ -14,7 +14,7 @@ from html import escape
 from pathlib import Path
 
 from attnbook.language import words
-from attnbook.widgets.shared.files import one_module
+from attnbook.widgets.shared.files import one_module, without_comments
 from booktools.book.checked import stub
 from booktools.write.checks import judging_source
 from booktools.write.source import NotForThePage
@@ -39,20 +39,20 @@ def engine() -> tuple[str, dict[str, bytes]]:
 def front() -> dict[str, bytes]:
     """All of it, as the site serves it, by the names there."""
     folder, files = engine()
-    early = {name: (HERE / "front" / name).read_bytes() for name in EARLY}
+    early = {name: without_comments(HERE / "front" / name).encode() for name in EARLY}
     return early | {folder + name: content for name, content in files.items()}
 
 
 def python() -> dict[str, str]:
     """The page's own modules, and the one of sentences and comparisons, which is the book's."""
     folder = HERE / "python"
-    files = {path.relative_to(folder).as_posix(): without_comments(path) for path in sorted(folder.rglob("*.py"))}
+    files = {path.relative_to(folder).as_posix(): terse(path) for path in sorted(folder.rglob("*.py"))}
     given = "NotImplementedError, page_because, page_cut, page_ordered, page_stepped"
     judging = f"from plain import {given}\n{judging_source()}\n"
     return files | {"attnbook/checks/judging.py": judging}
 
 
-def without_comments(path: Path) -> str:
+def terse(path: Path) -> str:
     return ast.unparse(ast.parse(path.read_text("utf-8")))
 
 

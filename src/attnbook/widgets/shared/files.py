@@ -52,7 +52,7 @@ class Asset(traitlets.Bytes):
 def page_files() -> dict[str, bytes]:
     """Everything the widgets need on a site, by the name it has there (under `_static/widgets/`)."""
     files = sorted(path for path in ROOMS.glob("*/*") if path.suffix in (".js", ".css"))
-    code = {path.relative_to(ROOMS).as_posix(): _without_comments(path).encode() for path in files}
+    code = {path.relative_to(ROOMS).as_posix(): without_comments(path).encode() for path in files}
     style = {"shared/base.css": shared_style().encode()}
     assets = [t for widget in all_widgets() for t in widget.inputs().values() if isinstance(t, Asset)]
     return code | style | {name: content for asset in assets for name, content in asset.page_files().items()}
@@ -74,7 +74,7 @@ def modules_of(name: str) -> list[str]:
     return [path.relative_to(ROOMS.resolve()).as_posix() for path in found]
 
 
-def _without_comments(path: Path) -> str:
+def without_comments(path: Path) -> str:
     """A script or style as it travels: the lines that only comment stay at home, and with them a good tenth."""
     return _COMMENT.sub("", path.read_text("utf-8"))
 
@@ -92,7 +92,7 @@ def one_module(path: Path) -> str:
     parts: dict[str, str] = {}
 
     def inline(path: Path) -> str:
-        text = _IMPORT.sub(partial(bind, path.parent), _without_comments(path))
+        text = _IMPORT.sub(partial(bind, path.parent), without_comments(path))
         if left := _FOREIGN.search(text):
             instead = 'write `import { a } from "../shared/x.js";`'
             raise ValueError(f"{path.name}: can't inline `{left[0].strip()}`; {instead}")

@@ -80,9 +80,10 @@ function verdict(question, say, print) {
 }
 
 // The check's own sentence, or what this page has less of.
-function sentence({ correct, said, missing, lacks, traceback = "" }, say, code) {
+function sentence({ correct, said, missing, lacks, above, traceback = "" }, say, code) {
   if (missing) return { kind: "wrong", text: fill(say.missing, { name: missing }) };
   if (lacks) return { kind: "lacking", text: fill(say.lacks, { name: lacks }) };
+  if (above) return { kind: "lacking", text: fill(say.above, { name: above }) };
   const line = correct ? undefined : [...traceback.matchAll(/"<yours>", line (\d+)/g)].at(-1)?.[1];
   const written = code.split("\n")[line - 1] ?? "";
   const limit = LIMITS.find(([error, way]) => error.test(said) && way.test(written))?.[2];

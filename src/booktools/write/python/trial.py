@@ -75,7 +75,7 @@ def run(code, name):
         correct, said, error = judge(space[name])
     except Exception as caught:
         correct, said, error = False, type(caught).__name__ + ": " + str(caught), caught
-    return {"correct": correct, "said": said, "traceback": traced(error), "lacks": lacks(error)}
+    return {"correct": correct, "said": said, "traceback": traced(error), "lacks": lacks(error), "above": above(error)}
 
 
 def lacks(error):
@@ -84,9 +84,13 @@ def lacks(error):
         return str(error)
     if isinstance(error, ImportError):
         return str(error).split("'")[-2]
-    if isinstance(error, NameError) and str(error).split("'")[1] in SENT["above"]:
-        return str(error).split("'")[1]
     return ""
+
+
+def above(error):
+    """What the code takes from cells that the page does not run, if that was it."""
+    name = str(error).split("'")[1] if isinstance(error, NameError) else ""
+    return name if name in SENT["above"] else ""
 
 
 def traced(error):
