@@ -26,7 +26,7 @@ READ = """(node) => {
         rights: is(columns, ".ab-right"),
         wrongs: is(columns, ".ab-wrong"),
         beams: light(beams),
-        colours: beams.map((path) => path.getAttribute("class").at(-1)),
+        colours: beams.map((path) => path.getAttribute("class").match(/\\d/)[0]),
         maps: light(seen(".ab-cells i")),
         kinds: codes(seen(".ab-kind").map((part) => part.textContent)),
         scores: seen(".ab-score .ab-number").map((part) => part.textContent),
