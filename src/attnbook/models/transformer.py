@@ -112,23 +112,13 @@ class DecoderBlock(EncoderBlock):
     torch.Size([1, 3, 8])
     """
 
-    def __init__(
-        self,
-        D: int,
-        heads: int,
-        hidden: int,
-        dropout: float = 0.1,
-        *,
-        norm_layer: Callable[[int], nn.Module] = nn.LayerNorm,
-        bias: bool = True,
-        **options,
-    ):
-        super().__init__(D, heads, hidden, dropout, norm_layer=norm_layer, bias=bias, **options)
-        elsewhere = ("norm", "feed_forward", "activation")
+    def __init__(self, D: int, heads: int, hidden: int, dropout: float = 0.1, *, bias: bool = True, **options):
+        super().__init__(D, heads, hidden, dropout, bias=bias, **options)
+        elsewhere = ("norm", "norm_layer", "feed_forward", "activation")
         elsewhere += ("rotary", "score_bias")  # distances mean nothing between two texts
         attention = {name: given for name, given in options.items() if name not in elsewhere}
         self.cross_attention = MultiHeadAttention(D, heads, bias=bias, dropout=dropout, **attention)
-        self.cross_attention_norm = norm_layer(D)
+        self.cross_attention_norm = copy.deepcopy(self.self_attention_norm)
 
     def forward(
         self,

@@ -42,21 +42,16 @@ def next_token_loss(model: nn.Module, ids: Tensor) -> Tensor:
     return F.cross_entropy(model(ids[:, :-1]).flatten(0, 1), ids[:, 1:].flatten())
 
 
+def todays(N: int, D: int, heads: int, hidden: int, layers: int, **options) -> LanguageModel:
+    """A model of the design of chapter 11, but for the options that are given."""
+    design = {"norm": "pre", "norm_layer": partial(nn.RMSNorm, eps=1e-5), "feed_forward": SwiGLU, "bias": False}
+    design |= {"positions": Rotary(D // heads, pairing="neighbours"), "scale_embeddings": False, "dropout": 0.0}
+    return LanguageModel(N, D, heads, hidden, layers, **design | options)
+
+
 def untrained() -> LanguageModel:
-    """The model before it has read anything."""
-    return LanguageModel(
-        N,
-        D,
-        HEADS,
-        HIDDEN,
-        LAYERS,
-        dropout=0.0,
-        positions=Rotary(D // HEADS, pairing="neighbours"),
-        norm="pre",
-        norm_layer=partial(nn.RMSNorm, eps=1e-5),
-        feed_forward=SwiGLU,
-        bias=False,
-    )
+    """The writer before it has read anything. Unlike chapter 11's, its embeddings are multiplied by √D."""
+    return todays(N, D, HEADS, HIDDEN, LAYERS, scale_embeddings=True)
 
 
 @cache

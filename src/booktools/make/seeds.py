@@ -33,7 +33,7 @@ rates      for each of three seeds, how many come out right of Transformers of t
            steps at one rate and at another
 places     chapter 8: see places.py
 vocabularies, parts, sizes, loops, twice
-           chapter 11: see writers.py
+           chapter 11: see small_models.py
 """
 
 import json
@@ -66,7 +66,7 @@ from attnbook.tasks import marks
 from attnbook.tasks.dates import date_pairs, share_on_spans
 from attnbook.tasks.phrases import new_and_control, phrase_pairs
 from booktools.make.places import places
-from booktools.make.writers import loops, parts, sizes, twice, vocabularies
+from booktools.make.small_models import loops, parts, sizes, twice, vocabularies
 
 SIZES = {"D": 32, "heads": 4, "hidden": 128, "dropout": 0.0}
 PHRASES, DATES = 3000, 1000  # tested

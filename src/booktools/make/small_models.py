@@ -18,7 +18,6 @@ twice          copiers of 4 to 12 letters said twice: the share of the second ti
 """
 
 import math
-from collections.abc import Callable
 from functools import cache
 
 import torch
@@ -27,22 +26,14 @@ from torch import Tensor, nn
 
 from attnbook.data import shakespeare
 from attnbook.device import seed_everything
-from attnbook.layers.positions import Rotary
 from attnbook.learning.bytepairs import BytePairs
 from attnbook.learning.training import fit
 from attnbook.models.decoding import sample
-from attnbook.models.transformer import FeedForward, LanguageModel, SwiGLU
+from attnbook.models.transformer import FeedForward, LanguageModel
 from attnbook.tasks.repeats import Copier, repeats, right
+from attnbook.tasks.writing import next_token_loss, pieces, plays, todays
 
 CONTEXT, BATCH, STEPS = 64, 16, 400
-
-
-@cache
-def halves() -> tuple[str, str]:
-    """Nine tenths to learn from, and the rest."""
-    text = shakespeare()
-    cut = len(text) * 9 // 10
-    return text[:cut], text[cut:]
 
 
 @cache
@@ -50,35 +41,24 @@ def tokens_of(N: int) -> tuple[Tensor, Tensor]:
     """Both as ids: of the 65 characters, or of N tokens, whose merges are learned from what is learned from."""
     if N == 65:
         ids = {letter: i for i, letter in enumerate(sorted({*shakespeare()}))}
-        learned, held_out = (torch.tensor([ids[letter] for letter in half]) for half in halves())
+        learned, held_out = (torch.tensor([ids[letter] for letter in part]) for part in plays())
     else:
-        pairs = BytePairs.learn(halves()[0], N)
-        learned, held_out = (pairs.encode(half) for half in halves())
+        pairs = BytePairs.learn(plays()[0], N)
+        learned, held_out = (pairs.encode(part) for part in plays())
     return learned, held_out
 
 
-def writer(N: int, D: int = 64, heads: int = 4, layers: int = 2, **options) -> LanguageModel:
-    built = {"feed_forward": SwiGLU, "norm_layer": lambda D: nn.RMSNorm(D, eps=1e-5), "hidden": 2 * D}
-    built |= {"positions": Rotary(D // heads, pairing="neighbours"), "norm": "pre", "bias": False, "dropout": 0.0}
-    return LanguageModel(N, D, heads, layers=layers, scale_embeddings=False, **built | options)
-
-
-def loss(model: nn.Module, ids_BL: Tensor) -> Tensor:
-    return F.cross_entropy(model(ids_BL[:, :-1]).flatten(0, 1), ids_BL[:, 1:].flatten())
-
-
-def passages(ids: Tensor) -> Callable[[torch.Generator], Tensor]:
-    def draw(generator: torch.Generator) -> Tensor:
-        starts_B1 = torch.randint(len(ids) - CONTEXT, (BATCH, 1), generator=generator)
-        return ids[starts_B1 + torch.arange(CONTEXT + 1)]
-
-    return draw
+def model_of(
+    N: int, D: int = 64, heads: int = 4, layers: int = 2, hidden: int | None = None, **options
+) -> LanguageModel:
+    """The chapter's model, twice as wide in its networks as in its vectors unless told otherwise."""
+    return todays(N, D, heads, 2 * D if hidden is None else hidden, layers, **options)
 
 
 def trained(seed: int, N: int = 65, steps: int = STEPS, rate: float = 1e-2, **sizes) -> LanguageModel:
     seed_everything(seed)
-    model = writer(N, **sizes)
-    fit(model, loss, passages(tokens_of(N)[0]), steps, lr=rate, seed=seed)
+    model = model_of(N, **sizes)
+    fit(model, next_token_loss, pieces(tokens_of(N)[0], BATCH, CONTEXT), steps, lr=rate, seed=seed)
     return model
 
 
@@ -93,7 +73,7 @@ def nats(model: nn.Module, ids: Tensor) -> float:
 def bits(model: nn.Module, N: int = 65) -> float:
     """Per character of the text that is held out."""
     _, held_out = tokens_of(N)
-    return round(nats(model, held_out) * len(held_out) / len(halves()[1]) / math.log(2), 3)
+    return round(nats(model, held_out) * len(held_out) / len(plays()[1]) / math.log(2), 3)
 
 
 def operations(model: nn.Module) -> int:
@@ -103,9 +83,9 @@ def operations(model: nn.Module) -> int:
 
 def vocabularies(seed: int) -> dict[str, object]:
     row: dict[str, object] = {"seed": seed, "steps": STEPS}
-    most = operations(writer(65))
+    most = operations(model_of(65))
     for N in (65, 512, 1000, 2000):
-        steps = round(STEPS * most / operations(writer(N)))
+        steps = round(STEPS * most / operations(model_of(N)))
         model = trained(seed, N, steps)
         row[f"{N}"] = bits(model, N)
         row[f"{N}_steps"] = steps
@@ -133,7 +113,7 @@ def sizes(seed: int) -> dict[str, object]:
     row: dict[str, object] = {"seed": seed}
     for name, (D, heads, layers) in SIZES.items():
         size = {"D": D, "heads": heads, "layers": layers}
-        model = writer(65, **size)
+        model = model_of(65, **size)
         row[f"{name}_parameters"] = sum(p.numel() for p in model.parameters())
         row[f"{name}_operations"] = operations(model)
         for steps in (200, 400, 1600):
@@ -146,7 +126,7 @@ def sizes(seed: int) -> dict[str, object]:
 
 def loops(seed: int) -> dict[str, float]:
     _, held_out = tokens_of(1000)
-    pairs = BytePairs.learn(halves()[0], 1000)
+    pairs = BytePairs.learn(plays()[0], 1000)
     model = trained(seed, 1000)
     prompts_BL = held_out[: 16 * 1000].view(16, 1000)[:, :32]
     row: dict[str, float] = {"seed": seed}
