@@ -210,7 +210,7 @@ def is_in_a_pages_address(script: Path, root: Path) -> bool:
 def _copy_static(static: Path, to: Path) -> None:
     """The scripts and styles of widgets and pages, where they differ from what is there."""
     files = {path.relative_to(static).as_posix(): path.read_bytes() for path in static.rglob("*") if path.is_file()}
-    files |= front() | write.front() | {f"widgets/{name}": content for name, content in page_files().items()}
+    files |= front() | write.early() | {f"widgets/{name}": content for name, content in page_files().items()}
     for name, content in files.items():
         target = to / name
         if not target.is_file() or target.read_bytes() != content:

@@ -4,7 +4,8 @@ vocabularies   for each seed, models that read characters, or 512, 1,000 or 2,00
                operations: bits per character of the text that is held out, and of characters and 1,000 tokens after
                four times as many; and after 400 steps the perplexity per token
 parts          the model of characters as the chapter builds it, and with one part exchanged: with as many parameters
-               in a network with ReLU, with LayerNorm, with sinusoidal positions, and with none
+               in a network with ReLU, with LayerNorm, with sinusoidal positions, beside embeddings times √D as well,
+               and with none; and of seed 0 with those beside embeddings times √D after four times as many steps
 sizes          three sizes, each after 200, 400 and 1,600 steps: bits per character, parameters, and operations of a
                step of training (six for each parameter and token); and of seed 0 after 200 steps at half the rate and
                at twice the rate
@@ -95,15 +96,20 @@ def vocabularies(seed: int) -> dict[str, object]:
     return row
 
 
+SCALED = {"positions": "sinusoidal", "scale_embeddings": True}  # as in chapter 9
+
+
 def parts(seed: int) -> dict[str, float]:
     ways = {
         "built": {},
         "relu": {"feed_forward": FeedForward, "hidden": 192},
         "layer_norm": {"norm_layer": nn.LayerNorm},
         "sinusoidal": {"positions": "sinusoidal"},
+        "scaled": SCALED,
         "none": {"positions": "none"},
     }
-    return {"seed": seed} | {name: bits(trained(seed, **options)) for name, options in ways.items()}
+    row = {"seed": seed} | {name: bits(trained(seed, **options)) for name, options in ways.items()}
+    return row if seed else row | {"scaled_longer": bits(trained(seed, steps=4 * STEPS, **SCALED))}
 
 
 SIZES = {"small": (32, 2, 1), "middle": (64, 4, 2), "large": (128, 4, 3)}

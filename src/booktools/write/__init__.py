@@ -9,6 +9,7 @@ checks.py            sends a check as it is: its source, its tensors, its senten
 import ast
 import json
 import re
+from functools import cache
 from hashlib import sha256
 from html import escape
 from pathlib import Path
@@ -16,16 +17,16 @@ from pathlib import Path
 from attnbook.language import words
 from attnbook.widgets.shared.files import one_module, without_comments
 from booktools.book.checked import stub
-from booktools.write.checks import judging_source
+from booktools.write.checks import HANDFUL, judging_source
 from booktools.write.source import NotForThePage
 from booktools.write.stubs import sent
 
 HERE = Path(__file__).parent
-HANDFUL = HERE.parents[1] / "handful"
-EARLY = ("write.js", "write.css")  # what a page has before somebody presses
+EARLY = ("write.js", "write.css")
 _CELL = re.compile(r'<div class="cell (?=[^"]*\btag_stub\b)')
 
 
+@cache
 def engine() -> tuple[str, dict[str, bytes]]:
     """A folder's name, made of what is in it, and what is fetched at the first press."""
     files = {path.name: path.read_bytes() for path in sorted((HERE / "front").glob("*.js")) if path.name not in EARLY}
@@ -36,11 +37,15 @@ def engine() -> tuple[str, dict[str, bytes]]:
     return f"write/{version}/", files
 
 
+def early() -> dict[str, bytes]:
+    """What a page has before somebody presses, by the names on the site."""
+    return {name: without_comments(HERE / "front" / name).encode() for name in EARLY}
+
+
 def front() -> dict[str, bytes]:
     """All of it, as the site serves it, by the names there."""
     folder, files = engine()
-    early = {name: without_comments(HERE / "front" / name).encode() for name in EARLY}
-    return early | {folder + name: content for name, content in files.items()}
+    return early() | {folder + name: content for name, content in files.items()}
 
 
 def python() -> dict[str, str]:
@@ -81,4 +86,4 @@ def as_json(content: dict) -> bytes:
     return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-__all__ = ["NotForThePage", "front", "marked", "stubs"]
+__all__ = ["HANDFUL", "NotForThePage", "early", "front", "marked", "stubs"]

@@ -16,6 +16,7 @@ from attnbook.language import words
 from booktools.write.source import NotForThePage, folder_name, source_of
 
 HERE = Path(__file__).parent
+HANDFUL = HERE.parents[1] / "handful"
 JUDGING = {"Wrong", "call", "close", "compare", "describe", "explained", "named", "say", "shape_of", "told"}
 
 
@@ -83,7 +84,7 @@ def refuse_unknown(source: str) -> None:
 @cache
 def names_of_torch() -> set[str]:
     """What `torch` holds on the page: the operations of Handful, and what python/torch defines."""
-    table = (HERE.parents[1] / "handful/table.js").read_text("utf-8")
+    table = (HANDFUL / "table.js").read_text("utf-8")
     operations = {name for spec in re.findall(r'op\(\s*[`"]([\w/]+) ', table) for name in spec.split("/")}
     operations |= set(re.findall(r"^  (\w+)(?:,$|: )", table, re.M))  # lists of operations alike
     return operations | defined(HERE / "python/torch/__init__.py") | {"nn", "optim", "autograd", "overrides"}

@@ -1,6 +1,6 @@
 // A small language model, as in attnbook/tasks/writing.py, and how its next token is drawn, as in models/decoding.py.
 
-import { dot, headed, softmax } from "../shared/core.js";
+import { dot, headed, plus, softmax } from "../shared/core.js";
 import { turn } from "../shared/rotary.js";
 
 const BASE = 10000;
@@ -43,7 +43,6 @@ export function writer(bytes) {
       parts["tokens.embedding.weight"].subarray(id * D, (id + 1) * D),
       (number) => number * Math.sqrt(D),
     );
-    const add = (more) => (x = x.map((number, i) => number + more[i]));
     blocks.forEach(({ keys, values }, n) => {
       const [block, own] = [`decoder.${n}`, `decoder.${n}.self_attention`];
       const asks = norm(`${own}_norm`, x);
@@ -59,11 +58,11 @@ export function writer(bytes) {
         weights.push(row);
         return q.map((_, i) => row.reduce((sum, weight, j) => sum + weight * values[j][h][i], 0));
       });
-      add(product(`${own}.output`, joined));
+      x = plus(x, product(`${own}.output`, joined));
       const given = norm(`${block}.feed_forward_norm`, x);
       const up = product(`${block}.feed_forward.up`, given);
       const open = product(`${block}.feed_forward.gate`, given).map((z, i) => (up[i] * z) / (1 + Math.exp(-z)));
-      add(product(`${block}.feed_forward.down`, open));
+      x = plus(x, product(`${block}.feed_forward.down`, open));
     });
     return { scores: product("tokens.embedding", norm("decoder.norm", x)), weights };
   };
