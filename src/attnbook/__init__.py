@@ -54,7 +54,9 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(f"attnbook.{_HOME[name]}"), name)
     if name in _MODULES:
         return import_module(f"attnbook.{_MODULES[name]}")
-    raise AttributeError(f"attnbook has no {name!r}; it has {', '.join(__all__)}")
+    from attnbook.errors import meant
+
+    raise AttributeError(f"attnbook has no {name!r}. {meant(name, __all__)}It has {', '.join(__all__)}.")
 
 
 def __dir__() -> list[str]:

@@ -1,20 +1,21 @@
 """What every layer asks of what it is given: a wrong input gets an error that teaches, never a silent broadcast."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from numbers import Integral
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from attnbook.device import known_true
-from attnbook.errors import ShapeError
+from attnbook.errors import ShapeError, meant
 
 
 def check_sequences(**sequences: Tensor) -> None:
     """Raise unless these can meet in attention, (..., length, width) each: the first ask, the others answer."""
     (asker, queries), *others = sequences.items()
     for name, x in sequences.items():
-        if not isinstance(x, Tensor):
-            raise ValueError(f"{name} must be a tensor (..., length, width), got {type(x).__name__}.")
+        check_tensor(name, x, "(..., length, width)")
         if x.ndim < 2:
             wanted = ("...", "length", "width")
             raise ShapeError(name, "(..., length, width)", wanted, x.shape, "A single vector? Try x[None].")
@@ -62,11 +63,7 @@ def check_mask(mask: Tensor | None, queries: Tensor, shape: Sequence[int], more:
     """Raise unless the mask is boolean and broadcasts to the scores' shape (..., L, M), never the other way round."""
     if mask is None:
         return
-    if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
-        raise ValueError(
-            f"mask must be a boolean tensor with True = may attend, got {getattr(mask, 'dtype', type(mask).__name__)}. "
-            "For a mask of zeros and ones, try mask.bool(); for one of 0 and -inf, try mask == 0."
-        )
+    check_boolean(mask)
     check_device_and_dtype(queries, "the queries", mask=mask)
     if _broadcasts(mask.shape, shape):
         return
@@ -75,16 +72,64 @@ def check_mask(mask: Tensor | None, queries: Tensor, shape: Sequence[int], more:
         wanted, hint = shape, f"Its axes before L and M must fit {tuple(shape[:-2])}, or be 1."
         if _broadcasts(mask[:, None].shape, shape):
             hint = "For one mask a sequence, the same for all heads, try mask[:, None]."
+    elif mask.ndim == 2 and len(shape) > 2 and mask.shape == (shape[0], shape[-1]):
+        hint = f"One row a sequence, (B, M)? Its queries share it: try mask[:, {'None, ' * (len(shape) - 3)}None]."
     else:
         turned = mask.ndim > 1 and _broadcasts(mask.mT.shape, shape)
         hint = "Rows are queries, columns are keys; " + ("try mask.mT." if turned else "check the two lengths.")
     raise ShapeError("mask", letters, wanted, mask.shape, f"{hint} {more}".rstrip())
 
 
+def check_boolean(mask: object, sense: str = " with True = may attend") -> None:
+    """Raise unless this is a mask at all."""
+    if isinstance(mask, Tensor) and mask.dtype == torch.bool:
+        return
+    hint = "For a mask of zeros and ones, try mask.bool(); for one of 0 and -inf, try mask == 0."
+    if isinstance(mask, str):
+        hint = "Masks are made by functions: try attnbook.causal(L) or attnbook.padding(lengths)."
+    elif not isinstance(mask, Tensor):
+        hint = _made("mask", mask, "A query sees all keys without a mask: leave it out.")
+    elif mask.ndim == 1 and not mask.is_floating_point():
+        hint += " For one of lengths, try attnbook.padding(lengths, M)."
+    raise ValueError(f"mask must be a boolean tensor{sense}, got {kind_of(mask)}. {hint}")
+
+
+def check_tensor(name: str, x: object, letters: str) -> None:
+    """Raise unless it is a tensor."""
+    if not isinstance(x, Tensor):
+        hint = _made(name, x, "help(attnbook) says what the letters mean.")
+        raise ValueError(f"{name} must be a tensor {letters}, got {kind_of(x)}. {hint}")
+
+
+def check_sizes(least: int = 1, **sizes: object) -> None:
+    """Raise unless each is a whole number, and large enough.
+
+    >>> check_sizes(D=8.0)
+    Traceback (most recent call last):
+        ...
+    ValueError: D must be a whole number, got 8.0, a float. Try 8.
+    """
+    for name, size in sizes.items():
+        scalar = isinstance(size, Tensor) and size.ndim == 0 and size.dtype == torch.int64
+        if isinstance(size, bool) or not (isinstance(size, Integral | torch.SymInt) or scalar):
+            got = kind_of(size) if isinstance(size, Tensor) else f"{size!r}, {kind_of(size)}"
+            raise ValueError(f"{name} must be a whole number, got {got}. Try {_whole(size)}.")
+        if size < least:  # pyright: ignore[reportOperatorIssue] (a number)
+            raise ValueError(f"{name} must be at least {least}, got {size}.")
+
+
+def check_options(owner: str, given: Iterable[str], known: Sequence[str]) -> None:
+    """Raise unless all the options are known."""
+    for name in given:
+        if name not in known:
+            raise TypeError(f"{owner} has no option {name!r}. {meant(name, known)}It takes {', '.join(known)}.")
+
+
 def check_ids(ids: Tensor, N: int) -> None:
     """Raise unless these are token ids (..., L) of a vocabulary of N. (If they are in it, only a CPU sees.)"""
     if not isinstance(ids, Tensor) or ids.dtype not in (torch.int64, torch.int32) or ids.ndim == 0:
-        raise ValueError(f"token ids must be a tensor (..., L) of int64, got {kind_of(ids)}; try torch.tensor(ids).")
+        way = "ids.long()" if isinstance(ids, Tensor) else "torch.tensor(ids)"
+        raise ValueError(f"token ids must be a tensor (..., L) of int64, got {kind_of(ids)}; try {way}.")
     if known_true(((ids < 0) | (ids >= N)).any()):
         raise ValueError(f"token ids must lie between 0 and {N - 1}, got {ids.min()} to {ids.max()}.")
 
@@ -96,13 +141,31 @@ def not_right_padded(real: Tensor) -> Tensor:
 
 def check_lengths(L: int, M: int) -> None:
     """Raise unless L queries and M keys can be of one sequence."""
+    check_sizes(0, L=L, M=M)
     if L < 0 or M < L:
         raise ValueError(f"M must be at least L: the L queries are the last of the M positions. Got L = {L}, M = {M}.")
 
 
 def kind_of(x: object) -> str:
     """What an error says of something that should have been another kind of tensor."""
+    if isinstance(x, np.ndarray):
+        return f"a numpy array, {x.dtype} of {x.shape}"
     return f"{x.dtype} of {tuple(x.shape)}" if isinstance(x, Tensor) else f"a {type(x).__name__}"
+
+
+def _whole(size: object) -> str:
+    """The number that was perhaps meant."""
+    try:
+        return str(int(float(size)))  # pyright: ignore[reportArgumentType] (or it raises)
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        return "a size, such as 8"
+
+
+def _made(name: str, x: object, otherwise: str) -> str:
+    """How to make a tensor of something."""
+    if isinstance(x, np.ndarray):
+        return f"Try torch.from_numpy({name})."
+    return f"Try torch.tensor({name})." if isinstance(x, list | tuple) else otherwise
 
 
 def _broadcasts(small: Sequence[int], large: Sequence[int]) -> bool:

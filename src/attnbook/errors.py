@@ -1,6 +1,7 @@
 """Errors that teach: the argument, the rule in letters = numbers, what came, what to try."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 
@@ -30,6 +31,16 @@ class FileError(ValueError):
 
     def __init__(self, path: str | Path, reason: str, hint: str = ""):
         super().__init__(f"{path} can't be read: {reason.rstrip('.')}. {hint}".rstrip())
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """A question, if a name is nearly one that is known.
+
+    >>> meant("MultiheadAttention", ["MultiHeadAttention", "attention"])
+    "Did you mean 'MultiHeadAttention'? "
+    """
+    likest = get_close_matches(name, known, n=1)
+    return f"Did you mean {likest[0]!r}? " if likest else ""
 
 
 def _shape(sizes: Sequence[int | str]) -> str:

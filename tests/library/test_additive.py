@@ -524,7 +524,7 @@ def test_a_mask_lives_where_the_queries_live_and_is_a_tensor():
         ValueError, match=r"mask must be on the same device as the queries, cpu, got meta; try mask\.to"
     ):
         layer(*inputs, EMPTY_ROW.to("meta"))
-    with pytest.raises(ValueError, match="mask must be a boolean tensor with True = may attend, got list"):
+    with pytest.raises(ValueError, match="mask must be a boolean tensor with True = may attend, got a list"):
         layer(*inputs, EMPTY_ROW.tolist())
 
 

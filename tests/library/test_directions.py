@@ -11,8 +11,8 @@ from tests import ROOT
 # What each room of a package may import of its own package: rooms that stand above it here.
 ROOMS = {
     "attnbook": {
-        "": "",  # the façade: it imports what is asked for, when it is asked for
         "errors": "",
+        "": "errors",  # the façade: it imports what is asked for, when it is asked for
         "device": "",
         "language": "",
         "colours": "",
@@ -24,10 +24,10 @@ ROOMS = {
         "pretrained": "errors layers models learning",
         "data": "learning",
         "tasks": "errors device _inputs layers models learning data",
-        "checks": "language layers models learning",
+        "checks": "errors language layers models learning",
         "peers": "layers models",
-        "plots": "colours language",
-        "widgets": "errors colours language layers models learning data tasks",
+        "plots": "errors colours language",
+        "widgets": "errors _inputs colours language layers models learning data tasks",
     },
     "booktools": {
         "": "",

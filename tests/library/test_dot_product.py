@@ -236,7 +236,7 @@ def test_whole_numbers_and_lists_are_refused():
         attention(q, q, q, torch.ones(2, 2, dtype=torch.bool, device="meta"))
     with pytest.raises(ValueError, match=r"v must be of the same type as the queries, torch.float32, got .*float16"):
         attention(q, q, q.half())
-    with pytest.raises(ValueError, match="mask must be a boolean tensor with True = may attend, got list"):
+    with pytest.raises(ValueError, match="mask must be a boolean tensor with True = may attend, got a list"):
         attention(q, q, q, [[True, False], [True, True]])
 
 

@@ -153,7 +153,7 @@ def test_finite_numbers_are_not_copied():
     ("call", "words"),
     [
         (lambda: causal(3, 2), r"M must be at least L.*L = 3, M = 2"),
-        (lambda: causal(-1), r"M must be at least L.*L = -1"),
+        (lambda: causal(-1), r"L must be at least 0, got -1"),
         (lambda: sliding_window(3, window=0), r"window must be at least 1 .*got 0"),
         (lambda: padding(torch.tensor([1.0])), r"whole numbers .*got torch.float32 of \(1,\).*padding\(ids, pad=0\)"),
         (lambda: padding(torch.tensor([True])), r"got torch.bool"),

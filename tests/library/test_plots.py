@@ -27,7 +27,7 @@ def test_a_heat_map_shows_its_weights_on_a_scale_from_0_to_1():
 
 
 def test_names_must_fit():
-    with pytest.raises(ValueError, match=r"weights of shape \(2, 3\) need as many names: 3 × 2 came"):
+    with pytest.raises(ValueError, match=r"\(L, M\) = \(3, 2\), got \(2, 3\)"):
         plots.heatmap(torch.zeros(2, 3), ["a", "b", "c"], ["x", "y"])
 
 
@@ -180,3 +180,19 @@ def rectangles(svg):
     (group,) = re.findall(r'<g (?:shape-rendering="crispEdges"|id="apart\w*")>(.*?)</g>', svg, re.DOTALL)
     paths = re.findall(r'd="([^"]*)"[^>]*style="fill: (#\w{6})', group)
     return {colour: path.count("M") for path, colour in paths}
+
+
+def test_lists_arrays_tensors_and_one_row_are_the_same_picture():
+    weights = torch.tensor([[0.25, 0.75]])
+    whole = plots.heatmap(weights, ["a"], ["x", "y"]).figure
+    for other in (weights.numpy(), weights.tolist(), weights[0]):
+        assert repr(plots.heatmap(other, "a", "x y").figure) == repr(whole)
+
+
+def test_names_that_would_touch_are_turned():
+    weights = torch.eye(2, 3)
+    turned = [
+        plots.heatmap(weights, "a b", keys).get_xticklabels()[0].get_rotation()
+        for keys in ("x y z", "understanding nobody remembers")
+    ]
+    assert turned == [0, 90]

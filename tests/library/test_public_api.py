@@ -15,7 +15,7 @@ def test_every_public_name_is_there():
 
 
 def test_an_unknown_name_lists_the_known():
-    with pytest.raises(AttributeError, match=r"attnbook has no 'atention'; it has .*attention"):
+    with pytest.raises(AttributeError, match=r"attnbook has no 'atention'. Did you mean 'attention'\? It has .*beam"):
         attnbook.atention  # noqa: B018
 
 

@@ -275,3 +275,11 @@ def test_asset_is_its_file_and_is_named_by_its_content():
     assert AttentionHeatmap("a").vocabulary == data
     assert asset.page_name == f"words.{hashlib.sha256(data).hexdigest()[:8]}.bin"
     assert json.loads(parsed(AttentionHeatmap("a")).script.string)["vocabulary"] == asset.page_name
+
+
+def test_vectors_may_be_tensors_and_go_with_as_many_tokens():
+    rows = [[1.0, 0.5], [0.0, 2.0]]
+    heatmap = AttentionHeatmap("a b", *[torch.tensor(rows)] * 3)
+    assert heatmap.q_LK == rows
+    with pytest.raises(ValueError, match="there are vectors of 2 tokens, got 1 tokens"):
+        heatmap.tokens = ["a"]

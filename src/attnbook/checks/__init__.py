@@ -106,3 +106,10 @@ from attnbook.checks.writing import (
     rms_norm,
     seen_before,
 )
+
+
+def __getattr__(name: str):
+    from attnbook.errors import meant
+
+    known = [each for each, found in globals().items() if callable(found) and each != "__getattr__"]
+    raise AttributeError(f"attnbook.check has no {name!r}. {meant(name, known)}It has {', '.join(known)}.")

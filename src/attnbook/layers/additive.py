@@ -7,7 +7,7 @@ from types import ModuleType
 import torch
 from torch import Tensor, nn
 
-from attnbook._inputs import check_device_and_dtype, check_fits, check_sequences, check_width
+from attnbook._inputs import check_device_and_dtype, check_fits, check_sequences, check_sizes, check_width
 from attnbook.device import runs_eagerly
 from attnbook.errors import ShapeError
 from attnbook.layers import _additive_tiled
@@ -39,6 +39,7 @@ class AdditiveAttention(AttentionLayer):
 
     def __init__(self, query_size: int, key_size: int, num_hiddens: int, dropout: float = 0.0):
         super().__init__(dropout)
+        check_sizes(query_size=query_size, key_size=key_size, num_hiddens=num_hiddens)
         self.query = nn.Linear(query_size, num_hiddens, bias=False)
         self.key = nn.Linear(key_size, num_hiddens, bias=False)
         self.score = nn.Linear(num_hiddens, 1, bias=False)

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from attnbook._inputs import check_lengths, kind_of
+from attnbook._inputs import check_boolean, check_lengths, check_sizes, kind_of
 from attnbook.device import known_true, runs_eagerly
 from attnbook.errors import ShapeError
 from attnbook.layers import _causal
@@ -35,8 +35,9 @@ def sliding_window(L: int, M: int | None = None, *, window: int, device=None) ->
     >>> sliding_window(4, window=2).int().tolist()
     [[1, 0, 0, 0], [1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]]
     """
-    if window < 1:
-        raise ValueError(f"window must be at least 1 (a query sees itself), got {window}.")
+    check_sizes(0, window=window)
+    if not window:
+        raise ValueError("window must be at least 1 (a query sees itself), got 0.")
     M = L if M is None else M
     check_lengths(L, M)
     return causal(L, M, device=device).triu(M - L - window + 1)
@@ -62,6 +63,7 @@ def padding(lengths: Tensor, M: int | None = None, *, pad: int | None = None) ->
         )
     if M is None:
         M = int(lengths.max()) if lengths.numel() else 0
+    check_sizes(0, M=M)
     lengths = lengths.long()  # narrower types could not hold M
     if runs_eagerly() and ((lengths > M) | (lengths < 0)).any():
         raise ValueError(f"lengths must lie between 0 and M = {M}, got {lengths.tolist()}.")
@@ -83,7 +85,7 @@ def blocked(mask: Tensor, heads: int | None = None) -> Tensor:
 
     Padding alone, (B, 1, M), goes in as key_padding_mask=blocked(mask[:, 0]).
     """
-    _check_boolean(mask)
+    check_boolean(mask, "")
     if heads is None:
         return ~mask
     if mask.ndim != 3:
@@ -99,7 +101,7 @@ def valid_lens(mask: Tensor) -> Tensor:
     >>> valid_lens(padding(torch.tensor([1, 3])))
     tensor([1, 3])
     """
-    _check_boolean(mask)
+    check_boolean(mask, "")
     if mask.ndim != 3:
         raise ShapeError("mask", "(B, L, M)", ("B", "L", "M"), mask.shape, "For a batch, try mask.expand(B, -1, -1).")
     counts = mask.sum(-1)
@@ -143,9 +145,3 @@ def _not_pad(ids: Tensor, M: int | None, pad: int) -> Tensor:
 
 def _whole(x: object) -> bool:
     return isinstance(x, Tensor) and x.dtype in (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
-
-
-def _check_boolean(mask: Tensor) -> None:
-    if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
-        got = getattr(mask, "dtype", f"a {type(mask).__name__}")
-        raise ValueError(f"mask must be a boolean tensor, got {got}. For a mask of zeros and ones, try mask.bool().")

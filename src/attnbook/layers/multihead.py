@@ -4,7 +4,7 @@ import torch
 from einops import rearrange, repeat
 from torch import Tensor, nn
 
-from attnbook._inputs import check_fits, check_mask, check_sequences
+from attnbook._inputs import check_fits, check_mask, check_sequences, check_sizes
 from attnbook.layers.dot_product import DotProductAttention
 from attnbook.layers.masks import zero_blind_queries, zero_unseen_keys
 from attnbook.layers.positions import ALiBi, RelativeBias, Rotary
@@ -115,14 +115,16 @@ class MultiHeadAttention(DotProductAttention):
     ):
         super().__init__(dropout)
         kv_heads = heads if kv_heads is None else kv_heads
-        if heads < 1 or kv_heads < 1 or heads % kv_heads:
-            raise ValueError(f"heads must be a multiple of kv_heads, both at least 1; got {heads} and {kv_heads}.")
+        check_sizes(D=D, heads=heads, kv_heads=kv_heads)
+        if heads % kv_heads:
+            raise ValueError(f"heads must be a multiple of kv_heads; got {heads} and {kv_heads}.")
         if D % heads and (d_k is None or d_v is None):
             raise ValueError(
                 f"D = {D} does not split into {heads} heads of one width; try another, or give d_k and d_v."
             )
         d_k, d_v = D // heads if d_k is None else d_k, D // heads if d_v is None else d_v
         key_size, value_size = D if key_size is None else key_size, D if value_size is None else value_size
+        check_sizes(d_k=d_k, d_v=d_v, key_size=key_size, value_size=value_size)
         if rotary is not None and d_k != rotary.K:
             raise ValueError(f"rotary turns vectors of width {rotary.K}, but one head's are of width d_k = {d_k}.")
         if score_bias is not None and score_bias.heads != heads:

@@ -4,7 +4,7 @@ import torch
 from einops import rearrange
 from torch import Tensor, nn
 
-from attnbook._inputs import check_lengths, check_sequences, check_width
+from attnbook._inputs import check_lengths, check_sequences, check_sizes, check_width
 from attnbook.device import runs_eagerly
 
 
@@ -20,8 +20,8 @@ def sinusoidal(
     Computed in float64 and rounded once: at position 10,000 an angle in float32 is off in the fourth decimal.
     """
     _check_start(start)
-    if length < 0:
-        raise ValueError(f"length must be at least 0, got {length}.")
+    check_sizes(0, length=length)
+    check_sizes(D=D)
     turns = _angles(start, start + length, D, base)
     table = torch.stack([turns.sin(), turns.cos()], -1).flatten(-2)[:, :D]
     return table.to(device, torch.get_default_dtype() if dtype is None else dtype)
@@ -68,6 +68,7 @@ class SinusoidalPositions(_Table):
 
     def __init__(self, D: int, dropout: float = 0.0, *, base: float = 10000.0):
         super().__init__()
+        check_sizes(D=D)
         self.D, self.base, self.dropout = D, base, nn.Dropout(dropout)
 
     def build(self, length: int) -> Tensor:
@@ -90,6 +91,7 @@ class LearnedPositions(nn.Module):
 
     def __init__(self, max_length: int, D: int, dropout: float = 0.0):
         super().__init__()
+        check_sizes(max_length=max_length, D=D)
         self.table = nn.Parameter(0.02 * torch.randn(max_length, D))
         self.dropout = nn.Dropout(dropout)
 
@@ -128,6 +130,7 @@ class Rotary(_Table):
 
     def __init__(self, K: int, *, pairing: str = "halves", base: float = 10000.0):
         super().__init__()
+        check_sizes(0, K=K)
         if K < 2 or K % 2:
             raise ValueError(f"rotary turns pairs of features, so K must be even and at least 2; got {K}.")
         if pairing not in _PAIRS:
@@ -160,8 +163,8 @@ class RelativeBias(nn.Module):
 
     def __init__(self, heads: int, max_distance: int):
         super().__init__()
-        if heads < 1 or max_distance < 0:
-            raise ValueError(f"heads must be at least 1, max_distance at least 0; got {heads} and {max_distance}.")
+        check_sizes(heads=heads)
+        check_sizes(0, max_distance=max_distance)
         self.heads, self.max_distance = heads, max_distance
         self.table = nn.Parameter(torch.zeros(heads, 2 * max_distance + 1))
 
@@ -182,8 +185,7 @@ class ALiBi(nn.Module):
 
     def __init__(self, heads: int):
         super().__init__()
-        if heads < 1:
-            raise ValueError(f"heads must be at least 1, got {heads}.")
+        check_sizes(heads=heads)
         self.heads = heads
         self.register_buffer("slopes", _slopes(heads).to(torch.get_default_dtype()), persistent=False)
 

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from attnbook._inputs import check_mask
+from attnbook._inputs import check_mask, check_tensor
 
 
 def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -17,6 +17,7 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     >>> masked_softmax(torch.tensor([1.0, 2.0]), torch.tensor([False, False])).tolist()
     [0.0, 0.0]
     """
+    check_tensor("scores", scores, "(..., M)")
     if not scores.is_floating_point():
         raise ValueError(f"scores must hold floating-point numbers, got {scores.dtype}; try scores.float().")
     if mask is None:

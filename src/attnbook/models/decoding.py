@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attnbook._inputs import not_right_padded
+from attnbook._inputs import check_sizes, check_tensor, not_right_padded
 from attnbook.device import eval_mode
 
 
@@ -40,8 +40,7 @@ def beam(
     In the end the best of them is taken, by log-probability / tokens^penalty: with 0 the likeliest, with 1 the
     likeliest per token, which favours long ones. What the prompt says counts for nothing.
     """
-    if width < 1:
-        raise ValueError(f"width must be at least 1, got {width}.")
+    check_sizes(width=width)
     _check(prompt, source, stop, pad, length)
     stop = -1 if stop is None else stop  # which is no token
     B, given = prompt.shape[0], (prompt != pad).sum(1)
@@ -139,6 +138,7 @@ def filtered(scores: Tensor, temperature: float = 1.0, top_k: int | None = None,
 
     In float64. Of equally likely tokens those with lower ids are taken first.
     """
+    check_tensor("scores", scores, "(..., N)")
     if not 0 <= temperature < torch.inf:
         raise ValueError(f"temperature must be a number from 0 on, got {temperature}.")
     if top_k is not None and (not isinstance(top_k, int) or top_k < 1):
@@ -172,9 +172,12 @@ def _check_tokens(stop: int, pad: int, N: int) -> None:
 
 
 def _check(prompt: Tensor, source: Tensor | None, stop: int | None, pad: int, length: int) -> None:
-    if not isinstance(prompt, Tensor) or prompt.ndim != 2 or not len(prompt) or not 1 <= prompt.shape[1] <= length:
-        got = tuple(prompt.shape) if isinstance(prompt, Tensor) else f"a {type(prompt).__name__}"
-        raise ValueError(f"prompt must be token ids (B, L) with B ≥ 1, L from 1 to length = {length}, got {got}.")
+    check_sizes(length=length)
+    check_tensor("prompt", prompt, "of token ids (B, L)")
+    if prompt.ndim != 2 or not len(prompt) or not 1 <= prompt.shape[1] <= length:
+        hint = " One prompt? Try prompt[None]." if prompt.ndim == 1 else ""
+        got = tuple(prompt.shape)
+        raise ValueError(f"prompt must be token ids (B, L) with B ≥ 1, L from 1 to length = {length}, got {got}.{hint}")
     if source is not None and len(source) != len(prompt):
         raise ValueError(f"each prompt has its source, but there are {len(prompt)} and {len(source)}.")
     if stop == pad:

@@ -5,12 +5,13 @@
 
 import copy
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attnbook._inputs import check_ids
+from attnbook._inputs import check_ids, check_options, check_sizes
 from attnbook.layers.masks import causal, padding
 from attnbook.layers.multihead import KVCache, MultiHeadAttention
 from attnbook.layers.positions import ALiBi, LearnedPositions, Rotary, SinusoidalPositions
@@ -78,6 +79,8 @@ class EncoderBlock(nn.Module):
         **attention,
     ):
         super().__init__()
+        check_sizes(hidden=hidden)
+        check_options(type(self).__name__, [*attention], _OPTIONS)
         if norm not in ("pre", "post"):
             raise ValueError(f"norm must be 'pre' or 'post', got {norm!r}.")
         self.norm = norm
@@ -101,6 +104,10 @@ class EncoderBlock(nn.Module):
 
     def extra_repr(self) -> str:
         return f"norm={self.norm!r}"
+
+
+_OPTIONS = [*dict.fromkeys(name for part in (EncoderBlock, MultiHeadAttention) for name in signature(part).parameters)]
+_OPTIONS.remove("attention")
 
 
 class DecoderBlock(EncoderBlock):
@@ -142,8 +149,7 @@ class Stack(nn.Module):
 
     def __init__(self, block: Callable[[], EncoderBlock], layers: int):
         super().__init__()
-        if layers < 1:
-            raise ValueError(f"layers must be at least 1, got {layers}.")
+        check_sizes(layers=layers)
         blocks = [block() for _ in range(layers)]
         for number, module in enumerate(blocks):
             self.add_module(str(number), module)
@@ -174,6 +180,7 @@ class Tokens(nn.Module):
 
     def __init__(self, N: int, D: int, positions: nn.Module | None = None, dropout: float = 0.0, *, scale: bool = True):
         super().__init__()
+        check_sizes(N=N, D=D)
         self.embedding, self.positions, self.dropout = nn.Embedding(N, D), positions, nn.Dropout(dropout)
         self.scale = scale
         nn.init.normal_(self.embedding.weight, std=D**-0.5)

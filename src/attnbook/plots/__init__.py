@@ -4,6 +4,7 @@ Every picture of weights has one scale, fixed to 0-1: heads, layers and chapters
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from statistics import fmean
 from typing import Any, overload
 
@@ -18,6 +19,7 @@ from matplotlib.transforms import offset_copy
 from torch import Tensor
 
 from attnbook.colours import LIGHT
+from attnbook.errors import ShapeError
 from attnbook.plots.artists import Cells, Dots
 from attnbook.plots.renderings import FONT, light, number_colour, shades, weight_colours
 
@@ -157,17 +159,17 @@ def apart(places: list[float], gap: float) -> list[float]:
     return [y + i * gap for i, y in enumerate(pooled)]
 
 
-def heatmap(weights: Tensor, queries: Sequence[str], keys: Sequence[str], ax: Axes | None = None, title="") -> Axes:
-    """Weights (L, M) as a picture, 0 to 1, with its numbers as long as there is room for them: up to 12 keys."""
-    if weights.shape != (len(queries), len(keys)):
-        raise ValueError(
-            f"weights of shape {tuple(weights.shape)} need as many names: {len(queries)} × {len(keys)} came."
-        )
-    L, M = weights.shape
+def heatmap(weights, queries: str | Sequence[str], keys: str | Sequence[str], ax: Axes | None = None, title="") -> Axes:
+    """Weights (L, M) as a picture, 0 to 1, with its numbers as long as there is room for them: up to 12 keys.
+
+    `weights` is a tensor, an array or lists; one query may come as (M,). Names may be a text, whose words they are.
+    """
+    queries, keys = (names.split() if isinstance(names, str) else list(names) for names in (queries, keys))
+    numbers = _weights(weights, len(queries), len(keys))
+    L, M = numbers.shape
     roomy = M <= 12
     wide, high = (0.46, 0.36) if roomy else (0.2, 0.2)
     ax = axes(width=wide * M + 0.9, height=high * L + 0.6) if ax is None else ax
-    numbers = weights.detach().cpu().float().numpy()
     cells(numbers, ax, colours=WEIGHTS, gap=1.2)
     for (i, j), w in np.ndenumerate(numbers) if roomy else ():
         ax.text(j, i, f"{w:.2f}", ha="center", va="center", fontsize=8.5, color=number_colour(w))
@@ -180,7 +182,38 @@ def heatmap(weights: Tensor, queries: Sequence[str], keys: Sequence[str], ax: Ax
     ax.xaxis.set_label_position("top")
     ax.xaxis.label.set_color(KEY)
     ax.yaxis.label.set(color=QUERY, x=-0.02, horizontalalignment="right")
+    _turn_if_they_touch(ax)
     return ax
+
+
+def _weights(given, L: int, M: int) -> np.ndarray:
+    """Checked: as many as there are names, numbers, and weights."""
+    given = given.detach().cpu().float().numpy() if isinstance(given, Tensor) else np.asarray(given, dtype=float)
+    numbers = given[None] if given.ndim == 1 else given
+    if numbers.ndim > 2:
+        one = ", ".join("0" * (given.ndim - 2))
+        hint = f"Maps of several heads or texts? Take one, weights[{one}], or look at all of them in a HeadBrowser."
+        raise ShapeError("weights", "(L, M)", (L, M), given.shape, hint)
+    if numbers.shape != (L, M):
+        hint = f"There is a row for each of the {L} queries and a column for each of the {M} keys."
+        raise ShapeError("weights", "(L, M)", (L, M), given.shape, hint)
+    wrong = ~((numbers >= -1e-3) & (numbers <= 1 + 1e-3))
+    if wrong.any():
+        i, j = np.argwhere(wrong)[0]
+        raise ValueError(
+            f"weights must lie between 0 and 1, got {numbers[i, j]:.3g} in row {i}, column {j}. Scores, before "
+            "softmax? Try scores.softmax(-1); plots.cells(numbers, low=…, high=…) shows any numbers."
+        )
+    return numbers
+
+
+def _turn_if_they_touch(ax: Axes) -> None:
+    """The names of the columns, by a quarter."""
+    figure: Any = ax.figure
+    figure.draw_without_rendering()  # so that their places are known
+    names = [name.get_window_extent() for name in ax.get_xticklabels()]
+    if any(right.x0 < left.x1 + 2 for left, right in pairwise(names)):
+        ax.tick_params(axis="x", labelrotation=90)
 
 
 def cells(numbers, ax: Axes | None = None, *, low=0.0, high=1.0, colours=SHADES, gap=0.0) -> Axes:

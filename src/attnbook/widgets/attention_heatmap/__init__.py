@@ -1,5 +1,6 @@
 """Scaled dot-product attention among a few words, step by step."""
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -42,6 +43,12 @@ class AttentionHeatmap(BookWidget):
 
     def __init__(self, tokens: str | Sequence[str] = "the river bank", q_LK=(), k_LK=(), v_LV=(), **traits):
         tokens = tokens.split() if isinstance(tokens, str) else list(tokens)
+        if len(tokens) > MOST_TOKENS:
+            raise ValueError(
+                f"AttentionHeatmap computes with up to {MOST_TOKENS} tokens, got {len(tokens)}. To look at weights of "
+                "your own, as many as they are, try HeadBrowser(tokens, weights)."
+            )
+        q_LK, k_LK, v_LV = (_numbers(*given) for given in (("q_LK", q_LK), ("k_LK", k_LK), ("v_LV", v_LV)))
         rows = [len(matrix) for matrix in (q_LK, k_LK, v_LV)]
         if rows not in ([0] * 3, [len(tokens)] * 3):
             raise ValueError(
@@ -51,7 +58,16 @@ class AttentionHeatmap(BookWidget):
         widths = [{len(row) for row in matrix} for matrix in (q_LK, k_LK, v_LV)]
         if len(widths[0] | widths[1]) > 1 or len(widths[2]) > 1:
             raise ValueError(f"rows of q_LK and k_LK share one width, and rows of v_LV another; got widths {widths}.")
-        super().__init__(tokens=tokens, q_LK=list(q_LK), k_LK=list(k_LK), v_LV=list(v_LV), **traits)
+        super().__init__(tokens=tokens, q_LK=q_LK, k_LK=k_LK, v_LV=v_LV, **traits)
+
+    @traitlets.validate("tokens")
+    def _tokens_and_vectors(self, proposal) -> list[str]:
+        if self.q_LK and len(proposal.value) != len(self.q_LK):
+            raise ValueError(
+                f"there are vectors of {len(self.q_LK)} tokens, got {len(proposal.value)} tokens. Make another "
+                "AttentionHeatmap for them."
+            )
+        return proposal.value
 
     def attend(self) -> tuple[Tensor, Tensor]:
         """The output and the weights that the widget shows, by the book's own `attention`."""
@@ -85,3 +101,11 @@ class AttentionHeatmap(BookWidget):
         nothing = torch.zeros(len(known["the"]))
         rows = torch.stack([known.get(token.lower(), nothing) for token in self.tokens]).double()
         return rows, rows, rows
+
+
+def _numbers(name: str, rows: Sequence) -> list[list[float]]:
+    """A matrix as lists: of a tensor, an array or lists."""
+    matrix = rows.tolist() if hasattr(rows, "tolist") else [list(row) for row in rows]  # pyright: ignore[reportAttributeAccessIssue] (asked)
+    if any(not isinstance(row, list) or not all(map(math.isfinite, row)) for row in matrix):
+        raise ValueError(f"{name} must hold rows of finite numbers, such as [[1.0, 0.5], [0.0, 2.0]]; got {matrix}.")
+    return matrix

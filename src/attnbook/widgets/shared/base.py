@@ -12,6 +12,7 @@ import anywidget
 import traitlets
 
 from attnbook import language
+from attnbook._inputs import check_options
 from attnbook.widgets import room
 from attnbook.widgets.shared.files import ROOMS, SHARED, Asset, one_module, shared_style
 
@@ -36,8 +37,7 @@ class BookWidget(anywidget.AnyWidget):
         return self.script_words()
 
     def __init__(self, **traits):
-        if unknown := traits.keys() - self.trait_names():
-            raise TypeError(f"{type(self).__name__} has no {', '.join(unknown)}; it takes {', '.join(self.inputs())}")
+        check_options(type(self).__name__, traits.keys() - self.trait_names(), [*self.inputs()])
         super().__init__(**traits)
 
     @classmethod
