@@ -20,7 +20,8 @@ import {
   words,
 } from "../shared/core.js";
 import { beams } from "../shared/beams.js";
-import { fingerPainting, grid, painter } from "../shared/cells.js";
+import { grid } from "../shared/cells.js";
+import { fingerPainting, painter } from "../shared/painting.js";
 import { wordVectors } from "../shared/lexicon.js";
 
 const MOST = 10;

@@ -33,12 +33,13 @@ class HeadBrowser(BookWidget):
     HeadBrowser()
 
     queries  the tokens of the rows, if they are not the tokens of the columns
-    kinds    kinds of heads of your own, by name: where such a head looks, a mask (L, M); or a function that makes of the
-             maps (layers, heads, L, M) a number from 0 to 1 for each head, (layers, heads)
+    kinds    kinds of heads of your own, by name: where such a head would look, a mask (L, M); or a function of the maps
+             (layers, heads, L, M) that gives a number from 0 to 1 for each head, (layers, heads)
     other    tokens and maps of a second text, to compare: `HeadBrowser(tokens, maps, other=(tokens_2, maps_2))`
 
-    The page gets the square roots of the weights in steps of 1/255, so weights are shown to within 0.004, and small ones
-    closer. Without arguments: six heads drawn by rule, one of each kind and one that looks at all tokens before it alike.
+    The page gets the square roots of the weights in steps of 1/255, so weights are shown to within 0.004, and small
+    ones closer; of each kind the share in each head, `shares`, in steps of 0.001. Without arguments: six heads drawn by
+    rule, one of each kind and one that looks at all tokens before it alike.
     """
 
     tokens = traitlets.List(traitlets.Unicode(), minlen=1, maxlen=MOST_TOKENS).tag(sync=True)
@@ -49,7 +50,7 @@ class HeadBrowser(BookWidget):
     maps = traitlets.Unicode().tag(sync=True)
     other_tokens = traitlets.List(traitlets.Unicode(), maxlen=MOST_TOKENS).tag(sync=True)
     other_maps = traitlets.Unicode().tag(sync=True)
-    own_kinds = traitlets.Dict().tag(sync=True)
+    shares = traitlets.Dict().tag(sync=True)  # by kind, of each head
     layer = traitlets.Int(0, min=0).tag(sync=True)
     head = traitlets.Int(0, min=0).tag(sync=True)
     token = traitlets.Int(0, min=0).tag(sync=True)
@@ -71,7 +72,7 @@ class HeadBrowser(BookWidget):
             maps = _drawn(tokens)
             traits = {"layer": 1, "head": 2, "token": max(len(tokens) - 3, 0)} | traits  # an induction head at work
         if not isinstance(maps, str):
-            traits = _packed_traits(tokens, maps, queries, kinds or {}, other) | traits
+            traits = _traits_of(tokens, maps, queries, kinds or {}, other) | traits
             maps = traits.pop("maps")
         super().__init__(tokens=tokens, queries=queries, maps=maps, **traits)
         rows = max(len(queries), len(self.other_tokens))
@@ -81,8 +82,7 @@ class HeadBrowser(BookWidget):
 
     @traitlets.validate("kind")
     def _known_kind(self, proposal) -> str:
-        known = ["all", *(KINDS if self.queries == self.tokens else ()), *self.own_kinds]
-        known += ["different"] if self.other_tokens else []
+        known = ["all", *self.shares]
         if proposal.value not in known:
             raise traitlets.TraitError(f"The 'kind' trait must be any of {known}, got {proposal.value!r}.")
         return proposal.value
@@ -95,16 +95,6 @@ class HeadBrowser(BookWidget):
         """Those of the other text."""
         return self._unpacked(self.other_maps, (len(self.other_tokens), len(self.other_tokens)))
 
-    def shares(self) -> dict[str, Tensor]:
-        """For each kind that the widget knows, how much of it is in each head, (layers, heads)."""
-        maps_NHLM, known = self.weights(), {}
-        if self.queries == self.tokens:
-            known |= kinds(maps_NHLM, self.tokens)
-        known |= {name: torch.tensor(of).view(maps_NHLM.shape[:2]) for name, of in self.own_kinds.items()}
-        if self.other_tokens:
-            known["different"] = differences(maps_NHLM, self.other_weights())
-        return known
-
     def save(self, path: str | Path) -> Path:
         """A file to keep or to send: NAME.html is the widget itself, which needs no Python and no network; NAME.png and
         NAME.svg are a figure of all heads and the chosen one."""
@@ -112,9 +102,9 @@ class HeadBrowser(BookWidget):
         if path.suffix == ".html":
             path.write_text(alone(self), "utf-8")
         elif path.suffix in (".png", ".svg"):
-            from attnbook.widgets.head_browser.figure import figure
+            from attnbook.widgets.head_browser.figure import save
 
-            figure(self).savefig(path, dpi=200)
+            save(self, path)
         else:
             raise ValueError(f"path must end in .html, .png or .svg, got {str(path)!r}.")
         return path
@@ -221,11 +211,16 @@ def _listed(tokens: str | Sequence[str]) -> list[str]:
     return tokens.split() if isinstance(tokens, str) else list(tokens)
 
 
-def _packed_traits(tokens, maps, queries, own_kinds, other) -> dict[str, Any]:
+def _traits_of(tokens, maps, queries, own_kinds, other) -> dict[str, Any]:
     """What the page gets of maps, of kinds of one's own and of another text."""
     names, maps_NHLM = _stacked(maps)
     _check(maps_NHLM, tokens, queries)
     traits: dict[str, Any] = {"layers": names, "heads": maps_NHLM.shape[1], "causal": _is_causal(maps_NHLM)}
+    shares = kinds(maps_NHLM, tokens) if queries == tokens else {}
+    for name, kind in own_kinds.items():
+        if name in ("all", "different", *KINDS):
+            raise ValueError(f"there is a kind called {name!r} already; call yours by another name.")
+        shares[name] = _of_own_kind(name, kind, maps_NHLM)
     if other is not None:
         there, others = _listed(other[0]), _stacked(other[1])[1]
         _check(others, there, there)
@@ -237,32 +232,33 @@ def _packed_traits(tokens, maps, queries, own_kinds, other) -> dict[str, Any]:
                 others.shape,
                 "Two texts are compared head by head, in one model, where tokens look at tokens of their own text.",
             )
+        shares["different"] = differences(maps_NHLM, others)
         traits["causal"] = traits["causal"] and _is_causal(others)
         traits |= {"other_tokens": there, "other_maps": _packed(others, traits["causal"]), "kind": "different"}
     traits["maps"] = _packed(maps_NHLM, traits["causal"])
-    traits["own_kinds"] = {name: _numbers(name, kind, maps_NHLM) for name, kind in own_kinds.items()}
+    traits["shares"] = {name: _rounded(of) for name, of in shares.items()}
     return traits
 
 
-def _numbers(name: str, kind: Kind, maps_NHLM: Tensor) -> list[float]:
-    """How much of a kind is in each head, for a page: four decimals will do."""
-    if name in ("all", "different", *KINDS):
-        raise ValueError(f"there is a kind called {name!r} already; call yours by another name.")
+def _of_own_kind(name: str, kind: Kind, maps_NHLM: Tensor) -> Tensor:
     if callable(kind):
-        shares, hint = torch.as_tensor(kind(maps_NHLM)), "A function makes of the maps a number for each head."
-        wanted, letters = maps_NHLM.shape[:2], "(layers, heads)"
-        given = shares.shape
+        given, wanted, letters = torch.as_tensor(kind(maps_NHLM)), maps_NHLM.shape[:2], "(layers, heads)"
+        hint = "A function makes of the maps a number for each head."
     else:
-        kind, hint = torch.as_tensor(kind), "A mask says of each token where it would look: rows look, columns are looked at."
-        wanted, letters, given = maps_NHLM.shape[2:], "(L, M)", kind.shape
-    if given != wanted:
-        raise ShapeError(f"kinds[{name!r}]", letters, tuple(wanted), tuple(given), hint)
-    shares = shares if callable(kind) else _share(maps_NHLM, kind.bool())
-    if not ((shares >= -1e-4) & (shares <= 1.0001)).all():
+        given, wanted, letters = torch.as_tensor(kind), maps_NHLM.shape[2:], "(L, M)"
+        hint = "A mask says where a head of this kind would look: rows look, columns are looked at."
+    if given.shape != wanted:
+        raise ShapeError(f"kinds[{name!r}]", letters, tuple(wanted), tuple(given.shape), hint)
+    shares = given if callable(kind) else _share(maps_NHLM, given.bool())
+    if not ((shares > -1e-3) & (shares < 1.001)).all():
         raise ValueError(
             f"kinds[{name!r}] must be from 0 to 1 for each head, got {shares.min():.3g} to {shares.max():.3g}."
         )
-    return [round(share, 4) for share in shares.double().clamp(0, 1).flatten().tolist()]
+    return shares
+
+
+def _rounded(shares: Tensor) -> list[float]:
+    return [round(share, 3) for share in shares.double().clamp(0, 1).flatten().tolist()]
 
 
 def _is_causal(maps: Tensor) -> bool:
