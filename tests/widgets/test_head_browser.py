@@ -2,6 +2,7 @@
 
 import json
 
+import matplotlib.pyplot as plt
 import pytest
 import torch
 from playwright.sync_api import expect
@@ -10,7 +11,8 @@ from torch.testing import assert_close
 
 from attnbook import MultiHeadAttention, capture_attention, causal
 from attnbook.widgets import HeadBrowser
-from attnbook.widgets.head_browser import KINDS, kinds
+from attnbook.widgets.head_browser import KINDS, differences, kinds
+from attnbook.widgets.head_browser.figure import figure
 from tests.browser.hands import Finger, Mouse, bring
 from tests.browser.pages import bare
 from tests.widgets.laws import Laws, agree, live
@@ -346,3 +348,120 @@ def test_512_tokens_are_pointed_at_without_an_element_made_or_the_text_lit_anew(
     assert 0 < written["attributes"] < 20 * 120, "of 1,024 that there are"
     at = node.locator(".ab-large").evaluate("(large) => large.style.getPropertyValue('--at')")
     agree(node, HeadBrowser(LONG, widget.weights(), token=int(at)), "pointed at the last")
+
+
+def test_pointing_at_one_text_shows_the_place_in_both(visit):
+    def twin(token):
+        maps, others = weights(1, 2, 3, 3), weights(1, 2, 2, 2, seed=1)
+        return HeadBrowser("a b c", maps, other=("a d", others), token=token)
+
+    page = visit("bare.html", served={"bare.html": bare(twin(0))})
+    node = live(page)
+    node.locator(".ab-text").nth(1).locator("span").nth(1).hover()
+    agree(node, twin(1), "pointed at the other text")
+    node.locator(".ab-text").nth(0).locator("span").nth(2).click()
+    page.mouse.move(1, 1)
+    agree(node, twin(2), "a place pressed that the other text has not")
+
+
+DEEP = weights(30, 9, 20, 20, mask=causal(20))
+SENTENCE = "When Mary and John went to the store , John gave a drink to Mary because Mary was thirsty ."
+
+
+@pytest.mark.parametrize("width", [664, 992], ids=["beside tasks", "as wide as can be"])
+def test_it_fits_a_laptop_whatever_it_shows(visit, width):
+    roomy = {"kind": "first", "layer": 1}
+    states = {
+        "few heads": HeadBrowser(),
+        "a strongest of each kind": HeadBrowser(kind="same", layer=0, head=2, token=6),
+        "30 layers of 9": HeadBrowser(SENTENCE, DEEP, **roomy),
+        "two texts": HeadBrowser(SENTENCE, DEEP, other=(SENTENCE, DEEP), kinds={"mine": torch.eye(20)}, layer=20),
+        "12 layers of 12": HeadBrowser([f"word{n}" for n in range(24)], weights(12, 12, 24, 24), **roomy),
+        "16 heads": HeadBrowser([f"longerword{n}" for n in range(24)], weights(24, 16, 24, 24), **roomy),
+        "512 tokens": HeadBrowser(LONG, weights(2, 1, 512, 512), **roomy),
+    }
+    html = bare(*states.values()).replace("<head>", '<head><link rel="stylesheet" href="_static/style.css">', 1)
+    page = visit("bare.html", viewport={"width": width, "height": 800}, served={"bare.html": html})
+    for place, name in enumerate(states):
+        node = live(page, place)
+        height = node.bounding_box()["height"]
+        assert height <= 700, f"{name}: {height} px"
+        if width == 992 and "30" in name:
+            hidden = node.locator(".ab-heads").evaluate("(box) => box.scrollHeight - box.clientHeight")
+            assert hidden <= 6, "all 270 are seen at once"
+        chosen = node.locator("[aria-selected=true]").evaluate(
+            "(cell) => cell.getBoundingClientRect().top - cell.closest('.ab-heads').getBoundingClientRect().top"
+        )
+        assert 0 <= chosen <= height, "the chosen head is in sight"
+
+
+# ---- files to keep ----
+
+
+def test_what_is_saved_opens_from_a_disk(browser, tmp_path):
+    """Live, and alone: with no server, and no address asked."""
+    widget = HeadBrowser(["<b>", "</script>", "c"], weights(2, 2, 3, 3), other=("a b c", weights(2, 2, 3, 3)), layer=1)
+    path = widget.save(tmp_path / "heads.html")
+    context = browser.new_context()
+    page = context.new_page()
+    asked, said = [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(path.as_uri())
+    node = live(page)
+    agree(node, widget, "at first")
+    Mouse(page).press(node.locator("[role=gridcell]").nth(1))
+    widget.layer, widget.head = 0, 1
+    agree(node, widget, "a head chosen")
+    expect(node.locator("img[src]")).to_have_count(4)
+    context.close()
+    assert [url for url in asked if not url.startswith("data:")] == [path.as_uri()]
+    assert not said
+
+
+@pytest.mark.parametrize("other", [None, ("a b", weights(2, 2, 2, 2))])
+def test_figures_are_saved(tmp_path, other):
+    widget = HeadBrowser(["$a", "<b>", "c"], weights(2, 2, 3, 3), other=other)
+    assert widget.save(tmp_path / "heads.png").read_bytes().startswith(b"\x89PNG")
+    svg = widget.save(tmp_path / "heads.svg").read_text("utf-8")
+    assert svg.count("<image") == (3 if other else 2)
+    assert not plt.get_fignums(), "a notebook would show it"
+
+
+def test_a_figure_has_the_weights():
+    widget = HeadBrowser("a b c", weights(2, 2, 3, 3), layer=1)
+    overview, large = (ax.images[0].get_array() for ax in figure(widget).axes)
+    assert_close(torch.tensor(large.data), widget.weights()[1, 0].sqrt())
+    inside = torch.tensor(overview.filled(torch.nan)).view(2, 5, 2, 5).transpose(1, 2)[..., 1:-1, 1:-1]
+    assert_close(inside, widget.weights().sqrt())
+
+
+def test_shares_are_those_of_the_kinds():
+    maps, mask = weights(2, 3, 12, 12, mask=causal(12)), torch.eye(12).roll(1, 0)
+    widget = HeadBrowser(WORDS, maps, kinds={"mine": mask, "by function": lambda maps: maps[..., 0].mean(-1)})
+    want = kinds(maps, WORDS) | {"mine": maps.diagonal(-1, -2, -1).sum(-1) / 11, "by function": maps[..., 0].mean(-1)}
+    assert widget.shares.keys() == want.keys()
+    for name, share in want.items():
+        assert_close(torch.tensor(widget.shares[name]).view(2, 3), share, atol=6e-4, rtol=0)
+
+
+def test_differences_by_hand():
+    one, other = weights(2, 3, 5, 5), weights(2, 3, 4, 4, seed=1)
+    assert_close(differences(one, other).double(), apart(one, other))
+    assert_close(differences(one, one), torch.zeros(2, 3))
+    disjoint = torch.eye(2), torch.eye(2).flip(0)
+    assert differences(*disjoint) == 1
+    widget = HeadBrowser("a b c d e", one, other=("a b c d", other))
+    assert widget.kind == "different"
+    assert_close(torch.tensor(widget.shares["different"]).view(2, 3), differences(one, other), atol=6e-4, rtol=0)
+    assert_close(widget.other_weights().float(), other, atol=0.004, rtol=0)
+
+
+def test_table_of_two_texts():
+    maps, others = weights(1, 1, 2, 2), weights(1, 1, 3, 3, seed=1)
+    page = parsed(HeadBrowser("a b", maps, other=("a b <i>", others)))
+    rows = [[cell.text for cell in row.select("th, td")] for row in page.select("tr")[1:]]
+    assert [row[0] for row in rows] == ["a", "b", "in the other text", "a", "b", "<i>"]
+    shares = torch.cat([maps.max(-1).values.flatten(), others.max(-1).values.flatten()])
+    assert_close(torch.tensor([float(row[2]) for row in rows if row[2]]), shares, atol=0.0091, rtol=0)

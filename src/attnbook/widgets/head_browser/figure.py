@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
 import torch.nn.functional as F
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
@@ -43,8 +44,8 @@ def figure(browser: "HeadBrowser") -> Figure:
     return overview.figure
 
 
-def _weights(ax, weights, **options) -> None:
-    ax.imshow(weights, cmap=WEIGHTS, vmin=0, vmax=1, interpolation="nearest", **options)
+def _weights(ax: Axes, weights: Tensor, **options) -> None:
+    ax.imshow(weights.numpy(), cmap=WEIGHTS, vmin=0, vmax=1, interpolation="nearest", **options)
     ax.grid(visible=False)
     ax.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False)
     ax.spines[:].set_visible(False)
