@@ -23,7 +23,9 @@ const WEIGHTS = Float64Array.from({ length: 256 }, (_, step) => (step / 255) ** 
 // The maps of a text, packed as in __init__.py. A map is the steps of its rows, one after the other; of a causal one, what
 // is seen.
 function unpacked(tokens, queries, maps, heads, causal) {
-  const bytes = Uint8Array.from(atob(maps), (letter) => letter.charCodeAt(0));
+  const letters = atob(maps);
+  const bytes = new Uint8Array(letters.length);
+  for (let n = 0; n < bytes.length; n++) bytes[n] = letters.charCodeAt(n);
   const size = bytes.length / heads;
   const start = (i) => (causal ? (i * (i + 1)) / 2 : i * tokens.length);
   const width = (i) => (causal ? i + 1 : tokens.length);
