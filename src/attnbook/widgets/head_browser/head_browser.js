@@ -213,7 +213,8 @@ function render({ model, el }) {
   });
   const cells = table.cells.flat();
   cells.forEach((cell, n) => {
-    cell.append(element("img", { alt: "" })); // hundreds of canvases would be as many layers to compose
+    // Hundreds of canvases would be as many layers to compose.
+    cell.append(element("img", { alt: "" }));
     cell.ariaLabel = named(say.here, n);
   });
   // Many layers stand in two blocks, where there is room; the second has the heads' names once more.

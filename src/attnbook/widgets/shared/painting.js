@@ -14,10 +14,10 @@ export function fingerPainting(say, around) {
   const hint = element("span", { class: "ab-hint", role: "status" });
   const node = button(say.finger.paint, () => {
     const on = around.classList.toggle("ab-painting");
-    node.setAttribute("aria-pressed", on);
+    node.ariaPressed = on;
     hint.textContent = on ? say.finger.on : "";
   });
-  node.setAttribute("aria-pressed", "false");
+  node.ariaPressed = false;
   return element("div", { class: "ab-finger" }, node, hint);
 }
 
@@ -30,13 +30,11 @@ export function fingerPainting(say, around) {
  * @returns {(i: number, j: number, first: boolean) => void}
  */
 export function painter(model, trait, isOn = (i, j) => model.get(trait).some(([a, b]) => a === i && b === j)) {
-  let on = null;
+  let on;
   return (i, j, first) => {
     if (first) on = null;
     const is = isOn(i, j);
-    if (is === undefined) return;
-    on ??= !is;
-    if (is === on) return;
+    if (is === undefined || is === (on ??= !is)) return;
     const cells = model.get(trait);
     const others = cells.filter(([a, b]) => a !== i || b !== j);
     update(model, { [trait]: others.length < cells.length ? others : [...cells, [i, j]] });
