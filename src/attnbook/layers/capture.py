@@ -88,7 +88,7 @@ def capture_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
     if not maps and not layers:
         raise ValueError(
             f"{type(model).__name__} holds no attention layer of attnbook, and called none of PyTorch's: there was "
-            "nothing to capture. Was it called? It must call model(x) inside, not model.forward(x). If it computes "
+            "nothing to capture. Did you call model(x) inside, not model.forward(x)? If it computes "
             "softmax(QKᵀ) by hand, let it call F.scaled_dot_product_attention; a model of transformers does with "
             "attn_implementation='sdpa'."
         )
