@@ -15,7 +15,7 @@ ASK = """async ([engine, asked]) => {
     const { ask } = await import(`${engine}ask.js`);
     const answers = [];
     for (const [code, name, file] of asked)
-        answers.push((await ask({ code, name, sent: new URL(`../${file}`, engine) }, () => {})).text);
+        answers.push((await ask({ code, name, sent: new URL(`../${file}`, engine) }, document.createElement("div"))).text);
     return answers;
 }"""
 

@@ -1,6 +1,7 @@
 """Write it here: what a reader writes in a page is run and checked in the page, by the checks of `attnbook.checks`.
 
 a stub on the page   write.js makes it an editor, and asks a worker for a verdict
+picture.js           draws a tensor that a reader's code shows, and the result of a right answer
 worker.js            holds MicroPython (micropython/, as its npm package has it) with Python of ours (python/)
 python/torch         the names of PyTorch, over the tensors of Handful (src/handful)
 checks.py            sends a check as it is: its source, its tensors, its sentences
@@ -18,7 +19,7 @@ from attnbook.language import words
 from attnbook.widgets.shared.files import one_module, without_comments
 from booktools.book.checked import stub
 from booktools.write.checks import HANDFUL, judging_source
-from booktools.write.source import NotForThePage
+from booktools.write.source import NotForThePage, without_docstring
 from booktools.write.stubs import sent
 
 HERE = Path(__file__).parent
@@ -29,10 +30,11 @@ _CELL = re.compile(r'<div class="cell (?=[^"]*\btag_stub\b)')
 @cache
 def engine() -> tuple[str, dict[str, bytes]]:
     """A folder's name, made of what is in it, and what is fetched at the first press."""
-    files = {path.name: path.read_bytes() for path in sorted((HERE / "front").glob("*.js")) if path.name not in EARLY}
+    front = (path for path in sorted((HERE / "front").iterdir()) if path.name not in EARLY)
+    files = {path.name: without_comments(path).encode() for path in front}
     files |= {name: (HERE / "micropython" / name).read_bytes() for name in ("micropython.mjs", "micropython.wasm")}
     files["handful.js"] = re.sub(r"^ +", "", one_module(HANDFUL / "handful.js"), flags=re.M).encode()
-    files["python.json"] = as_json({"files": python(), "say": words(HERE)["verdict"]})
+    files["python.json"] = as_json({"files": python(), "say": words(HERE)["verdict"] | words(HERE)["picture"]})
     version = sha256(b"".join(files.values())).hexdigest()[:8]
     return f"write/{version}/", files
 
@@ -58,7 +60,12 @@ def python() -> dict[str, str]:
 
 
 def terse(path: Path) -> str:
-    return ast.unparse(ast.parse(path.read_text("utf-8")))
+    """A module as it travels: without comments and docstrings, and indented by ones."""
+    tree = ast.parse(path.read_text("utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            node.body = without_docstring(node.body)
+    return re.sub(r"^(?: {4})+", lambda spaces: " " * (len(spaces[0]) // 4), ast.unparse(tree), flags=re.M)
 
 
 def stubs(stem: str, cells: list) -> dict[str, tuple[str, bytes]]:

@@ -50,7 +50,20 @@ export function writtenInto(code) {
   return text + code.slice(at);
 }
 
-function verdict(question, say, print) {
+// What the code prints and draws, one below the other.
+function tell({ printed, picture }, out, say, marks) {
+  out.hidden = false;
+  if (picture) {
+    const figure = document.createElement("figure");
+    out.append(figure);
+    import(new URL("picture.js", base)).then(({ draw }) => draw(figure, picture, say, marks));
+    return;
+  }
+  if (!out.lastElementChild?.matches("pre")) out.append(document.createElement("pre"));
+  out.lastElementChild.append(`${printed}\n`);
+}
+
+function verdict(question, say, out) {
   worker ??= new Worker(new URL("worker.js", base), { type: "module" });
   return new Promise((resolve) => {
     const heard = new AbortController();
@@ -65,7 +78,8 @@ function verdict(question, say, print) {
       done({ correct: false, said });
     };
     const hear = ({ data }) => {
-      if (data.printed !== undefined) print(data.printed);
+      if (data.picture || data.printed !== undefined)
+        tell(data, out, say, Object.fromEntries(question.sent.words.attnbook.number));
       else if (data.running) timer = setTimeout(() => stop(fill(say.slow, { n: SECONDS })), SECONDS * 1000);
       else if (data.broken) stop(say.broken);
       else {
@@ -106,18 +120,18 @@ const LIMITS = [
  * @param {string} question.code
  * @param {string} question.name  of what the code defines
  * @param {URL} question.sent  where the check is
- * @param {(line: string) => void} print
+ * @param {HTMLElement} out  for what it prints and draws
  * @returns {Promise<{ kind: string, line?: string, text: string }>}
  */
-export function ask(question, print) {
-  turn = turn.catch(() => {}).then(() => answered(question, print));
+export function ask(question, out) {
+  turn = turn.catch(() => {}).then(() => answered(question, out));
   return turn;
 }
 
-async function answered({ code, name, sent }, print) {
+async function answered({ code, name, sent }, out) {
   const [{ files, say }, check] = await Promise.all([get(new URL("python.json", base)), get(sent)]);
   return sentence(
-    await verdict({ files, code: writtenInto(code), name, sent: check, id: sent.href }, say, print),
+    await verdict({ files, code: writtenInto(code), name, sent: check, id: sent.href }, say, out),
     say,
     code,
   );

@@ -104,7 +104,7 @@ for (const [n, cell] of stubs.entries()) {
     `<div class="highlight code"><pre aria-hidden="true"></pre><textarea spellcheck="false" autocapitalize="off"` +
     ` autocomplete="off" aria-describedby="write-${n}"></textarea></div>` +
     `<p class="acts">${button(say.check)}${button(say.again)}${button(say.ours)}<small id="write-${n}">${say.keys}</small></p>` +
-    `<output role="status"></output><pre class="prints" hidden></pre>`;
+    `<output role="status"></output><div class="prints" hidden></div>`;
   const [back, area, output, prints] = ["pre", "textarea", "output", ".prints"].map((part) =>
     frame.querySelector(part),
   );
@@ -120,10 +120,6 @@ for (const [n, cell] of stubs.entries()) {
     clear();
     store(key, area.value === stub ? null : area.value);
   });
-  const print = (line) => {
-    prints.hidden = false;
-    prints.append(`${line}\n`);
-  };
   async function press() {
     if (check.disabled) return;
     check.disabled = true;
@@ -138,7 +134,7 @@ for (const [n, cell] of stubs.entries()) {
   }
   async function verdict(code) {
     const { ask } = await import(new URL("ask.js", base));
-    return ask({ code, name, sent: new URL(`../${cell.dataset.write}`, base) }, print);
+    return ask({ code, name, sent: new URL(`../${cell.dataset.write}`, base) }, prints);
   }
   check.addEventListener("click", press);
   again.addEventListener("click", () => {

@@ -7,6 +7,7 @@ import plain
 import torch
 
 from attnbook import language
+from attnbook.checks import judging
 
 
 class Checks:
@@ -16,9 +17,32 @@ class Checks:
         return lambda answer: None
 
 
+def show(x):
+    """Draws the last two axes of a tensor, or of what can be one."""
+    _tensors.draw(torch.as_tensor(x)._h, "", "")
+
+
+SIDE = 24  # of the largest picture that shows all
+BEST = []  # of what was compared: how well it is drawn, the tensor, what it is, its axes
+_compare = judging.compare
+
+
+def compare(case, got, want, axes, hint):
+    """The book's own; and what it finds right is remembered, if it is the largest map of weights that can be drawn."""
+    _compare(case, got, want, axes, hint)
+    if got.ndim > 1 and got.shape[-1] <= SIDE and got.shape[-2] <= SIDE:
+        worth = axes[-2:] == ("query", "key"), got.shape[-1] * got.shape[-2]
+        if not BEST or worth > BEST[0]:
+            names = language.words(judging.HERE)["axes"]
+            BEST[:] = worth, got, judging.named(case), " ".join([names[axis] for axis in axes[-2:]])
+
+
+judging.compare = compare
+
 # What MicroPython has otherwise, in a reader's code; and what the source of a check asks for beside that.
 PYTHON = {
     "check": Checks(),
+    "show": show,
     "float": plain.number,
     "isinstance": plain.is_one,
     "max": plain.largest,
@@ -47,17 +71,19 @@ def prepare(sent):
 
 def judge(answer):
     """Whether it is right, and the sentence; and what was raised, if anything."""
-    from attnbook.checks.judging import Wrong, say
-
+    BEST.clear()
     plain.causes.clear()
     try:
         SPACE[SENT["check"]](answer)
-    except Wrong as wrong:
+    except judging.Wrong as wrong:
         return False, str(wrong), plain.causes[-1] if plain.causes else None
     except Exception as error:
         text = str(error).split("\n")[0]
-        return False, say("stranger", kind=type(error).__name__, error=text), error
-    return True, say("correct"), None
+        return False, judging.say("stranger", kind=type(error).__name__, error=text), error
+    if BEST:
+        _, best, what, axes = BEST
+        _tensors.draw(best._h, what, axes)
+    return True, judging.say("correct"), None
 
 
 def run(code, name):
