@@ -87,7 +87,8 @@ export const sqrt = unary(Math.sqrt, (g, x) => (g * 0.5) / Math.sqrt(x));
 export const logistic = (x) => (x >= 0 ? 1 / (1 + Math.exp(-x)) : Math.exp(x) / (1 + Math.exp(x)));
 export const where = (m, a, b) => {
   const [dtype, [x, y]] = promote([a, b]);
-  return pointwise((k, p, q) => (k ? p : q), dtype, [m, x, y], [null, (g, k) => (k ? g : 0), (g, k) => (k ? 0 : g)]);
+  const slopes = [null, (g, k) => (k ? g : 0), (g, k) => (k ? 0 : g)];
+  return pointwise((k, p, q) => (k ? p : q), dtype, [m, x, y], slopes, [m]); // so that x may be changed afterwards
 };
 export const integral = (fn) => (a, b) => {
   const [dtype, ins] = promote([a, b]);

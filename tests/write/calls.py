@@ -135,6 +135,8 @@ CALLS: dict[str, Callable[[Draw], list | tuple[list, dict]]] = (
         lambda d: [d.floats(*d.shape(), odd=True)],
     )
     | many("nonzero count_nonzero numel is_floating_point", lambda d: [(d.floats(*d.shape(1)) > 0).float()])
+    | many("median", lambda d: [d.floats(*d.shape(), odd=True)])
+    | many("diff", lambda d: [x := d(d.floats(*d.shape(1)), d.ints(2, 3) > 2, d.ints(3)), d(1, 2), d.axis(x)])
     | many("gelu", lambda d: [d.floats(*d.shape())])
     | many("log sqrt rsqrt log2 log1p reciprocal", lambda d: [d.floats(*d.shape(), positive=True)])
     | many("add sub mul div subtract multiply divide true_divide eq ne lt le gt ge", Draw.two)

@@ -64,11 +64,11 @@ def answered(frame):
 
 def test_every_stub_is_an_editor_and_without_scripts_as_in_the_notebook(visit):
     mine = [stub for stub in stubs() if stub.file.startswith("05")]
-    boxes = visit(FIVE).locator(".write textarea")
+    boxes = visit(FIVE).locator("[data-name] textarea")
     assert [boxes.nth(n).input_value() for n in range(boxes.count())] == [stub.written for stub in mine]
     plain = visit(FIVE, javascript=False)
     expect(plain.locator(".write")).to_have_count(0)
-    for stub in plain.locator("[data-write]").all():
+    for stub in plain.locator("[data-name]").all():
         expect(stub).to_contain_text("not written yet")
 
 

@@ -153,7 +153,7 @@ def _cases() -> tuple[dict[str, tuple], dict[str, tuple]]:
     }
     factors = {
         "two_queries_three_keys": (random(2, 2), random(3, 2), random(2)),
-        _LARGE: tuple(random(*shape).round(decimals=1) for shape in ((64, 16), (48, 16), (16,))),
+        _LARGE: tuple((random(*shape) / 3).round(decimals=1) for shape in ((64, 16), (48, 16), (16,))),
     }
     return scores, factors
 

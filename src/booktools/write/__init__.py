@@ -10,6 +10,7 @@ checks.py            sends a check as it is: its source, its tensors, its senten
 import ast
 import json
 import re
+from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from html import escape
@@ -19,12 +20,28 @@ from attnbook.language import words
 from attnbook.widgets.shared.files import one_module, without_comments
 from booktools.book.checked import stub
 from booktools.write.checks import HANDFUL, judging_source
+from booktools.write.mistakes import tried
 from booktools.write.source import NotForThePage, without_docstring
 from booktools.write.stubs import sent
 
 HERE = Path(__file__).parent
 EARLY = ("write.js", "write.css")
-_CELL = re.compile(r'<div class="cell (?=[^"]*\btag_stub\b)')
+_CELL = re.compile(r'<div class="cell (?=[^"]*\btag_(?:stub|mistake)\b)')
+
+
+@dataclass(frozen=True)
+class Editor:
+    file: str  # with what the page is sent, on the site
+    checks: str  # the name of what is checked; none where code is only run
+    content: bytes  # none where a cell stays as it is
+
+    @property
+    def div(self) -> str:
+        """What its cell begins with."""
+        if not self.content:
+            return '<div class="cell '
+        checks = f'data-name="{escape(self.checks)}" ' if self.checks else ""
+        return f'<div data-write="{self.file}?v={sha256(self.content).hexdigest()[:8]}" {checks}class="cell '
 
 
 @cache
@@ -33,7 +50,7 @@ def engine() -> tuple[str, dict[str, bytes]]:
     front = (path for path in sorted((HERE / "front").iterdir()) if path.name not in EARLY)
     files = {path.name: without_comments(path).encode() for path in front}
     files |= {name: (HERE / "micropython" / name).read_bytes() for name in ("micropython.mjs", "micropython.wasm")}
-    files["handful.js"] = re.sub(r"^ +", "", one_module(HANDFUL / "handful.js"), flags=re.M).encode()
+    files["handful.js"] = tight(one_module(HANDFUL / "handful.js")).encode()
     files["python.json"] = as_json({"files": python(), "say": words(HERE)["verdict"] | words(HERE)["picture"]})
     version = sha256(b"".join(files.values())).hexdigest()[:8]
     return f"write/{version}/", files
@@ -59,6 +76,18 @@ def python() -> dict[str, str]:
     return files | {"attnbook/checks/judging.py": judging}
 
 
+_APART = re.compile(r'("(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`)|(?m:^) +| *([=*/<>?:;,{}()\[\]&|]) *')
+
+
+def tight(script: str) -> str:
+    """A script without the spaces that only a reader needs.
+
+    >>> tight('if (x < 1)\\n  say("a, b");')
+    'if(x<1)\\nsay("a, b");'
+    """
+    return _APART.sub(lambda found: found[1] or found[2] or "", script)
+
+
 def terse(path: Path) -> str:
     """A module as it travels: without comments and docstrings, and indented by ones."""
     tree = ast.parse(path.read_text("utf-8"))
@@ -68,29 +97,30 @@ def terse(path: Path) -> str:
     return re.sub(r"^(?: {4})+", lambda spaces: " " * (len(spaces[0]) // 4), ast.unparse(tree), flags=re.M)
 
 
-def stubs(stem: str, cells: list) -> dict[str, tuple[str, bytes]]:
-    """What is sent for each stub of a notebook, by the name of its file, with the name of what is checked."""
-    found = {}
+def editors(stem: str, cells: list) -> list[Editor]:
+    """The cells of a notebook that are written in on its page, in order; and its mistakes that can't be run there."""
+    mistakes, found = tried(cells), []
     for place, cell in enumerate(cells):
+        file = f"{stem[:2]}-{cell.id}.json"
         if asked := stub(cell):
             before = [each.source for each in cells[:place] if each.cell_type == "code"]
-            found[f"{stem[:2]}-{cell.id}.json"] = (asked[1], as_json(sent(asked[0], before)))
+            found.append(Editor(file, asked[1], as_json(sent(asked[0], before))))
+        elif cell.id in mistakes:
+            what = mistakes[cell.id]
+            found.append(Editor(file, "", b"" if isinstance(what, NotForThePage) else as_json(what)))
     return found
 
 
-def marked(body: str, files: dict[str, tuple[str, bytes]]) -> str:
-    """A page whose stubs know what to ask for, with the words of their editors."""
+def marked(body: str, editors: list[Editor]) -> str:
+    """A page whose cells to write in know what to ask for, with the words of their editors."""
     said = {"engine": engine()[0], "say": words(HERE)["page"]}
-    asked = (
-        f'<div data-write="{name}?v={sha256(content).hexdigest()[:8]}" data-name="{escape(checks)}" class="cell '
-        for name, (checks, content) in files.items()
-    )
+    divs = (editor.div for editor in editors)
     text = as_json(said).decode().replace("<", "\\u003c")
-    return _CELL.sub(lambda _: next(asked), body) + f'<script type="application/json" id="write">{text}</script>'
+    return _CELL.sub(lambda _: next(divs), body) + f'<script type="application/json" id="write">{text}</script>'
 
 
 def as_json(content: dict) -> bytes:
     return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-__all__ = ["HANDFUL", "NotForThePage", "early", "front", "marked", "stubs"]
+__all__ = ["HANDFUL", "NotForThePage", "early", "editors", "front", "marked"]

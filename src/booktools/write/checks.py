@@ -90,10 +90,13 @@ def refuse_unknown(source: str) -> None:
 @cache
 def names_of_torch() -> set[str]:
     """What `torch` holds on the page: the operations of Handful, and what python/torch defines."""
-    table = (HANDFUL / "table.js").read_text("utf-8")
-    operations = {name for spec in re.findall(r'op\(\s*[`"]([\w/]+) ', table) for name in spec.split("/")}
-    operations |= set(re.findall(r"^  (\w+)(?:,$|: )", table, re.M))  # lists of operations alike
-    return operations | defined(HERE / "python/torch/__init__.py") | {"nn", "optim", "autograd", "overrides"}
+    return operations() | defined(HERE / "python/torch/__init__.py") | {"nn", "optim", "autograd", "overrides"}
+
+
+@cache
+def operations() -> set[str]:
+    """The names that Handful knows, as its README lists them; a test compares them with its table."""
+    return set(re.findall(r"`(\w+)`", (HANDFUL / "README.md").read_text("utf-8").partition("## Names")[2]))
 
 
 @cache

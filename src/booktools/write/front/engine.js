@@ -25,7 +25,7 @@ export async function start(files, url, print, draw) {
   }
   python.runPython(START);
   let prepared = null;
-  return ({ id, sent, code, name }) => {
+  return ({ id, sent, code, name, above }) => {
     makeRoom();
     if (prepared !== id) {
       keep(sent.tensors);
@@ -33,7 +33,7 @@ export async function start(files, url, print, draw) {
       python.runPython("import json; trial.prepare(json.loads(_sent))");
       prepared = id;
     }
-    python.globals.set("_asked", JSON.stringify([code, name]));
+    python.globals.set("_asked", JSON.stringify([code, name, above]));
     python.runPython("import json; _verdict = json.dumps(trial.run(*json.loads(_asked)))");
     return JSON.parse(python.globals.get("_verdict"));
   };

@@ -56,6 +56,13 @@ def into(sign, x, y):
     return getattr(x, within)(y) if isinstance(x, torch.Tensor) else apart(x, y)
 
 
+def text(x, form):
+    """What `{x:form}` gives in an f-string, as ask.js writes it: MicroPython would format no tensor."""
+    if isinstance(x, torch.Tensor) and (form or not x.ndim):
+        x = x.item()
+    return ("{:" + form + "}").format(x)
+
+
 class NotImplementedError(NotImplementedError):
     """What `raise NotImplementedError` raises in a reader's code; MicroPython raises its own where it can't go on."""
 

@@ -50,6 +50,7 @@ PYTHON = {
     "sorted": plain.in_order,
     "zip": plain.together,
     "_into": plain.into,
+    "_text": plain.text,
     "NotImplementedError": plain.NotImplementedError,
 }
 GIVEN = dict(PYTHON)
@@ -66,7 +67,8 @@ def prepare(sent):
         language.WORDS[folder] = {group: plain.page_ordered(texts) for group, texts in groups.items()}
     SPACE.update(GIVEN)
     SPACE.update({"__name__": "check", "tensors": [torch.Tensor(_tensors.kept(i)) for i in range(sent["tensors"])]})
-    exec(compile(sent["source"], "<check>", "exec"), SPACE)
+    if "check" in sent:
+        exec(compile(sent["source"], "<check>", "exec"), SPACE)
 
 
 def judge(answer):
@@ -86,8 +88,36 @@ def judge(answer):
     return True, judging.say("correct"), None
 
 
-def run(code, name):
-    """The verdict on a reader's code."""
+def run(code, name, above):
+    """The verdict on a reader's code; without the name of what is checked, it is only run."""
+    return verdict(code, name) if name else played(code, above)
+
+
+def played(code, above):
+    """Runs code after what it needs of the cells above it, and prints the value of its last line as a notebook does."""
+    space = dict(GIVEN, __name__="reader", tensors=[x.clone() for x in SPACE["tensors"]])
+    try:
+        for text in (SENT["source"], above):
+            exec(compile(text, "<above>", "exec"), space)
+        lines = code.rstrip().split("\n")
+        last = max([i for i, line in enumerate(lines) if line and line[0] not in " \t#)]}"] + [0])
+        value = "\n" * last + "_last = (" + "\n".join(lines[last:]) + "\n)"
+        try:
+            value = compile(value, "<yours>", "exec")
+        except SyntaxError:  # no expression
+            exec(compile(code, "<yours>", "exec"), space)
+        else:
+            exec(compile("\n".join(lines[:last]), "<yours>", "exec"), space)
+            exec(value, space)
+            if space["_last"] is not None:
+                print(repr(space["_last"]))
+    except Exception as error:
+        said = type(error).__name__ + ": " + str(error)
+        return {"correct": False, "said": said, "traceback": traced(error), "lacks": lacks(error)}
+    return {"correct": True, "said": ""}
+
+
+def verdict(code, name):
     space = dict(PYTHON, __name__="reader")
     for line, brought in SENT["given"]:
         try:
