@@ -73,14 +73,21 @@ export const unary = (fn, slope) => (x) => {
 };
 export const floorMod = (a, b) => a - Math.floor(a / b) * b;
 export const add = binary((a, b) => a + b, [(g) => g, (g) => g]);
-export const sub = binary((a, b) => a - b, [(g) => g, (g) => -g]);
+const INSTEAD = "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.";
+const isBool = (x) => x === true || x === false || x.dtype === "bool";
+const difference = binary((a, b) => a - b, [(g) => g, (g) => -g]);
+export const sub = (a, b) =>
+  isBool(a) || isBool(b)
+    ? fail(`Subtraction, the \`-\` operator, with a bool tensor is not supported. ${INSTEAD}`)
+    : difference(a, b);
 export const mul = binary((a, b) => a * b, [(g, a, b) => g * b, (g, a) => g * a], 0, true);
 export const div = binary((a, b) => a / b, [(g, a, b) => g / b, (g, a, b) => (-g * a) / (b * b)], 2, true);
 export const pow = binary(
   (a, b) => a ** b,
   [(g, a, b) => (b === 0 ? 0 : g * b * a ** (b - 1)), (g, a, b) => (a === 0 && b >= 0 ? 0 : g * a ** b * Math.log(a))],
 );
-export const neg = (x) => mul(x, -1);
+export const neg = (x) =>
+  isBool(x) ? fail(`Negation, the \`-\` operator, on a bool tensor is not supported. ${INSTEAD}`) : mul(x, -1);
 export const exp = unary(Math.exp, (g, x) => g * Math.exp(x));
 export const log = unary(Math.log, (g, x) => g / x);
 export const sqrt = unary(Math.sqrt, (g, x) => (g * 0.5) / Math.sqrt(x));

@@ -76,14 +76,14 @@ def python() -> dict[str, str]:
     return files | {"attnbook/checks/judging.py": judging}
 
 
-_APART = re.compile(r'("(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`)|(?m:^) +| *([=*/<>?:;,{}()\[\]&|]) *')
+_APART = re.compile(r'("(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`)|//.*|\s*([=*/<>?:;,{}()\[\]&|])\s*')
 
 
 def tight(script: str) -> str:
-    """A script without the spaces that only a reader needs.
+    """A script without comments, and without the spaces that only a reader needs; its statements end in semicolons.
 
     >>> tight('if (x < 1)\\n  say("a, b");')
-    'if(x<1)\\nsay("a, b");'
+    'if(x<1)say("a, b");'
     """
     return _APART.sub(lambda found: found[1] or found[2] or "", script)
 

@@ -174,6 +174,6 @@ async function answered({ code, name, sent }, out) {
   const above = (check.after ?? []).map((id) => document.querySelector(`[data-write*="-${id}.json"] textarea`).value);
   const question = { files, code: ready(code), name: name ?? "", above: ready(above.join("\n\n")), sent: check };
   const answer = await verdict({ ...question, id: sent.href }, say, out);
-  if (!name && answer.correct) return { kind: "ran", text: out.hidden ? say.silent : "" };
+  if (!name && answer.correct) return { kind: "done", text: out.hidden ? say.silent : "" };
   return sentence(answer, say, code);
 }

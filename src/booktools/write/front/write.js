@@ -104,7 +104,7 @@ for (const [n, cell] of stubs.entries()) {
   frame.innerHTML =
     `<div class="highlight code"><pre aria-hidden="true"></pre><textarea spellcheck="false" autocapitalize="off"` +
     ` autocomplete="off" aria-describedby="write-${n}"></textarea></div>` +
-    `<p class="acts">${button(name ? say.check : say.run)}${button(say.again)}${button(say.ours)}<small id="write-${n}">${say.keys}</small></p>` +
+    `<p class="acts">${button(name ? say.check : say.run)}${button(say.again)}${button(say.ours)}<small id="write-${n}">${say.small} <span>${say.keys}</span></small></p>` +
     `<output role="status"></output><div class="prints" hidden></div>`;
   const [back, area, output, prints] = ["pre", "textarea", "output", ".prints"].map((part) =>
     frame.querySelector(part),

@@ -30,6 +30,12 @@ class _Cut:
 page_cut = _Cut()
 
 
+def bounds(*given):
+    """slice, which MicroPython can't call."""
+    first, stop, step = (None, given[0], None) if len(given) == 1 else (tuple(given) + (None,))[:3]
+    return page_cut[first:stop] if step is None else page_cut[first:stop:step]
+
+
 def page_stepped(x, bounds):
     if isinstance(x, bytes):
         return bytes(list(x)[bounds])
@@ -75,7 +81,7 @@ def is_one(x, kinds):
     """isinstance, where `float` is the function above."""
     if isinstance(kinds, tuple):
         return any([is_one(x, kind) for kind in kinds])
-    return isinstance(x, float if kinds is number else kinds)
+    return isinstance(x, float if kinds is number else type(page_cut[:]) if kinds is bounds else kinds)
 
 
 # MicroPython's own take a comparison for false that is neither True nor False, such as a tensor's.

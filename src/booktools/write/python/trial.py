@@ -47,6 +47,7 @@ PYTHON = {
     "isinstance": plain.is_one,
     "max": plain.largest,
     "min": plain.smallest,
+    "slice": plain.bounds,
     "sorted": plain.in_order,
     "zip": plain.together,
     "_into": plain.into,
