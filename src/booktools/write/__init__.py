@@ -1,10 +1,11 @@
-"""Write it here: what a reader writes in a page is run and checked in the page, by the checks of `attnbook.checks`.
+"""Write it here: what a reader writes in a page is run there, and checked by the checks of `attnbook.checks`.
 
 a stub on the page   write.js makes it an editor, and asks a worker for a verdict
 picture.js           draws a tensor that a reader's code shows, and the result of a right answer
 worker.js            holds MicroPython (micropython/, as its npm package has it) with Python of ours (python/)
 python/torch         the names of PyTorch, over the tensors of Handful (src/handful)
 checks.py            sends a check as it is: its source, its tensors, its sentences
+mistakes.py          sends what a chapter's mistake needs from the cells above it
 """
 
 import ast
