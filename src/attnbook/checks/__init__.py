@@ -65,6 +65,22 @@ from attnbook.checks.multihead import (
     split_heads,
 )
 from attnbook.checks.places import WRONG_ROTARY, WRONG_SINUSOIDAL, rotary, sinusoidal
+from attnbook.checks.real_model import (
+    WRONG_DIRECT_EFFECTS,
+    WRONG_EXCHANGED,
+    WRONG_FIRST_SCORE,
+    WRONG_RANK_OF,
+    WRONG_REPEAT_HEADS,
+    WRONG_UNPACK_Q4_1,
+    WRONG_UNPACK_Q8_0,
+    direct_effects,
+    exchanged,
+    first_score,
+    rank_of,
+    repeat_heads,
+    unpack_q4_1,
+    unpack_q8_0,
+)
 from attnbook.checks.self_attention import (
     WRONG_OPERATIONS,
     WRONG_STEPS,
