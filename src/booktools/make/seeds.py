@@ -1,4 +1,4 @@
-"""Make seeds.json: what chapters 1, 4, 6, 8, 9 and 11 measure once or not at all, measured with several seeds.
+"""Make seeds.json: what chapters 1, 4, 6, 8, 9, 11 and 12 measure once or not at all, measured with several seeds.
 
     python -m booktools.make.seeds                    all of it
     python -m booktools.make.seeds numbers readers    these, and the rest as it is
@@ -34,6 +34,8 @@ rates      for each of three seeds, how many come out right of Transformers of t
 places     chapter 8: see places.py
 vocabularies, parts, sizes, loops, twice
            chapter 11: see small_models.py
+head_kinds, copying, sink, names
+           chapter 12: see real_heads.py
 """
 
 import json
@@ -66,6 +68,7 @@ from attnbook.tasks import marks
 from attnbook.tasks.dates import date_pairs, share_on_spans
 from attnbook.tasks.phrases import new_and_control, phrase_pairs
 from booktools.make.places import places
+from booktools.make.real_heads import copying, head_kinds, names, sink
 from booktools.make.small_models import loops, parts, sizes, twice, vocabularies
 
 SIZES = {"D": 32, "heads": 4, "hidden": 128, "dropout": 0.0}
@@ -96,6 +99,10 @@ def main() -> None:
         "sizes": (sizes, 3),
         "loops": (loops, 3),
         "twice": (twice, 3),
+        "head_kinds": (head_kinds, 2),
+        "copying": (copying, 2),
+        "sink": (sink, 2),
+        "names": (names, 2),
     }
     for name in sys.argv[1:] or [*kinds, "places"]:
         if name == "places":

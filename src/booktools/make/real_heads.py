@@ -1,0 +1,226 @@
+"""What chapter 12 measures on more texts than its page does: heads of a published model, looked at and switched off.
+
+head_kinds for each of two samples of sixty sentences: which heads look one back by more than .5, how many rest on the
+           first token by more than .8, and the rank correlation of both scores with those of the other sample
+copying    for each of two draws of random tokens said twice, with heads that were chosen on another: what share of the
+           second time is right (`copied`), the loss on plain text (`plain`), and on the second time of plain text said
+           twice (`again`), with nothing off, six induction heads, six others, the head (16, 0), and three of its kind
+sink       for each of two texts: the loss of tokens 65 to 160 when all may be seen, the last 64, these and the first,
+           all but the first, all but the sixth; the mean weight on the first token, its share of weight times length of
+           the value, and how long its value is, by those of others
+names      for each of two draws of 64 texts: how often the right name is the likeliest token, what the margin loses
+           without two heads, and the rank correlation of weight and effect over 135 heads
+"""
+
+import copy
+import random
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
+
+from attnbook import pretrained
+from attnbook.layers.capture import capture_attention
+from attnbook.layers.masks import causal
+from attnbook.layers.multihead import KVCache
+from attnbook.models.transformer import LanguageModel
+from attnbook.tasks.prompts import gave_to, plain
+
+Head = tuple[int, int]
+BACK: list[Head] = [(16, 0), (1, 2), (11, 1), (2, 1)]
+UPPER = 15  # the first of the blocks whose heads are switched off one by one
+
+
+@cache
+def published() -> tuple[LanguageModel, pretrained.PublishedPairs]:
+    return pretrained.load()
+
+
+def attentions() -> list[nn.Module]:
+    model, _ = published()
+    return [model.decoder.get_submodule(f"{n}.self_attention") for n in range(len(model.decoder))]
+
+
+def stream(ids_BL: Tensor, mask: Tensor | None = None) -> Tensor:
+    """What the last norm gives, without the scores of all tokens."""
+    model, _ = published()
+    with torch.no_grad():
+        return model.decoder(model.tokens(ids_BL), causal(ids_BL.shape[1]) if mask is None else mask)
+
+
+def maps_of(ids_BL: Tensor) -> Tensor:
+    model, _ = published()
+    with capture_attention(model) as maps:
+        stream(ids_BL)
+    return torch.stack([*maps.values()])
+
+
+@contextmanager
+def changed(heads: Iterable[Head], change: Callable[[Tensor, int], Tensor]) -> Iterator[None]:
+    """Inside, what these heads found goes through `change` before it meets W_o."""
+    hooks, layers = [], attentions()
+    for n, h in heads:
+
+        def cut(layer: nn.Module, given: tuple, h: int = h) -> tuple[Tensor]:
+            return (change(given[0], h),)
+
+        hooks.append(layers[n].get_submodule("output").register_forward_pre_hook(cut))
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def without(y_BLD: Tensor, h: int) -> Tensor:
+    y_BLD = y_BLD.clone()
+    y_BLD[..., 64 * h : 64 * (h + 1)] = 0
+    return y_BLD
+
+
+def scores_of(x_BLD: Tensor) -> Tensor:
+    return published()[0].tokens.scores(x_BLD)
+
+
+def losses(ids_BL: Tensor, heads: Iterable[Head] = (), mask: Tensor | None = None) -> Tensor:
+    """(B, L - 1)."""
+    with changed(heads, without):
+        scores = scores_of(stream(ids_BL, mask)[:, :-1])
+    return F.cross_entropy(scores.mT, ids_BL[:, 1:], reduction="none")
+
+
+def rank_correlation(a: Tensor, b: Tensor) -> float:
+    ranks = [x.flatten().argsort().argsort().double() for x in (a, b)]
+    return round(torch.corrcoef(torch.stack(ranks))[0, 1].item(), 3)
+
+
+@cache
+def kind_scores(sample: int) -> tuple[Tensor, Tensor]:
+    """Of each head the mean weight on the token before, and on the first, from the third query on."""
+    rows = [published()[1].encode(text) for text in plain(sample)]
+    ids_BL = pad_sequence(rows, batch_first=True)
+    maps, query_L = maps_of(ids_BL), torch.arange(ids_BL.shape[1])
+    lengths_B1 = torch.tensor([[len(row)] for row in rows])
+    counts = ((query_L >= 2) & (query_L < lengths_B1))[:, None]
+    back = F.pad(maps.diagonal(-1, -2, -1), (1, 0))
+    one, two = ((looks * counts).sum((1, 3)) / counts.sum() for looks in (back, maps[..., 0]))
+    return one, two
+
+
+def head_kinds(sample: int) -> dict[str, object]:
+    (back, first), (other_back, other_first) = kind_scores(sample), kind_scores(1 - sample)
+    return {
+        "sample": sample,
+        "back": [tuple(head) for head in (back > 0.5).nonzero().tolist()],
+        "first": int((first > 0.8).sum()),
+        "both": int(((first > 0.8) & (other_first > 0.8)).sum()),
+        "back_again": rank_correlation(back, other_back),
+        "first_again": rank_correlation(first, other_first),
+    }
+
+
+def twice(seed: int, B: int = 8, n: int = 25) -> Tensor:
+    ids_BL = torch.randint(1000, 40_000, (B, n), generator=torch.Generator().manual_seed(seed))
+    return torch.cat([ids_BL, ids_BL], 1)
+
+
+@cache
+def induction_heads() -> list[Head]:
+    maps, early = maps_of(twice(1)), torch.arange(24)
+    scores = maps[..., 25 + early, early + 1].mean((1, 3))
+    return [(i // 9, i % 9) for i in scores.flatten().topk(6).indices.tolist()]
+
+
+def copying(draw: int) -> dict[str, object]:
+    six, ids_BL = induction_heads(), twice(10 + draw)
+    text = published()[1].encode(" ".join(plain(draw)))
+    plain_BL, once_BL = text[:200].view(2, 100), text[:100].view(2, 50)
+    rest = [(n, h) for n in range(30) for h in range(9) if (n, h) not in six + BACK]
+    tried = {"nothing": [], "six": six, "others": random.Random(draw).sample(rest, 6)}
+    tried |= {"back": BACK[:1], "others_back": BACK[1:]}
+    row: dict[str, object] = {"draw": draw, "heads": six}
+    for name, heads in tried.items():
+        with changed(heads, without):
+            best = scores_of(stream(ids_BL)[:, 25:-1]).argmax(-1)
+        row[name] = {
+            "copied": round((best == ids_BL[:, 26:]).double().mean().item(), 3),
+            "plain": round(losses(plain_BL, heads).mean().item(), 3),
+            "again": round(losses(torch.cat([once_BL, once_BL], 1), heads)[:, 50:].mean().item(), 3),
+        }
+    return row
+
+
+def sink(text: int, L: int = 160, W: int = 64) -> dict[str, float]:
+    ids_BL = published()[1].encode(" ".join(plain(text)))[None, : L + 1]
+    i = torch.arange(L + 1)
+    every, early = i[:, None] >= i, i[:, None] < W
+    window = every & (i[:, None] - i < W)
+    masks = {"all": every, "window": window, "both": window | (every & (i == 0))}
+    masks |= {"no_first": every & (early | (i != 0)), "no_sixth": every & (early | (i != 5))}
+    row = {name: round(losses(ids_BL, mask=mask)[:, W:].mean().item(), 3) for name, mask in masks.items()}
+    values: list[Tensor] = []
+    hooks = [a.get_submodule("value").register_forward_hook(lambda *call: values.append(call[2])) for a in attentions()]
+    maps = maps_of(ids_BL)[:, 0, :, W:]
+    for hook in hooks:
+        hook.remove()
+    length = torch.stack(values)[:, 0].unflatten(-1, (3, 64)).norm(dim=-1).mT.repeat_interleave(3, 1)
+    brought = maps * length[:, :, None]
+    row["weight"] = round(maps[..., 0].mean().item(), 3)
+    row["share"] = round((brought[..., 0] / brought.sum(-1)).mean().item(), 3)
+    row["length"] = round((length[..., 0] / length[..., 1:].mean(-1)).median().item(), 3)
+    return row
+
+
+def names(draw: int) -> dict[str, float]:
+    model, pairs = published()
+    table, firsts, effects, looks = model.tokens.embedding.weight, [], [], []
+    for template in range(4):
+        told = gave_to(draw, template=template)
+        ids_BL = torch.stack([pairs.encode(each.text) for each in told])
+        right_B, giver_B = (torch.cat([pairs.encode(each[place]) for each in told]) for place in (1, 2))
+        u_BD = table[right_B] - table[giver_B]
+        last = stream(ids_BL)[:, -1]
+        firsts.append((scores_of(last).argmax(-1) == right_B).double())
+        effects.append(torch.stack([(last * u_BD).sum(-1) - (cut * u_BD).sum(-1) for cut in cuts(ids_BL)]))
+        looks.append(
+            (maps_of(ids_BL)[UPPER:, :, :, -1] * (ids_BL == right_B[:, None])[:, None]).sum(-1).mT.flatten(0, 1)
+        )
+    effect, look = torch.cat(effects, -1).mean(-1), torch.cat(looks, -1).mean(-1)
+    return {
+        "draw": draw,
+        "texts": len(torch.cat(firsts)),
+        "first": round(torch.cat(firsts).mean().item(), 3),
+        "mover": round(effect[(23 - UPPER) * 9 + 3].item(), 3),
+        "brightest": round(effect[(24 - UPPER) * 9 + 4].item(), 3),
+        "correlation": rank_correlation(effect, look),
+        "large": int((effect.abs() > 0.1).sum()),
+        "in_halves": rank_correlation(*(torch.cat(effects, -1)[:, k::2].mean(-1) for k in (0, 1))),
+    }
+
+
+def cuts(ids_BL: Tensor) -> Iterator[Tensor]:
+    """The last token's vector without each head of the upper half, at that token alone; what is before it runs once."""
+    model, _ = published()
+    blocks = [model.decoder.get_submodule(str(n)) for n in range(len(model.decoder))]
+    caches, L = [KVCache() for _ in blocks], ids_BL.shape[1]
+
+    def on(x: Tensor, first: int, last: int) -> Tensor:
+        for block, cache in zip(blocks[first:last], caches[first:last], strict=True):
+            x = block(x, causal(1, L), copy.copy(cache))
+        return x
+
+    with torch.no_grad():
+        x = model.tokens(ids_BL[:, :-1])
+        for block, cache in zip(blocks, caches, strict=True):
+            x = block(x, causal(L - 1), cache)
+        x = on(model.tokens(ids_BL[:, -1:]), 0, UPPER)
+        for n in range(UPPER, len(blocks)):
+            for h in range(9):
+                with changed([(n, h)], without):
+                    y = on(x, n, len(blocks))
+                yield model.decoder.norm(y[:, -1])
+            x = on(x, n, n + 1)
