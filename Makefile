@@ -4,9 +4,10 @@ PORT ?= 8000
 BIN := .venv/bin
 PACKAGES := $(foreach place,$(PIP_FIND_LINKS),--find-links "$(place)")
 CHAPTERS := $(sort $(wildcard chapters/*.ipynb))
+PAGES := $(wildcard *.ipynb) # pages beside the chapters that compute
 ASSIGNMENTS := $(sort $(wildcard assignments/source/*.ipynb))
 SITE := _build/html
-WHOLE := --dist loadfile --no-loadscope-reorder --nbval tests/widgets tests/site tests/directives $(CHAPTERS) tests $(ASSIGNMENTS) # the longest first
+WHOLE := --dist loadfile --no-loadscope-reorder --nbval tests/widgets tests/site tests/directives $(CHAPTERS) $(PAGES) tests $(ASSIGNMENTS) # the longest first
 PYTEST := CUDA_VISIBLE_DEVICES= OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/pytest -q -n 2
 ifeq ($(origin LANGUAGE),command line)
 export ATTNBOOK_LANGUAGE := $(LANGUAGE)
@@ -67,7 +68,7 @@ devices: .venv/ready                    ## what changes a whole process: a devic
 	$(if $(shell command -v nvidia-smi),$(BIN)/pytest -q -m gpu tests)
 
 processors: setup                       ## every notebook, as other processors run it
-	$(BIN)/attnbook processors $(CHAPTERS) $(ASSIGNMENTS)
+	$(BIN)/attnbook processors $(CHAPTERS) $(PAGES) $(ASSIGNMENTS)
 	$(PYTEST) tests/chapters/processors
 
 rehearse: book                          ## every Colab notebook, on what Colab has; every file to take along, without the book
@@ -76,7 +77,7 @@ rehearse: book                          ## every Colab notebook, on what Colab h
 	$(PYTEST) tests/chapters/alone
 
 notebooks: setup                        ## run chapters and assignments and store what they print
-	$(BIN)/attnbook run $(CHAPTERS) $(ASSIGNMENTS)
+	$(BIN)/attnbook run $(CHAPTERS) $(PAGES) $(ASSIGNMENTS)
 
 bench: setup                            ## ours against its peers, as ratios
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.run

@@ -191,7 +191,7 @@ def update(changed: set[Path], root: Path, html: Path, build: Builder) -> bool:
     static = root / STATIC
     scripts = {path for path in changed if path.suffix in (".js", ".css") or path.is_relative_to(static)}
     scripts -= {path for path in scripts if is_in_a_pages_address(path, root)}
-    written = {root: (".md", ".bib"), root / "chapters": (".ipynb",)}
+    written = {root: (".md", ".bib", ".ipynb"), root / "chapters": (".ipynb",)}
     pages = {path for path in changed if path.suffix in written.get(path.parent, ())}
     if changed - scripts - pages:
         return build.everything()

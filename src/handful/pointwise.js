@@ -73,21 +73,29 @@ export const unary = (fn, slope) => (x) => {
 };
 export const floorMod = (a, b) => a - Math.floor(a / b) * b;
 export const add = binary((a, b) => a + b, [(g) => g, (g) => g]);
-export const sub = binary((a, b) => a - b, [(g) => g, (g) => -g]);
+const INSTEAD = "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.";
+const isBool = (x) => x === true || x === false || x.dtype === "bool";
+const difference = binary((a, b) => a - b, [(g) => g, (g) => -g]);
+export const sub = (a, b) =>
+  isBool(a) || isBool(b)
+    ? fail(`Subtraction, the \`-\` operator, with a bool tensor is not supported. ${INSTEAD}`)
+    : difference(a, b);
 export const mul = binary((a, b) => a * b, [(g, a, b) => g * b, (g, a) => g * a], 0, true);
 export const div = binary((a, b) => a / b, [(g, a, b) => g / b, (g, a, b) => (-g * a) / (b * b)], 2, true);
 export const pow = binary(
   (a, b) => a ** b,
   [(g, a, b) => (b === 0 ? 0 : g * b * a ** (b - 1)), (g, a, b) => (a === 0 && b >= 0 ? 0 : g * a ** b * Math.log(a))],
 );
-export const neg = (x) => mul(x, -1);
+export const neg = (x) =>
+  isBool(x) ? fail(`Negation, the \`-\` operator, on a bool tensor is not supported. ${INSTEAD}`) : mul(x, -1);
 export const exp = unary(Math.exp, (g, x) => g * Math.exp(x));
 export const log = unary(Math.log, (g, x) => g / x);
 export const sqrt = unary(Math.sqrt, (g, x) => (g * 0.5) / Math.sqrt(x));
 export const logistic = (x) => (x >= 0 ? 1 / (1 + Math.exp(-x)) : Math.exp(x) / (1 + Math.exp(x)));
 export const where = (m, a, b) => {
   const [dtype, [x, y]] = promote([a, b]);
-  return pointwise((k, p, q) => (k ? p : q), dtype, [m, x, y], [null, (g, k) => (k ? g : 0), (g, k) => (k ? 0 : g)]);
+  const slopes = [null, (g, k) => (k ? g : 0), (g, k) => (k ? 0 : g)];
+  return pointwise((k, p, q) => (k ? p : q), dtype, [m, x, y], slopes, [m]); // so that x may be changed afterwards
 };
 export const integral = (fn) => (a, b) => {
   const [dtype, ins] = promote([a, b]);

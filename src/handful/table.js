@@ -271,6 +271,20 @@ op("argmax self dim keepdim", argmax);
 op("argmin self dim keepdim", argmin);
 op("any self dim keepdim", (x, d, k) => reduced(x, axesOf(d, x.ndim), k, (v) => v.some((y) => y !== 0), "bool"));
 op("all self dim keepdim", (x, d, k) => reduced(x, axesOf(d, x.ndim), k, (v) => v.every((y) => y !== 0), "bool"));
+op("median self", (x) => {
+  const order = orderOf(values(x), false);
+  const odd = values(x).findIndex(Number.isNaN);
+  return select(flatten(x), 0, odd < 0 ? order[Math.floor((x.n - 1) / 2)] : odd);
+});
+op("diff self n dim", (x, n = 1, d = -1) => {
+  const e = axis(d, x.ndim);
+  for (; n > 0; n--) {
+    const m = Math.max(x.shape[e] - 1, 0);
+    const [after, before] = [narrow(x, e, Math.min(1, x.shape[e]), m), narrow(x, e, 0, m)];
+    x = x.dtype === "bool" ? ops.logical_xor.fn(after, before) : sub(after, before);
+  }
+  return x;
+});
 op("var self dim unbiased keepdim correction", variance);
 op("std self dim unbiased keepdim correction", (...a) => sqrt(variance(...a)));
 op("norm self p dim keepdim", (x, p, d, k) =>

@@ -1,12 +1,15 @@
 """Other people's models: their attention is shown, by name, and they compute the same to the last bit."""
 
 import copy
+from threading import Barrier, Thread
 
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.testing import assert_close
+from torch.utils.checkpoint import checkpoint
 
 from attnbook import MultiHeadAttention, attention, capture_attention, causal
 
@@ -283,3 +286,109 @@ def test_a_softmax_by_hand_is_told_what_to_do():
     assert maps == {}
     with pytest.raises(RuntimeError, match="its own"), capture_attention(ByHand()):
         raise RuntimeError("its own")
+
+
+class Said(Heads):
+    """Every argument by its name."""
+
+    def forward(self, x):
+        q, k, v = (layer(x).unflatten(-1, (-1, D // HEADS)).transpose(1, 2) for layer in self.qkv)
+        return F.scaled_dot_product_attention(query=q, key=k, value=v, attn_mask=causal(L)).transpose(1, 2).flatten(2)
+
+
+def test_arguments_by_name():
+    model = Said()
+    assert_close(same_and_maps(model, X)[""], model.by_hand(X, causal(L)))
+
+
+@pytest.mark.parametrize("rows", [torch.arange(L)[:, None] == 2, 2])
+def test_a_query_that_sees_nothing_has_weights_of_zero(rows):
+    mask = torch.zeros(L, L)
+    mask[rows if isinstance(rows, int) else rows.expand(L, L)] = -torch.inf
+    for attn_mask in (mask, mask == 0):
+        weights = same_and_maps(Heads(attn_mask=attn_mask), X)[""]
+        assert_close(weights.sum(-1), torch.ones(B, HEADS, L).index_fill(-1, torch.tensor(2), 0))
+
+
+def test_a_kernel_that_was_chosen_is_kept_and_need_not_give_weights():
+    """Of the flash kernel, on a CPU, values must be as wide as keys, and unit vectors are not."""
+    model = Heads()
+    with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
+        maps = same_and_maps(model, X)
+    assert_close(maps[""], model.by_hand(X))
+
+
+def test_half_precision_by_autocast():
+    model = nn.Sequential(Heads(), nn.TransformerEncoderLayer(D, HEADS, 32, batch_first=True))
+    with torch.autocast("cpu", torch.bfloat16):
+        maps = same_and_maps(model.eval(), X)
+    assert_close(maps["0"], model[0].by_hand(X), atol=0.02, rtol=0)
+    assert maps.keys() == {"0", "1.self_attn"}
+
+
+@pytest.mark.parametrize("use_reentrant", [True, False])
+def test_a_layer_that_is_computed_again_for_its_gradient(use_reentrant):
+    class Again(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.heads = Heads()
+
+        def forward(self, x):
+            return checkpoint(self.heads, x, use_reentrant=use_reentrant)
+
+    model, x = Again(), X.clone().requires_grad_()
+    with capture_attention(model) as maps:
+        model(x).sum().backward()
+    assert_close(maps["heads"], model.heads.by_hand(X))
+    assert x.grad is not None
+
+
+def test_the_function_of_heads_by_itself():
+    class Plain(nn.Module):
+        def forward(self, x):
+            w, b = torch.linspace(-1, 1, 3 * D * D).view(3 * D, D).sin(), torch.zeros(3 * D)
+            more = (None, None, False, 0.0, w[:D], b[:D], True, None, self.training)
+            return F.multi_head_attention_forward(*3 * [x.transpose(0, 1)], D, HEADS, w, b, *more)[0]
+
+    weights = same_and_maps(Plain().eval(), X)[""]
+    assert weights.shape == (B, HEADS, L, L)
+    assert_close(weights.sum(-1), torch.ones(B, HEADS, L))
+
+
+def test_two_threads_each_look_at_their_own():
+    found, start = {}, Barrier(3)
+
+    def look(name, model):
+        start.wait()
+        for _ in range(30):
+            with capture_attention(model) as maps:
+                model(X)
+            found.setdefault(name, []).append(maps)
+
+    models = {"heads": Heads(), "again": Heads(), "encoder": nn.TransformerEncoderLayer(D, HEADS, 32, batch_first=True)}
+    threads = [Thread(target=look, args=(name, model.eval())) for name, model in models.items()]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {name: len(maps) for name, maps in found.items()} == dict.fromkeys(models, 30)
+    for name, each in found.items():
+        assert all(maps.keys() == ({"self_attn"} if name == "encoder" else {""}) for maps in each)
+    for name in ("heads", "again"):
+        for maps in found[name]:
+            assert_close(maps[""], models[name].by_hand(X))
+
+
+def test_a_model_that_works_in_another_thread_is_seen():
+    model = Heads()
+    with capture_attention(model) as maps:
+        thread = Thread(target=model, args=(X,))
+        thread.start()
+        thread.join()
+    assert_close(maps[""], model.by_hand(X))
+
+
+def test_a_model_whose_call_is_gone_round_is_told():
+    model = Heads()
+    with pytest.raises(ValueError, match=r"call model\(x\) inside, not model.forward\(x\)"), capture_attention(model):
+        model.forward(X)

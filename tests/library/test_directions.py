@@ -27,7 +27,7 @@ ROOMS = {
         "checks": "errors language layers models learning",
         "peers": "layers models",
         "plots": "errors colours language",
-        "widgets": "errors _inputs colours language layers models learning data tasks",
+        "widgets": "errors _inputs colours language layers models learning data tasks plots",
     },
     "booktools": {
         "": "",

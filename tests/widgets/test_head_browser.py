@@ -2,6 +2,7 @@
 
 import json
 
+import matplotlib.pyplot as plt
 import pytest
 import torch
 from playwright.sync_api import expect
@@ -10,7 +11,8 @@ from torch.testing import assert_close
 
 from attnbook import MultiHeadAttention, capture_attention, causal
 from attnbook.widgets import HeadBrowser
-from attnbook.widgets.head_browser import KINDS, kinds
+from attnbook.widgets.head_browser import KINDS, differences, kinds
+from attnbook.widgets.head_browser.figure import figure
 from tests.browser.hands import Finger, Mouse, bring
 from tests.browser.pages import bare
 from tests.widgets.laws import Laws, agree, live
@@ -22,22 +24,24 @@ READ = """(node) => {
     const text = (part) => part.textContent;
     const style = (name) => (part) => part.style.getPropertyValue(name);
     const is = (find) => (part) => String(Number(find(part)));
-    const [like, looks, lookers] = node.querySelectorAll(".ab-lists table");
-    const rows = (table) => table.checkVisibility() ? [...table.querySelectorAll("tr:not(.ab-none)")] : [];
-    const ranking = (table) => rows(table).map((row) => [...row.querySelectorAll("td")].map(text)
-        .concat(style("--w")(row.lastChild)));
+    const rows = (table) => [...table.querySelectorAll("tr:not(.ab-none)")];
+    const lists = seen(".ab-lists table").map((table) => rows(table).map((row) =>
+        [...row.querySelectorAll("td")].map(text).concat(style("--w")(row.lastChild))));
+    const texts = seen(".ab-text");
+    const lit = texts.filter((one) => one.querySelector(".ab-weight"));
+    const tokens = (one) => [...one.children];
     return {
         chosen: seen(".ab-heads td[role]").map(is((cell) => cell.ariaSelected === "true")),
         shares: seen(".ab-heads td[role]").map(style("--share")),
-        asking: seen(".ab-text:first-child span").map(is((token) => token.matches(".ab-chosen"))),
+        asking: (texts.length === lit.length ? lit : texts.slice(0, 1)).map((one) =>
+            tokens(one).map(is((token) => token.matches(".ab-chosen")))),
         at: seen(".ab-large").map(style("--at")),
-        light: seen(".ab-text span.ab-weight").map(style("--w")),
-        back: seen(".ab-text span.ab-weight").map(style("--back")).filter(Boolean),
-        looks: ranking(looks),
-        lookers: ranking(lookers),
-        kinds: [...like.querySelectorAll(".ab-weight")].map((cell) => [text(cell), style("--w")(cell)]),
-        best: seen(".ab-tries button").map((key) => text(key).split(" ").pop()),
-        pressed: seen(".ab-tries button").map(is((key) => key.ariaPressed === "true")),
+        light: lit.map((one) => tokens(one).map(style("--w"))),
+        back: lit.map((one) => tokens(one).map(style("--back")).filter(Boolean)),
+        lists,
+        kinds: seen(".ab-choices b").map((one) => [text(one), style("--w")(one)]),
+        best: seen(".ab-tries button").filter((key) => key.ariaPressed).map((key) => text(key).split(" ").pop()),
+        pressed: seen(".ab-tries button").filter((key) => key.ariaPressed).map(is((key) => key.ariaPressed === "true")),
     };
 }"""
 
@@ -47,43 +51,55 @@ def weights(*shape, seed=0, mask=None) -> Tensor:
     return (scores if mask is None else scores.masked_fill(~mask, -torch.inf)).softmax(-1)
 
 
-def level(w: Tensor) -> Tensor:
-    return (w * 50 + 0.5).floor() / 50
-
-
 def ranking(w: Tensor) -> Tensor:
-    """Place, weight and light of the five largest, as long as something is to be seen."""
+    """Place, weight and light of the four largest, as long as something is to be seen."""
     largest, places = w.sort(descending=True, stable=True)
-    found = torch.stack([places, largest, largest], -1)[:5]
-    return found[largest[:5] >= 0.005]
+    found = torch.stack([places, largest, largest], -1)[:4]
+    return found[largest[:4] >= 0.005]
 
 
 def expected(widget) -> dict[str, Tensor]:
     maps = widget.weights()
     own = widget.queries == widget.tokens
-    shares = kinds(maps, widget.tokens) if own else {}
+    shares = {name: torch.tensor(of, dtype=torch.double).view(maps.shape[:2]) for name, of in widget.shares.items()}
+    texts = [(widget.queries, maps)]
+    if widget.other_tokens:
+        texts.append((widget.other_tokens, widget.other_weights()))
     share = shares.get(widget.kind)
     at = (widget.layer, widget.head)
     chosen = torch.zeros(maps.shape[:2])
     chosen[at] = 1
-    row, column = maps[at][widget.token], maps[at][:, widget.token] if own else torch.tensor([])
-    like = torch.stack([shares[kind][at] for kind in KINDS]) if own else torch.tensor([])
+    tokens = [min(widget.token, len(queries) - 1) for queries, _ in texts]
+    given = [maps[at][token] for token, (_, maps) in zip(tokens, texts, strict=True)]
+    taken = [maps[at][:, token] for token, (_, maps) in zip(tokens, texts, strict=True)] if own else []
+    like = torch.tensor([share[at] for share in shares.values()])
     best, order = torch.tensor([]), torch.tensor([], dtype=torch.long)
     if share is not None:
         best, order = (x[:5] for x in share.flatten().sort(descending=True, stable=True))
+    light = torch.ones_like(chosen) if share is None else share
     return {
         "chosen": chosen,
-        "shares": torch.ones_like(chosen) if share is None else share,
-        "asking": torch.arange(len(widget.queries)) == widget.token,
-        "at": torch.tensor([widget.token]),
-        "light": level(row),
-        "back": level(column),
-        "looks": ranking(row),
-        "lookers": ranking(column),
+        "shares": light / (light.max() if widget.kind == "different" and light.any() else 1),
+        "asking": torch.cat([torch.arange(len(queries)) == at for at, (queries, _) in zip(tokens, texts, strict=True)]),
+        "at": torch.tensor(tokens),
+        "light": torch.cat(given),
+        "back": torch.cat(taken) if own else torch.tensor([]),
+        "lists": torch.cat([ranking(w) for w in (given if len(texts) > 1 else given + taken)]),
         "kinds": torch.stack([like, like], -1),
         "best": best,
         "pressed": order == widget.layer * widget.heads + widget.head,
     }
+
+
+def apart(one: Tensor, other: Tensor) -> Tensor:
+    """By hand: of each place that both texts have, the attention that is elsewhere in the other."""
+    found = torch.zeros(one.shape[:2], dtype=torch.double)
+    least, most = sorted((one.shape[-1], other.shape[-1]))
+    for i in range(least):
+        for j in range(most):
+            a, b = (maps[..., i, j] if j < maps.shape[-1] else 0 * found for maps in (one, other))
+            found += (a - b).abs() / 2 / least
+    return found
 
 
 def go(layer, head):
@@ -124,6 +140,31 @@ class TestHeadBrowser(Laws):
         "one token": HeadBrowser("alone", torch.ones(1, 1, 1, 1), kind="first"),
         "rows with nothing to look at": HeadBrowser("a b a", torch.zeros(1, 1, 3, 3), token=1),
         "tokens that look like HTML": HeadBrowser(["<b>", "&amp;", "</script>"], weights(1, 1, 3, 3)),
+        "kinds of one's own": HeadBrowser(
+            WORDS,
+            weights(2, 2, 12, 12),
+            kinds={"next": torch.ones(12, 12).triu(1).tril(1), "<b>": lambda maps: maps.diagonal(0, -1, -2).mean(-1)},
+            kind="next",
+        ),
+        "own kinds where rows are other tokens": HeadBrowser(
+            list("abc"),
+            weights(1, 2, 2, 3),
+            queries=list("de"),
+            kinds={"last": torch.eye(3)[2].expand(2, 3)},
+            kind="last",
+        ),
+        "two texts": HeadBrowser(
+            WORDS,
+            weights(2, 3, 12, 12, mask=causal(12)),
+            other=([*WORDS[:5], "Ann", "<i>"], weights(2, 3, 7, 7, mask=causal(7), seed=1)),
+            layer=1,
+            token=6,
+        ),
+        "two texts, one seen both ways": HeadBrowser(
+            "a b", weights(1, 1, 2, 2, mask=causal(2)), other=("a b c", weights(1, 1, 3, 3)), token=2, kind="same"
+        ),
+        "one text twice": HeadBrowser("a b", weights(1, 2, 2, 2), other=("a b", weights(1, 2, 2, 2))),
+        "many layers": HeadBrowser(WORDS, weights(18, 2, 12, 12), layer=17, head=1, kind="first"),
         "512 tokens": HeadBrowser(LONG, weights(1, 2, 512, 512, mask=causal(512)), token=300, head=1),
     }
     errors = [
@@ -139,7 +180,19 @@ class TestHeadBrowser(Laws):
         (lambda: HeadBrowser("a b", {}), r"maps holds no layer"),
         (lambda: HeadBrowser("a " * 513, torch.eye(513)[None, None]), r"'tokens' trait .* length 1 <= L <= 512"),
         (lambda: HeadBrowser(layer=2), r"layer is counted from 0 and must be below 2, got 2"),
-        (lambda: HeadBrowser(kind="odd"), r"'kind' trait .* any of \['all', 'previous'"),
+        (lambda: HeadBrowser(kind="odd"), r"'kind' trait .* any of \['all', 'previous'.*got 'odd'"),
+        (lambda: HeadBrowser(kind="different"), r"got 'different'"),
+        (lambda: HeadBrowser(queries=list("abcdefgh"), kind="same"), r"any of \['all'\], got 'same'"),
+        (lambda: HeadBrowser(kinds={"same": torch.eye(8)}), r"there is a kind called 'same' already"),
+        (lambda: HeadBrowser(kinds={"x": torch.eye(7)}), r"kinds\['x'\] must have shape \(L, M\) = \(8, 8\).*mask"),
+        (
+            lambda: HeadBrowser(kinds={"x": lambda maps: maps}),
+            r"kinds\['x'\] .* \(layers, heads\) = \(2, 3\).*function",
+        ),
+        (lambda: HeadBrowser(kinds={"x": lambda maps: 9 * maps[..., 0, 0]}), r"from 0 to 1 .* got 9 to 9"),
+        (lambda: HeadBrowser(other=("a b", weights(1, 3, 2, 2))), r"other text .*\(2, 3, M, M\), got \(1, 3, 2, 2\)"),
+        (lambda: HeadBrowser(other=("a", weights(2, 3, 2, 2))), r"\(\.\.\., 1, 1\), got \(2, 3, 2, 2\)"),
+        (lambda: HeadBrowser().save("heads.pdf"), r"must end in .html, .png or .svg, got 'heads.pdf'"),
         (lambda: kinds(weights(1, 1, 2, 3), ["a", "b"]), r"\(\.\.\., L, L\) .*got \(1, 1, 2, 3\)"),
     ]
 
@@ -295,3 +348,120 @@ def test_512_tokens_are_pointed_at_without_an_element_made_or_the_text_lit_anew(
     assert 0 < written["attributes"] < 20 * 120, "of 1,024 that there are"
     at = node.locator(".ab-large").evaluate("(large) => large.style.getPropertyValue('--at')")
     agree(node, HeadBrowser(LONG, widget.weights(), token=int(at)), "pointed at the last")
+
+
+def test_pointing_at_one_text_shows_the_place_in_both(visit):
+    def twin(token):
+        maps, others = weights(1, 2, 3, 3), weights(1, 2, 2, 2, seed=1)
+        return HeadBrowser("a b c", maps, other=("a d", others), token=token)
+
+    page = visit("bare.html", served={"bare.html": bare(twin(0))})
+    node = live(page)
+    node.locator(".ab-text").nth(1).locator("span").nth(1).hover()
+    agree(node, twin(1), "pointed at the other text")
+    node.locator(".ab-text").nth(0).locator("span").nth(2).click()
+    page.mouse.move(1, 1)
+    agree(node, twin(2), "a place pressed that the other text has not")
+
+
+DEEP = weights(30, 9, 20, 20, mask=causal(20))
+SENTENCE = "When Mary and John went to the store , John gave a drink to Mary because Mary was thirsty ."
+
+
+@pytest.mark.parametrize("width", [664, 992], ids=["beside tasks", "as wide as can be"])
+def test_it_fits_a_laptop_whatever_it_shows(visit, width):
+    roomy = {"kind": "first", "layer": 1}
+    states = {
+        "few heads": HeadBrowser(),
+        "a strongest of each kind": HeadBrowser(kind="same", layer=0, head=2, token=6),
+        "30 layers of 9": HeadBrowser(SENTENCE, DEEP, **roomy),
+        "two texts": HeadBrowser(SENTENCE, DEEP, other=(SENTENCE, DEEP), kinds={"mine": torch.eye(20)}, layer=20),
+        "12 layers of 12": HeadBrowser([f"word{n}" for n in range(24)], weights(12, 12, 24, 24), **roomy),
+        "16 heads": HeadBrowser([f"longerword{n}" for n in range(24)], weights(24, 16, 24, 24), **roomy),
+        "512 tokens": HeadBrowser(LONG, weights(2, 1, 512, 512), **roomy),
+    }
+    html = bare(*states.values()).replace("<head>", '<head><link rel="stylesheet" href="_static/style.css">', 1)
+    page = visit("bare.html", viewport={"width": width, "height": 800}, served={"bare.html": html})
+    for place, name in enumerate(states):
+        node = live(page, place)
+        height = node.bounding_box()["height"]
+        assert height <= 700, f"{name}: {height} px"
+        if width == 992 and "30" in name:
+            hidden = node.locator(".ab-heads").evaluate("(box) => box.scrollHeight - box.clientHeight")
+            assert hidden <= 6, "all 270 are seen at once"
+        chosen = node.locator("[aria-selected=true]").evaluate(
+            "(cell) => cell.getBoundingClientRect().top - cell.closest('.ab-heads').getBoundingClientRect().top"
+        )
+        assert 0 <= chosen <= height, "the chosen head is in sight"
+
+
+# ---- files to keep ----
+
+
+def test_what_is_saved_opens_from_a_disk(browser, tmp_path):
+    """Live, and alone: with no server, and no address asked."""
+    widget = HeadBrowser(["<b>", "</script>", "c"], weights(2, 2, 3, 3), other=("a b c", weights(2, 2, 3, 3)), layer=1)
+    path = widget.save(tmp_path / "heads.html")
+    context = browser.new_context()
+    page = context.new_page()
+    asked, said = [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(path.as_uri())
+    node = live(page)
+    agree(node, widget, "at first")
+    Mouse(page).press(node.locator("[role=gridcell]").nth(1))
+    widget.layer, widget.head = 0, 1
+    agree(node, widget, "a head chosen")
+    expect(node.locator("img[src]")).to_have_count(4)
+    context.close()
+    assert [url for url in asked if not url.startswith("data:")] == [path.as_uri()]
+    assert not said
+
+
+@pytest.mark.parametrize("other", [None, ("a b", weights(2, 2, 2, 2))])
+def test_figures_are_saved(tmp_path, other):
+    widget = HeadBrowser(["$a", "<b>", "c"], weights(2, 2, 3, 3), other=other)
+    assert widget.save(tmp_path / "heads.png").read_bytes().startswith(b"\x89PNG")
+    svg = widget.save(tmp_path / "heads.svg").read_text("utf-8")
+    assert svg.count("<image") == (3 if other else 2)
+    assert not plt.get_fignums(), "a notebook would show it"
+
+
+def test_a_figure_has_the_weights():
+    widget = HeadBrowser("a b c", weights(2, 2, 3, 3), layer=1)
+    overview, large = (ax.images[0].get_array() for ax in figure(widget).axes)
+    assert_close(torch.tensor(large.data), widget.weights()[1, 0].sqrt())
+    inside = torch.tensor(overview.filled(torch.nan)).view(2, 5, 2, 5).transpose(1, 2)[..., 1:-1, 1:-1]
+    assert_close(inside, widget.weights().sqrt())
+
+
+def test_shares_are_those_of_the_kinds():
+    maps, mask = weights(2, 3, 12, 12, mask=causal(12)), torch.eye(12).roll(1, 0)
+    widget = HeadBrowser(WORDS, maps, kinds={"mine": mask, "by function": lambda maps: maps[..., 0].mean(-1)})
+    want = kinds(maps, WORDS) | {"mine": maps.diagonal(-1, -2, -1).sum(-1) / 11, "by function": maps[..., 0].mean(-1)}
+    assert widget.shares.keys() == want.keys()
+    for name, share in want.items():
+        assert_close(torch.tensor(widget.shares[name]).view(2, 3), share, atol=6e-4, rtol=0)
+
+
+def test_differences_by_hand():
+    one, other = weights(2, 3, 5, 5), weights(2, 3, 4, 4, seed=1)
+    assert_close(differences(one, other).double(), apart(one, other))
+    assert_close(differences(one, one), torch.zeros(2, 3))
+    disjoint = torch.eye(2), torch.eye(2).flip(0)
+    assert differences(*disjoint) == 1
+    widget = HeadBrowser("a b c d e", one, other=("a b c d", other))
+    assert widget.kind == "different"
+    assert_close(torch.tensor(widget.shares["different"]).view(2, 3), differences(one, other), atol=6e-4, rtol=0)
+    assert_close(widget.other_weights().float(), other, atol=0.004, rtol=0)
+
+
+def test_table_of_two_texts():
+    maps, others = weights(1, 1, 2, 2), weights(1, 1, 3, 3, seed=1)
+    page = parsed(HeadBrowser("a b", maps, other=("a b <i>", others)))
+    rows = [[cell.text for cell in row.select("th, td")] for row in page.select("tr")[1:]]
+    assert [row[0] for row in rows] == ["a", "b", "in the other text", "a", "b", "<i>"]
+    shares = torch.cat([maps.max(-1).values.flatten(), others.max(-1).values.flatten()])
+    assert_close(torch.tensor([float(row[2]) for row in rows if row[2]]), shares, atol=0.0091, rtol=0)

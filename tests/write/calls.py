@@ -62,7 +62,9 @@ class Draw:
             return [self.ints(*a.shape), self.ints(*b.shape) + 1]
         if kind < 0.45:
             return [a.half(), b.half()]
-        return [a.double() if kind < 0.55 else a, b]
+        if kind < 0.55:
+            return [self.ints(*a.shape) > 2, self(b, self.ints(*b.shape) > 2, 1, True)]
+        return [a.double() if kind < 0.65 else a, b]
 
     def index(self, x: Tensor) -> list:
         items, left = [], x.ndim
@@ -130,11 +132,14 @@ def rules(d: Draw) -> list:
 # For each name its arguments: a list, or a list and what is given by name.
 CALLS: dict[str, Callable[[Draw], list | tuple[list, dict]]] = (
     many(
-        "neg negative exp tanh sigmoid sin cos square abs relu sign floor ceil exp2 expm1 erf isnan isinf isfinite"
+        "exp tanh sigmoid sin cos square abs relu sign floor ceil exp2 expm1 erf isnan isinf isfinite"
         " clone contiguous detach logsigmoid softplus nan_to_num",
         lambda d: [d.floats(*d.shape(), odd=True)],
     )
     | many("nonzero count_nonzero numel is_floating_point", lambda d: [(d.floats(*d.shape(1)) > 0).float()])
+    | many("median", lambda d: [d.floats(*d.shape(), odd=True)])
+    | many("diff", lambda d: [x := d(d.floats(*d.shape(1)), d.ints(2, 3) > 2, d.ints(3)), d(1, 2), d.axis(x)])
+    | many("neg negative", lambda d: [d(d.floats(*d.shape(), odd=True), d.ints(3), d.ints(3) > 2)])
     | many("gelu", lambda d: [d.floats(*d.shape())])
     | many("log sqrt rsqrt log2 log1p reciprocal", lambda d: [d.floats(*d.shape(), positive=True)])
     | many("add sub mul div subtract multiply divide true_divide eq ne lt le gt ge", Draw.two)

@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import math
 from collections import OrderedDict
 
 import pytest
@@ -100,7 +101,9 @@ def test_a_tensor_is_as_small_as_can_be():
     assert stored(torch.ones(1, 66_000).half()) == {"dtype": "float16", "shape": [1, 66_000], "all": 1.0}
     assert stored(torch.tensor([1, 2])) == {"dtype": "int64", "shape": [2], "data": [1, 2]}
     assert stored(torch.tensor([True, False]))["data"] == [1, 0]
-    assert stored(torch.tensor([0.5, 1.0]))["bytes"] == "AAAAPwAAgD8="
+    assert stored(torch.tensor([0.5, -1.25])) == {"dtype": "float32", "shape": [2], "data": [50, -125], "per": 100}
+    assert stored(torch.tensor([0.5, 1.0, 2**-9]))["bytes"] == "AAAAPwAAgD8AAAA7"
+    assert stored(torch.tensor([math.inf, 1.0]))["bytes"] == "AACAfwAAgD8="
 
 
 def test_words_are_those_that_are_named():

@@ -14,8 +14,9 @@ from tests.write.answers import mistakes, stubs
 ASK = """async ([engine, asked]) => {
     const { ask } = await import(`${engine}ask.js`);
     const answers = [];
+    const out = document.createElement("div");
     for (const [code, name, file] of asked)
-        answers.push((await ask({ code, name, sent: new URL(`../${file}`, engine) }, () => {})).text);
+        answers.push((await ask({ code, name, sent: new URL(`../${file}`, engine) }, out)).text);
     return answers;
 }"""
 

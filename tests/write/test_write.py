@@ -8,7 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from booktools.write import EARLY
+from booktools.write import EARLY, engine
 from tests.browser.pages import AXE, OF_WHOLE_PAGES, PHONE, SITE, soup
 from tests.write.answers import stubs
 
@@ -64,11 +64,11 @@ def answered(frame):
 
 def test_every_stub_is_an_editor_and_without_scripts_as_in_the_notebook(visit):
     mine = [stub for stub in stubs() if stub.file.startswith("05")]
-    boxes = visit(FIVE).locator(".write textarea")
+    boxes = visit(FIVE).locator("[data-name] textarea")
     assert [boxes.nth(n).input_value() for n in range(boxes.count())] == [stub.written for stub in mine]
     plain = visit(FIVE, javascript=False)
     expect(plain.locator(".write")).to_have_count(0)
-    for stub in plain.locator("[data-write]").all():
+    for stub in plain.locator("[data-name]").all():
         expect(stub).to_contain_text("not written yet")
 
 
@@ -180,15 +180,29 @@ def small(content: bytes) -> int:
 
 
 def test_weight(visit, open_stub):
-    """Bytes as a host sends them, of all that writing needs: before somebody presses, and at the first press."""
+    """Bytes as a host sends them, of all that writing needs before somebody presses; and then only what is weighed."""
     frame = open_stub()
     words = frame.page.locator("#write").inner_text().encode()
     early = [(SITE / "_static" / name).read_bytes() for name in EARLY]
     assert sum(map(small, [words, *early])) <= 4_000
     before = {*visit.requests}
     checked(frame)
-    fetched = {url.removeprefix(visit.home).split("?")[0] for url in visit.requests if url not in before}
-    assert sum(small((SITE / name).read_bytes()) for name in fetched if "_static/write/" in name) <= 260_000
+    fetched = {url.split("/_static/write/")[-1].split("?")[0] for url in visit.requests if url not in before}
+    assert fetched == {*needed(), "05-function-stub.json"}
+
+
+def needed() -> dict[str, bytes]:
+    """What is fetched for the first verdict, beside the stub's own: all but what draws pictures."""
+    folder, files = engine()
+    return {folder.removeprefix("write/") + name: content for name, content in files.items() if "picture" not in name}
+
+
+def test_the_first_press_costs_at_most_so_much():
+    both = sum(map(small, needed().values()))
+    stubs = {path.name: both + small(path.read_bytes()) for path in (SITE / "_static/write").glob("*.json")}
+    assert {name: weight for name, weight in stubs.items() if weight > 260_000} == {}
+    pictures = [content for name, content in engine()[1].items() if "picture" in name]
+    assert sum(map(small, pictures)) <= 2_500
 
 
 @pytest.mark.parametrize(("theme", "screen"), [("light", PHONE), ("dark", {"width": 1280, "height": 800})])

@@ -144,7 +144,7 @@ _LARGE = "L=64, M=48, K=16"
 
 def _cases() -> tuple[dict[str, tuple], dict[str, tuple]]:
     draw = torch.Generator().manual_seed(4)
-    random = lambda *shape: torch.randn(*shape, generator=draw)  # noqa: E731
+    random = lambda *shape: torch.randn(*shape, generator=draw).round(decimals=2)  # noqa: E731
     scores = {
         "one_hidden_unit": tuple(
             torch.tensor(x) for x in ([[1.0, 2.0]], [[0.0], [3.0]], [[1.0, -1.0]], [[1.0]], [0.5])
@@ -153,7 +153,7 @@ def _cases() -> tuple[dict[str, tuple], dict[str, tuple]]:
     }
     factors = {
         "two_queries_three_keys": (random(2, 2), random(3, 2), random(2)),
-        _LARGE: (random(64, 16), random(48, 16), random(16)),
+        _LARGE: tuple((random(*shape) / 3).round(decimals=1) for shape in ((64, 16), (48, 16), (16,))),
     }
     return scores, factors
 
@@ -175,5 +175,5 @@ def _parts(letter: Tensor, hidden: Tensor, asks: Tensor, memory: Tensor, *weight
 
 _DRAW = torch.Generator().manual_seed(7)
 _SHAPES = ((2, 3), (2, 5), (5, 7), (7, 4), (7, 5), (5, 5), (9, 6))
-_NUMBERS = tuple(torch.randn(*shape, generator=_DRAW) for shape in _SHAPES)
+_NUMBERS = tuple(torch.randn(*shape, generator=_DRAW).round(decimals=2) for shape in _SHAPES)
 _STEP = _parts(*_NUMBERS)

@@ -219,7 +219,7 @@ WRONG_ATTENTION_LAYER: dict[str, type[nn.Module]] = {
 
 def _layer_cases() -> dict[str, tuple]:
     draw = torch.Generator().manual_seed(55)
-    x, other, longer = (torch.randn(2, n, _D, generator=draw) for n in (3, 3, 5))
+    x, other, longer = (torch.randn(2, n, _D, generator=draw).round(decimals=2) for n in (3, 3, 5))
     empty_row = causal(3) & torch.tensor([[True], [False], [True]])
     return {
         "one_text": (x, x),
@@ -233,7 +233,7 @@ def _layer_cases() -> dict[str, tuple]:
 def _parameters() -> dict[str, Tensor]:
     draw = torch.Generator().manual_seed(56)
     shapes = {**dict.fromkeys(("query", "key", "value"), (_K, _D)), "output": (_D, _K)}
-    return {name: torch.randn(shape, generator=draw) for name, shape in shapes.items()}
+    return {name: torch.randn(shape, generator=draw).round(decimals=2) for name, shape in shapes.items()}
 
 
 _LAYER_CASES, _PARAMETERS = _layer_cases(), _parameters()

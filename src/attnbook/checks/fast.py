@@ -365,7 +365,7 @@ _LONG = "L=5, M=64, block=16"
 
 
 def _normal(*shapes: tuple[int, ...]) -> list[Tensor]:
-    return [torch.randn(*shape, generator=_DRAW) for shape in shapes]
+    return [torch.randn(*shape, generator=_DRAW).round(decimals=2) for shape in shapes]
 
 
 def _tiles() -> dict[str, tuple[Tensor, Tensor, Tensor, int]]:
@@ -395,7 +395,7 @@ def _backs() -> dict[str, tuple[Tensor, ...]]:
 def _pieces(seed: int, *sizes: int) -> tuple[Tensor, ...]:
     """Keys and values (2, B, H, L, K) of so many tokens each."""
     draw = torch.Generator().manual_seed(seed)
-    return tuple(torch.randn(2, 2, 3, size, 4, generator=draw) for size in sizes)
+    return tuple(torch.randn(2, 2, 3, size, 4, generator=draw).round(decimals=2) for size in sizes)
 
 
 _TILES, _BACKS = _tiles(), _backs()

@@ -287,13 +287,13 @@ _PARTS = (
     lambda x: F.layer_norm(x, (4,), _gains[1], _biases[1]),
 )
 _BLOCKS = {"2_texts_of_3_tokens": (_x, *_PARTS), "very_small_numbers": (_x / 200, *_PARTS)}
-_LOGITS = torch.randn(2, 9, 9, generator=torch.Generator().manual_seed(4))
+_LOGITS = torch.randn(2, 9, 9, generator=torch.Generator().manual_seed(4)).round(decimals=2)
 _TEXTS = torch.tensor([[START, 5, 3, STOP, PAD, PAD], [START, 4, 7, 8, 6, STOP]])
 _TRANSLATIONS = {
     "two_texts_one_padded": (_translator(*_LOGITS), torch.tensor([[5, 3, 2], [4, 6, 2]]), _TEXTS),
     "one_text": (_translator(*_LOGITS), torch.tensor([[8, 2, 0]]), _TEXTS[1:]),
 }
-_TABLES = [torch.randn(64, 7, generator=torch.Generator().manual_seed(seed)) for seed in (9, 3, 11)]
+_TABLES = [torch.randn(64, 7, generator=torch.Generator().manual_seed(seed)).round(decimals=2) for seed in (9, 3, 11)]
 _MODELS = {
     "a_text_that_stops": (_model(_TABLES[0]), 1, 2, 20),
     "a_text_that_does_not_stop": (_model(_TABLES[1]), 1, 2, 8),

@@ -5,11 +5,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import partial, wraps
+from threading import Lock, local
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.overrides import TorchFunctionMode
 
 
@@ -86,8 +88,9 @@ def capture_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
     if not maps and not layers:
         raise ValueError(
             f"{type(model).__name__} holds no attention layer of attnbook, and called none of PyTorch's: there was "
-            "nothing to capture. If it computes softmax(QKᵀ) by hand, let it call F.scaled_dot_product_attention; a "
-            "model of transformers does with attn_implementation='sdpa'."
+            "nothing to capture. Did you call model(x) inside, not model.forward(x)? If it computes "
+            "softmax(QKᵀ) by hand, let it call F.scaled_dot_product_attention; a model of transformers does with "
+            "attn_implementation='sdpa'."
         )
 
 
@@ -96,6 +99,14 @@ class _Capture:
 
     def __init__(self, names: dict[nn.Module, str], maps: dict[str, Tensor]):
         self.names, self.maps = names, maps
+
+
+class _Work(local):
+    """What goes on in a thread: which modules are at work there, and how often each attended, for each capture."""
+
+    def __init__(self):
+        self.modules: list[tuple[nn.Module, Counter]] = []
+        self.looking, self.slowly = True, False
 
 
 class _Watch(TorchFunctionMode):
@@ -107,51 +118,53 @@ class _Watch(TorchFunctionMode):
 
     def __init__(self):
         super().__init__()
-        self.captures: list[_Capture] = []
-        self.at_work: list[tuple[nn.Module, Counter]] = []
-        self.looking, self.slowly = True, False
+        self.captures: tuple[_Capture, ...] = ()
+        self.lock, self.work = Lock(), _Work()
         self.call = nn.Module.__call__
 
     def open(self, capture: _Capture) -> None:
-        if not self.captures:
-            self.call = nn.Module.__call__
-            nn.Module.__call__ = wraps(self.call)(lambda module, *args, **kwargs: self.run(module, args, kwargs))
-        self.captures.append(capture)
+        with self.lock:
+            if not self.captures:
+                self.call = nn.Module.__call__
+                nn.Module.__call__ = wraps(self.call)(lambda module, *args, **kwargs: self.run(module, args, kwargs))
+            self.captures = (*self.captures, capture)
 
     def close(self, capture: _Capture) -> None:
-        self.captures.remove(capture)
-        if not self.captures:
-            nn.Module.__call__ = self.call
+        with self.lock:
+            self.captures = tuple(other for other in self.captures if other is not capture)
+            if not self.captures:
+                nn.Module.__call__ = self.call
 
     def run(self, module: nn.Module, args: tuple, kwargs: dict) -> Any:
         """What a call of the module gives."""
-        if not self.looking or not any(module in capture.names for capture in self.captures):
+        work = self.work
+        if not work.looking or not any(module in capture.names for capture in self.captures):
             return self.call(module, *args, **kwargs)
-        first = not self.at_work
-        self.at_work.append((module, Counter()))
+        first = not work.modules
+        work.modules.append((module, Counter()))
         try:
             with self if first else nullcontext(), _eagerly() if first else nullcontext():
-                if self.slowly or not _may_be_fast(module, args, kwargs):
+                if work.slowly or not _may_be_fast(module, args, kwargs):
                     return self.call(module, *args, **kwargs)
                 return self.run_twice(module, args, kwargs)
         finally:
-            self.at_work.pop()
+            work.modules.pop()
 
     def run_twice(self, module: nn.Module, args: tuple, kwargs: dict) -> Any:
         """On its fast path PyTorch has no weights to show, and does not take it while it is watched."""
         self.__exit__(None, None, None)
-        self.looking = False
+        self.work.looking = False
         try:
             output = self.call(module, *args, **kwargs)
         finally:
-            self.looking = True
+            self.work.looking = True
             self.__enter__()
-        self.slowly = True
+        self.work.slowly = True
         try:
             with torch.no_grad():
                 self.call(module, *args, **kwargs)
         finally:
-            self.slowly = False
+            self.work.slowly = False
         return output
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
@@ -165,7 +178,7 @@ class _Watch(TorchFunctionMode):
     def show(self, weights: Tensor) -> None:
         """To every capture, under the name of the innermost module that it knows."""
         for capture in self.captures:
-            known = [(module, shown) for module, shown in self.at_work if module in capture.names]
+            known = [(module, shown) for module, shown in self.work.modules if module in capture.names]
             if known:
                 module, shown = known[-1]
                 shown[capture] += 1
@@ -192,14 +205,18 @@ def _eagerly():
     return torch.compiler.set_stance("force_eager") if "torch._dynamo" in sys.modules else nullcontext()
 
 
-def _of_kernel(q: Tensor, k: Tensor, v: Tensor, attn_mask=None, dropout_p=0.0, is_causal=False, **options) -> Tensor:
+def _of_kernel(query: Tensor, key: Tensor, value: Tensor, attn_mask=None, dropout_p=0.0, is_causal=False, **options):
     """The kernel's own weights: its output, where each value is the unit vector of its key."""
-    with torch.autocast(q.device.type, enabled=False):
-        wide = torch.promote_types(q.dtype, torch.float32)
-        units = torch.eye(k.shape[-2], dtype=wide, device=k.device).expand(*k.shape[:-1], -1)
-        if attn_mask is not None and attn_mask.dtype != torch.bool:
-            attn_mask = attn_mask.to(wide)
-        return F.scaled_dot_product_attention(q.to(wide), k.to(wide), units, attn_mask, 0.0, is_causal, **options)
+    wide = torch.promote_types(query.dtype, torch.float32)
+    units = torch.eye(key.shape[-2], dtype=wide, device=key.device).expand(*key.shape[:-1], -1)
+    if attn_mask is not None and attn_mask.dtype != torch.bool:
+        attn_mask = attn_mask.to(wide)
+    with (
+        torch.autocast(query.device.type, enabled=False),
+        sdpa_kernel(SDPBackend.MATH),
+    ):  # which takes all that others do
+        given = (query.to(wide), key.to(wide), units, attn_mask, 0.0, is_causal)
+        return F.scaled_dot_product_attention(*given, **options)
 
 
 def _of_heads(*args, **kwargs) -> Tensor:

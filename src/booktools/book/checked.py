@@ -29,6 +29,12 @@ def stub(cell) -> tuple[str, str] | None:
     return (asked[1], asked[2]) if asked and "# your code" in cell.source else None
 
 
+def is_mistake(cell) -> bool:
+    """Whether a cell makes a mistake, or catches one, in the open: its id says so."""
+    hidden = {"checks", "hide-input"} & {*cell.metadata.get("tags", [])}
+    return cell.cell_type == "code" and cell.id.startswith("mistake") and not hidden
+
+
 def statements(source: str) -> int:
     """How many things a cell asserts.
 
@@ -66,11 +72,11 @@ def title(cell) -> str:
 def fold_on_page(notebook) -> str:
     """The source of a notebook in which each such cell is one that hides its code behind that line.
 
-    A cell in which a reader writes has the tag `stub`.
+    A cell in which a reader writes has the tag `stub`, one that makes a mistake the tag `mistake`.
     """
     for cell in notebook.cells:
-        if stub(cell):
-            cell.metadata.tags = [*cell.metadata.get("tags", []), "stub"]
+        if kind := "stub" if stub(cell) else "mistake" if is_mistake(cell) else "":
+            cell.metadata.tags = [*cell.metadata.get("tags", []), kind]
         if line := title(cell):
             cell.metadata.tags = [*cell.metadata.tags, "hide-input"]
             prompts = {"code_prompt_show": line, "code_prompt_hide": line}

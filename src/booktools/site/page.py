@@ -117,16 +117,17 @@ def bring_words(page: Page) -> None:
 
 
 def make_stubs(page: Page) -> None:
-    """What a reader is asked to write can be written and checked on the page."""
-    if not page.chapter or "tag_stub" not in page.body:
+    """What a reader is asked to write can be written and checked on the page, and mistakes can be made there."""
+    if not page.chapter or not re.search(r"\btag_(stub|mistake)\b", page.body):
         return
     try:
-        files = write.stubs(page.chapter.stem, page.edition.notebook(f"{page.name}.ipynb").cells)
+        editors = write.editors(page.chapter.stem, page.edition.notebook(f"{page.name}.ipynb").cells)
     except write.NotForThePage as why:
         raise ExtensionError(f"{page.name}: {why}") from why
-    for name, (_, content) in files.items():
-        Path(page.app.outdir, "_static/write", name).write_bytes(content)
-    page.body = write.marked(page.body, files)
+    for editor in editors:
+        if editor.content:
+            Path(page.app.outdir, "_static/write", editor.file).write_bytes(editor.content)
+    page.body = write.marked(page.body, editors)
     page.app.add_js_file("write.js", type="module")
 
 

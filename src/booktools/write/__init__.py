@@ -1,14 +1,17 @@
-"""Write it here: what a reader writes in a page is run and checked in the page, by the checks of `attnbook.checks`.
+"""Write it here: what a reader writes in a page is run there, and checked by the checks of `attnbook.checks`.
 
 a stub on the page   write.js makes it an editor, and asks a worker for a verdict
+picture.js           draws a tensor that a reader's code shows, and the result of a right answer
 worker.js            holds MicroPython (micropython/, as its npm package has it) with Python of ours (python/)
 python/torch         the names of PyTorch, over the tensors of Handful (src/handful)
 checks.py            sends a check as it is: its source, its tensors, its sentences
+mistakes.py          sends what a chapter's mistake needs from the cells above it
 """
 
 import ast
 import json
 import re
+from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from html import escape
@@ -18,21 +21,38 @@ from attnbook.language import words
 from attnbook.widgets.shared.files import one_module, without_comments
 from booktools.book.checked import stub
 from booktools.write.checks import HANDFUL, judging_source
-from booktools.write.source import NotForThePage
+from booktools.write.mistakes import tried
+from booktools.write.source import NotForThePage, without_docstring
 from booktools.write.stubs import sent
 
 HERE = Path(__file__).parent
 EARLY = ("write.js", "write.css")
-_CELL = re.compile(r'<div class="cell (?=[^"]*\btag_stub\b)')
+_CELL = re.compile(r'<div class="cell (?=[^"]*\btag_(?:stub|mistake)\b)')
+
+
+@dataclass(frozen=True)
+class Editor:
+    file: str  # with what the page is sent, on the site
+    checks: str  # the name of what is checked; none where code is only run
+    content: bytes  # none where a cell stays as it is
+
+    @property
+    def div(self) -> str:
+        """What its cell begins with."""
+        if not self.content:
+            return '<div class="cell '
+        checks = f'data-name="{escape(self.checks)}" ' if self.checks else ""
+        return f'<div data-write="{self.file}?v={sha256(self.content).hexdigest()[:8]}" {checks}class="cell '
 
 
 @cache
 def engine() -> tuple[str, dict[str, bytes]]:
     """A folder's name, made of what is in it, and what is fetched at the first press."""
-    files = {path.name: path.read_bytes() for path in sorted((HERE / "front").glob("*.js")) if path.name not in EARLY}
+    front = (path for path in sorted((HERE / "front").iterdir()) if path.name not in EARLY)
+    files = {path.name: without_comments(path).encode() for path in front}
     files |= {name: (HERE / "micropython" / name).read_bytes() for name in ("micropython.mjs", "micropython.wasm")}
-    files["handful.js"] = re.sub(r"^ +", "", one_module(HANDFUL / "handful.js"), flags=re.M).encode()
-    files["python.json"] = as_json({"files": python(), "say": words(HERE)["verdict"]})
+    files["handful.js"] = tight(one_module(HANDFUL / "handful.js")).encode()
+    files["python.json"] = as_json({"files": python(), "say": words(HERE)["verdict"] | words(HERE)["picture"]})
     version = sha256(b"".join(files.values())).hexdigest()[:8]
     return f"write/{version}/", files
 
@@ -57,33 +77,51 @@ def python() -> dict[str, str]:
     return files | {"attnbook/checks/judging.py": judging}
 
 
+_APART = re.compile(r'("(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`)|//.*|\s*([=*/<>?:;,{}()\[\]&|])\s*')
+
+
+def tight(script: str) -> str:
+    """A script without comments, and without the spaces that only a reader needs; its statements end in semicolons.
+
+    >>> tight('if (x < 1)\\n  say("a, b");')
+    'if(x<1)say("a, b");'
+    """
+    return _APART.sub(lambda found: found[1] or found[2] or "", script)
+
+
 def terse(path: Path) -> str:
-    return ast.unparse(ast.parse(path.read_text("utf-8")))
+    """A module as it travels: without comments and docstrings, and indented by ones."""
+    tree = ast.parse(path.read_text("utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            node.body = without_docstring(node.body)
+    return re.sub(r"^(?: {4})+", lambda spaces: " " * (len(spaces[0]) // 4), ast.unparse(tree), flags=re.M)
 
 
-def stubs(stem: str, cells: list) -> dict[str, tuple[str, bytes]]:
-    """What is sent for each stub of a notebook, by the name of its file, with the name of what is checked."""
-    found = {}
+def editors(stem: str, cells: list) -> list[Editor]:
+    """The cells of a notebook that are written in on its page, in order; and its mistakes that can't be run there."""
+    mistakes, found = tried(cells), []
     for place, cell in enumerate(cells):
+        file = f"{stem[:2]}-{cell.id}.json"
         if asked := stub(cell):
             before = [each.source for each in cells[:place] if each.cell_type == "code"]
-            found[f"{stem[:2]}-{cell.id}.json"] = (asked[1], as_json(sent(asked[0], before)))
+            found.append(Editor(file, asked[1], as_json(sent(asked[0], before))))
+        elif cell.id in mistakes:
+            what = mistakes[cell.id]
+            found.append(Editor(file, "", b"" if isinstance(what, NotForThePage) else as_json(what)))
     return found
 
 
-def marked(body: str, files: dict[str, tuple[str, bytes]]) -> str:
-    """A page whose stubs know what to ask for, with the words of their editors."""
+def marked(body: str, editors: list[Editor]) -> str:
+    """A page whose cells to write in know what to ask for, with the words of their editors."""
     said = {"engine": engine()[0], "say": words(HERE)["page"]}
-    asked = (
-        f'<div data-write="{name}?v={sha256(content).hexdigest()[:8]}" data-name="{escape(checks)}" class="cell '
-        for name, (checks, content) in files.items()
-    )
+    divs = (editor.div for editor in editors)
     text = as_json(said).decode().replace("<", "\\u003c")
-    return _CELL.sub(lambda _: next(asked), body) + f'<script type="application/json" id="write">{text}</script>'
+    return _CELL.sub(lambda _: next(divs), body) + f'<script type="application/json" id="write">{text}</script>'
 
 
 def as_json(content: dict) -> bytes:
     return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-__all__ = ["HANDFUL", "NotForThePage", "early", "front", "marked", "stubs"]
+__all__ = ["HANDFUL", "NotForThePage", "early", "editors", "front", "marked"]

@@ -42,13 +42,19 @@ def judging_source() -> str:
 
 
 def stored(tensor: Tensor) -> dict:
-    """A tensor as JSON: one number where all are alike, floats as the bytes that they are."""
+    """A tensor as JSON: one number where all are alike; whole numbers, or tenths or hundredths, where these are all
+    that is there; else the bytes of floats.
+    """
     flat = tensor.detach().contiguous().flatten()
     kind = {"dtype": str(tensor.dtype).removeprefix("torch."), "shape": list(tensor.shape)}
     if len(flat) > 1 and (flat == flat[0]).all():
         return kind | {"all": flat[0].item()}
     if not tensor.is_floating_point():
         return kind | {"data": flat.int().tolist()}
+    for per in (1, 10, 100) if flat.isfinite().all() else ():
+        parts = (flat.double() * per).round()
+        if torch.equal((parts / per).to(tensor.dtype), flat) and (parts.abs() < 2**31).all():
+            return kind | {"data": parts.int().tolist(), "per": per}
     wide = flat.double() if tensor.dtype == torch.float64 else flat.float()
     return kind | {"bytes": base64.b64encode(wide.numpy().tobytes()).decode()}
 
@@ -84,10 +90,13 @@ def refuse_unknown(source: str) -> None:
 @cache
 def names_of_torch() -> set[str]:
     """What `torch` holds on the page: the operations of Handful, and what python/torch defines."""
-    table = (HANDFUL / "table.js").read_text("utf-8")
-    operations = {name for spec in re.findall(r'op\(\s*[`"]([\w/]+) ', table) for name in spec.split("/")}
-    operations |= set(re.findall(r"^  (\w+)(?:,$|: )", table, re.M))  # lists of operations alike
-    return operations | defined(HERE / "python/torch/__init__.py") | {"nn", "optim", "autograd", "overrides"}
+    return operations() | defined(HERE / "python/torch/__init__.py") | {"nn", "optim", "autograd", "overrides"}
+
+
+@cache
+def operations() -> set[str]:
+    """The names that Handful knows, as its README lists them; a test compares them with its table."""
+    return set(re.findall(r"`(\w+)`", (HANDFUL / "README.md").read_text("utf-8").partition("## Names")[2]))
 
 
 @cache

@@ -20,7 +20,8 @@ import {
   words,
 } from "../shared/core.js";
 import { beams } from "../shared/beams.js";
-import { fingerPainting, grid, painter } from "../shared/cells.js";
+import { grid } from "../shared/cells.js";
+import { fingerPainting, painter } from "../shared/painting.js";
 import { wordVectors } from "../shared/lexicon.js";
 
 const MOST = 10;
@@ -94,7 +95,8 @@ function sumOf(say, tokens, values, width) {
 
 function fly(from, to) {
   const [start, end] = [from, to].map((node) => node.getBoundingClientRect());
-  const [x, y] = [start.x - end.x, start.y - end.y].map((way) => way / (to.currentCSSZoom ?? 1)); // in full screen
+  // In full screen there is a zoom.
+  const [x, y] = [start.x - end.x, start.y - end.y].map((way) => way / (to.currentCSSZoom ?? 1));
   const translate = [`${x}px ${y}px`, "0"];
   if (!matchMedia("(prefers-reduced-motion: reduce)").matches)
     to.animate({ translate }, { duration: 280, easing: "ease-out" });
@@ -115,7 +117,7 @@ function showGrid({ cells, heads, columns }, steps, stage, query) {
   );
   heads.forEach((head, i) => {
     head.parentNode.classList.toggle("ab-chosen", i === query);
-    head.parentNode.setAttribute("aria-selected", i === query);
+    head.parentNode.ariaSelected = i === query;
     columns[i].firstChild.className = "ab-weight";
     columns[i].firstChild.style.setProperty("--w", steps.weights[query][i]);
   });
@@ -184,9 +186,7 @@ async function render({ model, el }) {
       columns: tokens,
       at: [Math.min(model.get("query"), tokens.length - 1), 0],
       move: (i) => update(model, { query: i }),
-      press: (...spot) => {
-        if (model.get("mask") === "paint") paint(...spot);
-      },
+      press: (...spot) => model.get("mask") === "paint" && paint(...spot),
     });
     table.columns.forEach((head, j) => head.addEventListener("click", () => update(model, { query: j })));
     picture.replaceChildren(light.node, table.node);
@@ -205,7 +205,8 @@ async function render({ model, el }) {
           known = all;
           draw();
         },
-        () => (root.ariaBusy = null), // the next change tries again
+        // The next change tries again.
+        () => (root.ariaBusy = null),
       );
       return;
     }
@@ -217,8 +218,7 @@ async function render({ model, el }) {
     const steps = compute(model, known);
     const weights = steps.weights[query];
     strangers.textContent = listed(unknown);
-    const holds = [unknown.length, paints, !weights.some(Boolean)];
-    hints.forEach((hint, n) => (hint.hidden = !holds[n]));
+    [unknown.length, paints, !weights.some(Boolean)].forEach((holds, n) => (hints[n].hidden = !holds));
     length.hidden = mask !== "padding";
     finger.hidden = !paints;
     table.node.classList.toggle("ab-paints", paints);

@@ -1,21 +1,25 @@
 """The heads of a model side by side, from attention maps that were captured, and of what kind each head is."""
 
 from base64 import b64decode, b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 import traitlets
 from torch import Tensor
 
 from attnbook.errors import ShapeError
 from attnbook.language import number
+from attnbook.widgets.shared.alone import alone
 from attnbook.widgets.shared.base import BookWidget
 from attnbook.widgets.shared.tables import Verbatim, html_table
 
 MOST_TOKENS = 512
 KINDS = ("previous", "same", "first", "separator", "induction")
 EXAMPLE = "the cat sat . the cat ran ."
+Kind = Tensor | Callable[[Tensor], Tensor]
 
 
 class HeadBrowser(BookWidget):
@@ -28,9 +32,14 @@ class HeadBrowser(BookWidget):
     >>> HeadBrowser(tokens, maps / maps.sum(-1, keepdim=True))
     HeadBrowser()
 
-    `queries` are the tokens of the rows, if they are not the tokens of the columns. The page gets the square roots of
-    the weights in steps of 1/255, so weights are shown to within 0.004, and small ones closer. Without arguments: six
-    heads drawn by rule, one of each kind and one that looks at all tokens before it alike.
+    queries  the tokens of the rows, if they are not the tokens of the columns
+    kinds    kinds of heads of your own, by name: where such a head would look, a mask (L, M); or a function of the maps
+             (layers, heads, L, M) that gives a number from 0 to 1 for each head, (layers, heads)
+    other    tokens and maps of a second text, to compare: `HeadBrowser(tokens, maps, other=(tokens_2, maps_2))`
+
+    The page gets the square roots of the weights in steps of 1/255, so weights are shown to within 0.004, and small
+    ones closer; of each kind the share in each head, `shares`, in steps of 0.001. Without arguments: six heads drawn by
+    rule, one of each kind and one that looks at all tokens before it alike.
     """
 
     tokens = traitlets.List(traitlets.Unicode(), minlen=1, maxlen=MOST_TOKENS).tag(sync=True)
@@ -39,37 +48,71 @@ class HeadBrowser(BookWidget):
     heads = traitlets.Int(1, min=1).tag(sync=True)
     causal = traitlets.Bool(False).tag(sync=True)
     maps = traitlets.Unicode().tag(sync=True)
+    other_tokens = traitlets.List(traitlets.Unicode(), maxlen=MOST_TOKENS).tag(sync=True)
+    other_maps = traitlets.Unicode().tag(sync=True)
+    shares = traitlets.Dict().tag(sync=True)  # by kind, of each head
     layer = traitlets.Int(0, min=0).tag(sync=True)
     head = traitlets.Int(0, min=0).tag(sync=True)
     token = traitlets.Int(0, min=0).tag(sync=True)
-    kind = traitlets.Enum(["all", *KINDS], "all").tag(sync=True)
+    kind = traitlets.Unicode("all").tag(sync=True)
 
-    def __init__(self, tokens: str | Sequence[str] = EXAMPLE, maps: Any = None, queries=None, **traits):
-        tokens = tokens.split() if isinstance(tokens, str) else list(tokens)
+    def __init__(
+        self,
+        tokens: str | Sequence[str] = EXAMPLE,
+        maps: Any = None,
+        queries: Sequence[str] | None = None,
+        *,
+        kinds: Mapping[str, Kind] | None = None,
+        other: tuple[str | Sequence[str], Any] | None = None,
+        **traits,
+    ):
+        tokens = _listed(tokens)
         queries = tokens if queries is None else list(queries)
         if maps is None:
             maps = _drawn(tokens)
             traits = {"layer": 1, "head": 2, "token": max(len(tokens) - 3, 0)} | traits  # an induction head at work
         if not isinstance(maps, str):
-            names, maps_NHLM = _stacked(maps)
-            _check(maps_NHLM, tokens, queries)
-            causal = _is_causal(maps_NHLM)
-            traits |= {
-                "layers": names,
-                "heads": maps_NHLM.shape[1],
-                "causal": causal,
-                "maps": _packed(maps_NHLM, causal),
-            }
-        super().__init__(tokens=tokens, queries=queries, maps=traits.pop("maps", maps), **traits)
-        for name, size in {"layer": len(self.layers), "head": self.heads, "token": len(queries)}.items():
+            traits = _traits_of(tokens, maps, queries, kinds or {}, other) | traits
+            maps = traits.pop("maps")
+        super().__init__(tokens=tokens, queries=queries, maps=maps, **traits)
+        rows = max(len(queries), len(self.other_tokens))
+        for name, size in {"layer": len(self.layers), "head": self.heads, "token": rows}.items():
             if getattr(self, name) >= size:
                 raise ValueError(f"{name} is counted from 0 and must be below {size}, got {getattr(self, name)}.")
 
+    @traitlets.validate("kind")
+    def _known_kind(self, proposal) -> str:
+        known = ["all", *self.shares]
+        if proposal.value not in known:
+            raise traitlets.TraitError(f"The 'kind' trait must be any of {known}, got {proposal.value!r}.")
+        return proposal.value
+
     def weights(self) -> Tensor:
         """The maps (layers, heads, L, M) as the widget shows them."""
-        shape = (len(self.layers), self.heads, len(self.queries), len(self.tokens))
-        steps = torch.tensor(list(b64decode(self.maps)), dtype=torch.float64)
-        seen_LM = torch.ones(shape[2:], dtype=torch.bool)
+        return self._unpacked(self.maps, (len(self.queries), len(self.tokens)))
+
+    def other_weights(self) -> Tensor:
+        """Those of the other text."""
+        return self._unpacked(self.other_maps, (len(self.other_tokens), len(self.other_tokens)))
+
+    def save(self, path: str | Path) -> Path:
+        """A file to keep or to send: NAME.html is the widget itself, which needs no Python and no network; NAME.png and
+        NAME.svg are a figure of all heads and the chosen one."""
+        path = Path(path)
+        if path.suffix == ".html":
+            path.write_text(alone(self), "utf-8")
+        elif path.suffix in (".png", ".svg"):
+            from attnbook.widgets.head_browser.figure import save
+
+            save(self, path)
+        else:
+            raise ValueError(f"path must end in .html, .png or .svg, got {str(path)!r}.")
+        return path
+
+    def _unpacked(self, maps: str, sizes: tuple[int, int]) -> Tensor:
+        shape = (len(self.layers), self.heads, *sizes)
+        steps = torch.frombuffer(bytearray(b64decode(maps)), dtype=torch.uint8).double()
+        seen_LM = torch.ones(sizes, dtype=torch.bool)
         seen_LM = seen_LM.tril() if self.causal else seen_LM
         maps_NHLM = torch.zeros(shape, dtype=torch.float64)
         maps_NHLM[..., seen_LM] = (steps / 255).square().view(*shape[:2], -1)
@@ -77,12 +120,16 @@ class HeadBrowser(BookWidget):
 
     def table(self) -> str:
         say = self.edition_words()
-        shares, places = self.weights()[self.layer, self.head].max(-1)
-        rows = [
-            (Verbatim(asks), [Verbatim(f"{self.tokens[place]} ({place})" if share else ""), number(share)])
-            for asks, share, place in zip(self.queries, shares.tolist(), places.tolist(), strict=True)
-        ]
+        texts = [(self.queries, self.tokens, self.weights())]
+        texts += [(self.other_tokens, self.other_tokens, self.other_weights())] if self.other_tokens else []
         caption = say["here"].format(layer=self.layers[self.layer], head=self.head)
+        rows = [
+            (Verbatim(asks), [Verbatim(f"{tokens[place]} ({place})" if share else ""), number(share)])
+            for queries, tokens, maps_NHLM in texts
+            for asks, share, place in zip(queries, *_strongest(maps_NHLM[self.layer, self.head]), strict=True)
+        ]
+        if len(texts) > 1:
+            rows.insert(len(self.queries), (say["other"], ["", ""]))
         return html_table(caption, [say["most"], say["weight"]], rows)
 
 
@@ -100,14 +147,28 @@ def kinds(maps: Tensor, tokens: Sequence[str]) -> dict[str, Tensor]:
     L = len(tokens)
     if maps.shape[-2:] != (L, L):
         raise ShapeError("maps", "(..., L, L)", ("...", L, L), maps.shape, "A row and a column for each token.")
-    seen_LL = torch.ones(L, L, dtype=torch.bool, device=maps.device)
-    seen_LL = seen_LL.tril() if _is_causal(maps) else seen_LL
-    shares = {}
-    for kind, there_LL in _targets(tokens).items():
-        there_LL = there_LL.to(maps.device) & seen_LL
-        rows = there_LL.any(-1).sum().clamp(min=1)
-        shares[kind] = (maps * there_LL).sum((-2, -1)) / rows
-    return shares
+    return {kind: _share(maps, there_LL) for kind, there_LL in _targets(tokens).items()}
+
+
+def differences(maps: Tensor, other: Tensor) -> Tensor:
+    """How differently heads read two texts, of maps (..., L, L) and (..., M, M): the share of a token's attention that
+    is elsewhere in the other text, place by place, from 0 to 1; the mean over the places that both texts have.
+
+    >>> differences(torch.tensor([[1.0, 0.0], [0.5, 0.5]]), torch.tensor([[1.0, 0.0], [0.9, 0.1]]))
+    tensor(0.2000)
+    """
+    L, M = maps.shape[-1], other.shape[-1]
+    least, most = min(L, M), max(L, M)
+    first, second = (F.pad(x[..., :least, :], (0, most - x.shape[-1])) for x in (maps, other))
+    return (first - second).abs().sum(-1).mean(-1) / 2
+
+
+def _share(maps: Tensor, there_LM: Tensor) -> Tensor:
+    """The share of the attention that goes there, the mean over the rows that have such a place to look at."""
+    there_LM = there_LM.to(maps.device)
+    if _is_causal(maps):
+        there_LM = there_LM.tril()
+    return (maps * there_LM).sum((-2, -1)) / there_LM.any(-1).sum().clamp(min=1)
 
 
 def _targets(tokens: Sequence[str]) -> dict[str, Tensor]:
@@ -130,6 +191,11 @@ def _separates(token: str) -> bool:
     return not any(map(str.isalnum, bare)) or bare[0] + bare[-1] in ("<>", "[]")
 
 
+def _strongest(map_LM: Tensor) -> tuple[list[float], list[int]]:
+    shares, places = map_LM.max(-1)
+    return shares.tolist(), places.tolist()
+
+
 def _drawn(tokens: Sequence[str]) -> Tensor:
     """Two layers of heads that do one thing each; with nothing to look at they rest on the first token."""
     L = len(tokens)
@@ -139,6 +205,60 @@ def _drawn(tokens: Sequence[str]) -> Tensor:
     maps = torch.stack([there[kind] & seen_LL for kind in order]).double()
     maps[..., 0] += maps.sum(-1) == 0
     return (maps / maps.sum(-1, keepdim=True)).view(2, 3, L, L)
+
+
+def _listed(tokens: str | Sequence[str]) -> list[str]:
+    return tokens.split() if isinstance(tokens, str) else list(tokens)
+
+
+def _traits_of(tokens, maps, queries, own_kinds, other) -> dict[str, Any]:
+    """What the page gets of maps, of kinds of one's own and of another text."""
+    names, maps_NHLM = _stacked(maps)
+    _check(maps_NHLM, tokens, queries)
+    traits: dict[str, Any] = {"layers": names, "heads": maps_NHLM.shape[1], "causal": _is_causal(maps_NHLM)}
+    shares = kinds(maps_NHLM, tokens) if queries == tokens else {}
+    for name, kind in own_kinds.items():
+        if name in ("all", "different", *KINDS):
+            raise ValueError(f"there is a kind called {name!r} already; call yours by another name.")
+        shares[name] = _of_own_kind(name, kind, maps_NHLM)
+    if other is not None:
+        there, others = _listed(other[0]), _stacked(other[1])[1]
+        _check(others, there, there)
+        if queries != tokens or others.shape[:2] != maps_NHLM.shape[:2]:
+            raise ShapeError(
+                "the maps of the other text",
+                "(layers, heads, M, M)",
+                (*maps_NHLM.shape[:2], "M", "M"),
+                others.shape,
+                "Two texts are compared head by head, in one model, where tokens look at tokens of their own text.",
+            )
+        shares["different"] = differences(maps_NHLM, others)
+        traits["causal"] = traits["causal"] and _is_causal(others)
+        traits |= {"other_tokens": there, "other_maps": _packed(others, traits["causal"]), "kind": "different"}
+    traits["maps"] = _packed(maps_NHLM, traits["causal"])
+    traits["shares"] = {name: _rounded(of) for name, of in shares.items()}
+    return traits
+
+
+def _of_own_kind(name: str, kind: Kind, maps_NHLM: Tensor) -> Tensor:
+    if callable(kind):
+        given, wanted, letters = torch.as_tensor(kind(maps_NHLM)), maps_NHLM.shape[:2], "(layers, heads)"
+        hint = "A function makes of the maps a number for each head."
+    else:
+        given, wanted, letters = torch.as_tensor(kind), maps_NHLM.shape[2:], "(L, M)"
+        hint = "A mask says where a head of this kind would look: rows look, columns are looked at."
+    if given.shape != wanted:
+        raise ShapeError(f"kinds[{name!r}]", letters, tuple(wanted), tuple(given.shape), hint)
+    shares = given if callable(kind) else _share(maps_NHLM, given.bool())
+    if not ((shares > -1e-3) & (shares < 1.001)).all():
+        raise ValueError(
+            f"kinds[{name!r}] must be from 0 to 1 for each head, got {shares.min():.3g} to {shares.max():.3g}."
+        )
+    return shares
+
+
+def _rounded(shares: Tensor) -> list[float]:
+    return [round(share, 3) for share in shares.double().clamp(0, 1).flatten().tolist()]
 
 
 def _is_causal(maps: Tensor) -> bool:
@@ -178,7 +298,7 @@ def _stacked(maps: Any) -> tuple[list[str], Tensor]:
 
 def _one_text(name: str, layer: Any, captured: bool) -> Tensor:
     """A layer's maps as (heads, L, M)."""
-    layer = torch.as_tensor(layer).detach().cpu().double()
+    layer = torch.as_tensor(layer).detach().cpu().float()
     batched = layer.ndim == 4 or (captured and layer.ndim == 3)
     if layer.ndim not in (3, 4) or (batched and len(layer) != 1):
         letters = "(1, heads, L, M) or (1, L, M)" if captured else "(heads, L, M) or (1, heads, L, M)"

@@ -15,52 +15,29 @@ import {
 } from "../shared/core.js";
 import { grid } from "../shared/cells.js";
 
-// Points of a thumbnail's side, tokens that find room beside the map, rows of a list, tokens shown without scrolling, and
-// levels of light on a token.
-const [THUMBNAIL, NAMED, BEST, SHORT, LEVELS] = [48, 24, 5, 60, 50];
-const KINDS = ["previous", "same", "first", "separator", "induction"];
+// Points of a thumbnail's side, tokens that find room beside the map, letters that find room on two lines, rows of a list,
+// buttons, and layers in one block.
+const [THUMBNAIL, FEW, LINES, ROWS, BEST, SHALLOW] = [48, 24, 170, 4, 5, 16];
 const WEIGHTS = Float64Array.from({ length: 256 }, (_, step) => (step / 255) ** 2);
 
-// The maps, packed as in __init__.py. A map is the steps of its rows, one after the other; of a causal one, what is seen.
-function unpacked(model) {
-  const names = ["tokens", "queries", "layers", "heads", "causal"];
-  const [tokens, queries, layers, heads, causal] = names.map((name) => model.get(name));
-  const bytes = Uint8Array.from(atob(model.get("maps")), (letter) => letter.charCodeAt(0));
-  const size = bytes.length / (layers.length * heads);
-  const maps = layers.flatMap((_, layer) =>
-    Array.from({ length: heads }, (_, head) => {
-      const n = layer * heads + head;
-      return { layer, head, steps: bytes.subarray(n * size, (n + 1) * size) };
-    }),
-  );
+// The maps of a text, packed as in __init__.py. A map is the steps of its rows, one after the other; of a causal one, what
+// is seen.
+function unpacked(tokens, queries, maps, heads, causal) {
+  const letters = atob(maps);
+  const bytes = new Uint8Array(letters.length);
+  for (let n = 0; n < bytes.length; n++) bytes[n] = letters.charCodeAt(n);
+  const size = bytes.length / heads;
   const start = (i) => (causal ? (i * (i + 1)) / 2 : i * tokens.length);
   const width = (i) => (causal ? i + 1 : tokens.length);
-  return { tokens, queries, layers, heads, maps, start, width, own: String(queries) === String(tokens) };
-}
-
-function separates(token) {
-  const bare = token.replace(/^[Ġ▁Ċ \n\t]+|[Ġ▁Ċ \n\t]+$/gu, "");
-  return !/[\p{L}\p{N}]/u.test(bare) || /^(<.*>|\[.*\])$/su.test(bare);
-}
-
-// As in __init__.py: for each kind, the share of a map's attention that goes where a head of the kind would look.
-function kindsOf({ tokens, width, start, maps }) {
-  const parts = tokens.map(separates);
-  const there = {
-    previous: (i, j) => j === i - 1,
-    same: (i, j) => tokens[j] === tokens[i],
-    first: (i, j) => j === 0 && i > 0,
-    separator: (_, j) => parts[j],
-    induction: (i, j) => j > 0 && j < i && tokens[j - 1] === tokens[i],
+  return {
+    tokens,
+    queries,
+    maps: Array.from({ length: heads }, (_, n) => bytes.subarray(n * size, (n + 1) * size)),
+    start,
+    width,
+    weight: (n, i, j) => (j < width(i) ? WEIGHTS[bytes[n * size + start(i) + j]] : 0),
+    own: String(queries) === String(tokens),
   };
-  for (const kind of KINDS) {
-    const rows = tokens.map((_, i) =>
-      tokens.flatMap((_, j) => (j < width(i) && there[kind](i, j) ? start(i) + j : [])),
-    );
-    const places = rows.flat();
-    const asking = rows.filter((row) => row.length).length || 1;
-    for (const map of maps) map[kind] = places.reduce((sum, place) => sum + WEIGHTS[map.steps[place]], 0) / asking;
-  }
 }
 
 // ---- pictures ----
@@ -80,17 +57,19 @@ function palette(root) {
 function paint(canvas, { tokens, queries, width, start }, steps, colours, most) {
   const [down, across] = [queries, tokens].map((side) => Math.min(side.length, most));
   const brightest = new Int16Array(down * across).fill(-1);
+  const columns = Int32Array.from(tokens, (_, j) => (j * across) / tokens.length);
   queries.forEach((_, i) => {
     const line = Math.floor((i * down) / queries.length) * across;
-    for (let j = 0; j < width(i); j++) {
-      const point = line + Math.floor((j * across) / tokens.length);
-      brightest[point] = Math.max(brightest[point], steps[start(i) + j]);
+    for (let j = 0, place = start(i), end = width(i); j < end; j++, place++) {
+      const point = line + columns[j];
+      if (steps[place] > brightest[point]) brightest[point] = steps[place];
     }
   });
   [canvas.width, canvas.height] = [across, down];
   const pen = canvas.getContext("2d");
   const image = pen.createImageData(across, down);
-  new Uint32Array(image.data.buffer).set(Uint32Array.from(brightest, (step) => colours[step] ?? 0));
+  const points = new Uint32Array(image.data.buffer);
+  for (let n = 0; n < points.length; n++) points[n] = colours[brightest[n]];
   pen.putImageData(image, 0, 0);
 }
 
@@ -98,8 +77,8 @@ const visible = (token) => (token.trim() ? token : "␣");
 const spans = (tokens, attributes) => tokens.map((token) => element("span", attributes, visible(token)));
 
 // The chosen map, with bands over the row and the column of the token that is pointed at.
-function largeMap(say, { tokens, queries, own }, point) {
-  const canvas = element("canvas", { role: "img", "aria-label": say.map });
+function largeMap(label, { tokens, queries, own }, named, point) {
+  const canvas = element("canvas", { role: "img", "aria-label": label });
   const [row, column] = ["row", "column"].map((way) => element("i", { class: `ab-band ab-${way}` }));
   column.hidden = !own;
   const picture = element("div", { class: "ab-picture" }, canvas, row, column);
@@ -111,7 +90,7 @@ function largeMap(say, { tokens, queries, own }, point) {
     element(
       "div",
       { class: `ab-names ab-${kind}`, translate: "no", "aria-hidden": "true" },
-      ...spans(side.length > NAMED ? [] : side),
+      ...spans(named && side.length <= FEW ? side : []),
     );
   const style = `--across: ${tokens.length}; --down: ${queries.length}`;
   const node = element("div", { class: "ab-large", style }, names(tokens, "above"), names(queries, "left"), picture);
@@ -122,14 +101,14 @@ function largeMap(say, { tokens, queries, own }, point) {
 function textOf(tokens, lit, point) {
   const parts = spans(tokens, lit ? { class: "ab-weight" } : {});
   // A long one scrolls, by keys too.
-  const long = tokens.length > SHORT;
+  const long = tokens.join("  ").length > LINES;
   const node = element("p", { class: `ab-text ${long ? "ab-long" : ""}`, translate: "no" }, ...parts);
   if (long) node.tabIndex = 0;
   if (point) point(node, ({ target }) => parts.indexOf(target));
   // Few tokens change their level, and only those are drawn anew.
   const light = (name, weights) =>
     parts.forEach(({ style }, n) => {
-      const level = String(Math.round(weights[n] * LEVELS) / LEVELS);
+      const level = weights[n].toFixed(2);
       if (style.getPropertyValue(name) !== level) style.setProperty(name, level);
     });
   let chosen = parts[0];
@@ -142,33 +121,52 @@ function textOf(tokens, lit, point) {
   return { node, light, choose };
 }
 
-// A table of at most n names, each with its place in the text and a weight.
-function list(title, n, data = {}) {
-  const rows = Array.from({ length: n }, () => {
-    const cells = [element("th", { scope: "row", ...data }), element("td"), element("td", { class: "ab-weight" })];
-    return { cells, node: element("tr", {}, ...cells) };
-  });
-  const node = element("table", {}, element("caption", {}, ...title), ...rows.map((row) => row.node));
-  const show = (items) =>
-    rows.forEach(({ cells, node: row }, place) => {
-      const [name, where, weight] = items[place] ?? ["", ""];
-      row.classList.toggle("ab-none", !name);
-      [name, where, name && number(weight)].forEach((text, column) => (cells[column].textContent = text));
-      cells[2].style.setProperty("--w", weight);
-    });
-  return { node, show };
-}
-
-// The tokens with the largest of some weights, as far as there is anything to see.
+// A table of the tokens with the largest of some weights, as far as there is anything to see.
 function largest(tokens, text, kind) {
   const word = verbatim("", { class: kind });
-  const { node, show } = list(fillNodes(text, { word }), Math.min(BEST, tokens.length), { translate: "no" });
+  const rows = tokens.slice(0, ROWS).map(() => {
+    const name = element("th", { scope: "row", translate: "no" });
+    return element("tr", {}, name, element("td"), element("td", { class: "ab-weight" }));
+  });
   return {
-    node,
+    node: element("table", {}, element("caption", {}, ...fillNodes(text, { word })), ...rows),
     show(token, weights) {
       word.textContent = visible(token);
-      const order = [...weights.keys()].filter((j) => weights[j] >= 0.005).sort((a, b) => weights[b] - weights[a]);
-      show(order.map((j) => [visible(tokens[j]), whole(j), weights[j]]));
+      const order = [...weights.keys()].sort((a, b) => weights[b] - weights[a]);
+      rows.forEach((row, n) => {
+        const [j, cells] = [order[n], row.children];
+        row.classList.toggle("ab-none", weights[j] < 0.005);
+        [visible(tokens[j]), whole(j), number(weights[j])].forEach(
+          (text, column) => (cells[column].textContent = text),
+        );
+        cells[2].style.setProperty("--w", weights[j]);
+      });
+    },
+  };
+}
+
+// All that is shown of one text, and of how the chosen head reads it.
+function reading(say, data, label, named, point) {
+  const { tokens, queries, weight, own } = data;
+  const { node, canvas } = largeMap(label, data, named, point);
+  const asking = textOf(queries, own, point);
+  const asked = own ? asking : textOf(tokens, true);
+  const [looks, lookers] = [largest(tokens, say.asks, "attn-query"), largest(queries, say.asked, "attn-key")];
+  return {
+    map: node,
+    texts: new Set([asking.node, asked.node]),
+    lists: own && named ? [looks.node, lookers.node] : [looks.node],
+    paint: (head, colours) => paint(canvas, data, data.maps[head], colours, Infinity),
+    show(head, token, scroll) {
+      const at = Math.min(token, queries.length - 1);
+      const given = tokens.map((_, j) => weight(head, at, j));
+      const taken = queries.map((_, i) => weight(head, i, at));
+      node.style.setProperty("--at", at);
+      asking.choose(at, scroll);
+      asked.light("--w", given);
+      looks.show(queries[at], given);
+      if (own) asking.light("--back", taken);
+      lookers.show(queries[at], taken);
     },
   };
 }
@@ -176,11 +174,16 @@ function largest(tokens, text, kind) {
 function render({ model, el }) {
   const say = words(model);
   const subscriptions = follower(model);
-  const data = unpacked(model);
-  const { tokens, queries, layers, heads, maps, own, start, width } = data;
-  if (own) kindsOf(data);
-  const named = (text, { layer, head }, share) => fill(text, { layer: layers[layer], head: whole(head), share });
-  const go = ({ layer, head }) => update(model, { layer, head });
+  const [layers, heads, shares, causal] = ["layers", "heads", "shares", "causal"].map((name) => model.get(name));
+  const count = layers.length * heads;
+  const texts = [
+    ["tokens", "queries", "maps"],
+    ["other_tokens", "other_tokens", "other_maps"],
+  ].map((names) => unpacked(...names.map((name) => model.get(name)), count, causal));
+  const compared = texts[1].tokens.length > 0;
+  if (!compared) texts.pop();
+  const place = (n) => ({ layer: Math.floor(n / heads), head: n % heads });
+  const named = (text, n, share) => fill(text, { layer: layers[place(n).layer], head: whole(n % heads), share });
 
   // A mouse that moves over something shows a token, a press keeps it.
   let pointed = null;
@@ -197,90 +200,100 @@ function render({ model, el }) {
       if (token >= 0) update(model, { token });
     });
   };
+  const readings = texts.map((data, n) => reading(say, data, say.maps[compared ? n + 1 : 0], !compared, point));
+  const part = (name) => readings.flatMap((each) => [...each[name]]);
 
   const table = grid({
     label: say.grid,
     rows: layers,
     columns: Array.from({ length: heads }, (_, head) => whole(head)),
     at: [0, 0],
-    move: (layer, head) => go({ layer, head }),
+    move: (layer, head) => update(model, { layer, head }),
     press: () => {},
   });
   const cells = table.cells.flat();
-  const thumbnails = maps.map((map, n) => {
+  cells.forEach((cell, n) => {
     // Hundreds of canvases would be as many layers to compose.
-    const image = element("img", { alt: "" });
-    cells[n].append(image);
-    cells[n].setAttribute("aria-label", named(say.here, map));
-    return image;
+    cell.append(element("img", { alt: "" }));
+    cell.ariaLabel = named(say.here, n);
   });
-  const large = largeMap(say, data, point);
-  const asking = textOf(queries, own, point);
-  const asked = own ? asking : textOf(tokens, true);
-  const [looks, lookers] = [largest(tokens, say.asks, "attn-query"), largest(queries, say.asked, "attn-key")];
-  const title = element("span");
-  const like = list([title], own ? KINDS.length : 0);
-  const best = maps.slice(0, BEST).map(() => {
-    const node = button("", () => go(node.map));
+  // Many layers stand in two blocks, where there is room; the second has the heads' names once more.
+  const deep = layers.length > SHALLOW;
+  if (deep)
+    for (const name of [element("td"), ...table.columns.map((column) => column.cloneNode(true))]) {
+      name.ariaHidden = true;
+      table.columns[0].parentNode.append(name);
+    }
+  const box = element("div", { class: "ab-heads" }, table.node);
+
+  const best = cells.slice(0, BEST).map(() => {
+    const node = button("", () => update(model, place(node.head)));
     return node;
   });
   const tries = element("div", { class: "ab-controls ab-tries", role: "group", "aria-label": say.strongest }, ...best);
-  const kinds = choice(model, subscriptions, { trait: "kind", label: say.kind, options: say.kinds });
-  const values = [...queries.keys()];
-  kinds.hidden = lookers.node.hidden = !own;
+  const title = element("b");
+  const likes = Object.keys(shares).map((kind) => [kind, element("b", { class: "ab-weight" })]);
+  const options = likes.map(([kind, like]) => [
+    kind,
+    element("span", {}, say.kinds[kind] ?? verbatim(kind), " ", like),
+  ]);
+  const filter = choice(model, subscriptions, {
+    trait: "kind",
+    label: element("span", {}, ...fillNodes(options.length ? say.kind : "{head}", { head: title })),
+    options: { all: say.kinds.all, ...Object.fromEntries(options) },
+  });
+  filter.lastChild.hidden = !options.length;
+  const values = [...Array(Math.max(...texts.map(({ queries }) => queries.length))).keys()];
+  const token = slider(model, subscriptions, { trait: "token", label: say.token, values, show: whole });
   const root = body(
     el,
     "browser",
-    element(
-      "div",
-      { class: "ab-controls" },
-      kinds,
-      slider(model, subscriptions, { trait: "token", label: say.token, values, show: whole }),
-    ),
+    filter,
     tries,
+    element("div", { class: "ab-texts" }, ...part("texts")),
+    element("div", { class: "ab-controls" }, token, element("p", { class: "ab-hint" }, say.light)),
     element(
       "div",
-      { class: "ab-texts" },
-      asking.node,
-      own ? element("p", { class: "ab-hint" }, say.light) : asked.node,
+      {
+        class: `ab-main ${deep ? "ab-deep" : ""}`,
+        style: `--heads: ${heads}; --layers: ${layers.length}; --half: ${Math.ceil(layers.length / 2)}`,
+      },
+      box,
+      element("div", { class: "ab-maps" }, ...readings.map(({ map }) => map)),
+      element("div", { class: "ab-lists" }, ...part("lists")),
     ),
-    element("div", { class: "ab-heads ab-scroll", style: `--heads: ${heads}; --layers: ${layers.length}` }, table.node),
-    large.node,
-    element("div", { class: "ab-lists" }, like.node, looks.node, lookers.node),
   );
 
   let here, colours;
   function showToken() {
-    const at = pointed ?? Math.min(model.get("token"), queries.length - 1);
-    const weight = (i, j) => (j < width(i) ? WEIGHTS[here.steps[start(i) + j]] : 0);
-    const given = tokens.map((_, j) => weight(at, j));
-    large.node.style.setProperty("--at", at);
-    asking.choose(at, pointed === null);
-    asked.light("--w", given);
-    looks.show(queries[at], given);
-    if (!own) return;
-    const taken = queries.map((_, i) => weight(i, at));
-    asking.light("--back", taken);
-    lookers.show(queries[at], taken);
+    for (const each of readings) each.show(here, pointed ?? model.get("token"), pointed === null);
   }
-  const paintLarge = () => colours && paint(large.canvas, data, here.steps, colours, Infinity);
+  const paintLarge = () => colours && readings.forEach((each) => each.paint(here, colours));
   subscriptions.follow(["layer", "head", "kind"], () => {
     const kind = model.get("kind");
-    const chosen = own && kind !== "all";
-    here = maps.find(({ layer, head }) => layer === model.get("layer") && head === model.get("head")) ?? maps[0];
+    const share = shares[kind] ?? [];
+    // Texts that differ by a word differ little: the most different head is the brightest.
+    const most = (kind === "different" && Math.max(...share)) || 1;
+    here = Math.min(model.get("layer") * heads + model.get("head"), count - 1);
     cells.forEach((cell, n) => {
-      cell.ariaSelected = maps[n] === here;
-      cell.style.setProperty("--share", chosen ? maps[n][kind] : 1);
+      cell.ariaSelected = n === here;
+      cell.style.setProperty("--share", (share[n] ?? 1) / most);
     });
-    tries.hidden = !chosen;
-    const order = [...maps].sort((a, b) => b[kind] - a[kind]);
-    best.forEach((node, n) => {
-      node.map = order[n];
-      node.ariaPressed = order[n] === here;
-      node.textContent = named(say.best, order[n], chosen && number(order[n][kind]));
+    const order = [...share.keys()].sort((a, b) => share[b] - share[a]);
+    tries.hidden = !order.length;
+    order.slice(0, BEST).forEach((head, n) => {
+      best[n].head = head;
+      best[n].ariaPressed = head === here;
+      best[n].textContent = named(say.best, head, number(share[head]));
     });
     title.textContent = named(say.here, here);
-    like.show(KINDS.map((name, n) => [say.likes[n], "", here[name]]));
+    for (const [kind, like] of likes) {
+      like.textContent = number(shares[kind][here]);
+      like.style.setProperty("--w", shares[kind][here]);
+    }
+    // Scrolls the heads, and not the page.
+    const off = cells[here].offsetTop - box.scrollTop - box.clientHeight / 2;
+    if (Math.abs(off) > box.clientHeight / 2 - 40) box.scrollTop += off;
     paintLarge();
     showToken();
   });
@@ -291,9 +304,9 @@ function render({ model, el }) {
     stands.disconnect();
     colours = palette(root);
     const canvas = element("canvas");
-    maps.forEach(({ steps }, n) => {
-      paint(canvas, data, steps, colours, THUMBNAIL);
-      thumbnails[n].src = canvas.toDataURL();
+    texts[0].maps.forEach((steps, n) => {
+      paint(canvas, texts[0], steps, colours, THUMBNAIL);
+      cells[n].firstChild.src = canvas.toDataURL();
     });
     paintLarge();
   });

@@ -13,7 +13,8 @@ import {
   whole,
   words,
 } from "../shared/core.js";
-import { fingerPainting, grid, painter } from "../shared/cells.js";
+import { grid } from "../shared/cells.js";
+import { fingerPainting, painter } from "../shared/painting.js";
 
 const [N, MOST_LAYERS] = [5, 3];
 const [SOURCE, TARGET, NEXT] = [

@@ -15,7 +15,8 @@ import {
   TEMPERATURES,
   words,
 } from "../shared/core.js";
-import { fingerPainting, grid, painter } from "../shared/cells.js";
+import { grid } from "../shared/cells.js";
+import { fingerPainting, painter } from "../shared/painting.js";
 
 // What PyTorch 2.13 and d2l 1.0.3 answer for a query with nothing to attend to, among M keys. (Tests ask them.)
 const EMPTY = {

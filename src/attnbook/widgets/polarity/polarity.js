@@ -1,6 +1,7 @@
 import { body, button, count, element, fill, follower, update, verbatim, whole, words } from "../shared/core.js";
 import { normals } from "../shared/random.js";
-import { fingerPainting, grid, painter } from "../shared/cells.js";
+import { grid } from "../shared/cells.js";
+import { fingerPainting, painter } from "../shared/painting.js";
 
 const [L, M] = [3, 4];
 const [ROWS, COLUMNS] = [[...Array(L).keys()], [...Array(M).keys()]];

@@ -50,7 +50,61 @@ export function writtenInto(code) {
   return text + code.slice(at);
 }
 
-function verdict(question, say, print) {
+// What the code prints and draws, one below the other.
+function tell({ printed, picture }, out, say, marks) {
+  out.hidden = false;
+  if (picture) {
+    const figure = document.createElement("figure");
+    out.append(figure);
+    import(new URL("picture.js", base)).then(({ draw }) => draw(figure, picture, say, marks));
+    return;
+  }
+  if (!out.lastElementChild?.matches("pre")) out.append(document.createElement("pre"));
+  out.lastElementChild.append(`${printed}\n`);
+}
+
+// Where the field of an f-string ends that begins at a place, and where its format, if it has one, begins.
+function fieldOf(text, from) {
+  let open = 0;
+  for (let at = from; at < text.length; at++) {
+    const sign = text[at];
+    if ("([{".includes(sign)) open++;
+    else if (open && ")]}".includes(sign)) open--;
+    else if (!open && (sign === "}" || sign === ":" || (sign === "!" && text[at + 1] !== "="))) return at;
+  }
+  return -1;
+}
+
+const FORMATTED = /(?<!\w)f(["'])((?:\\.|(?!\1)[^\\\n])+)\1/g;
+
+// `{x:.2f}` as a call, as MicroPython would format no tensor.
+export function formatted(code) {
+  return code.replace(FORMATTED, (whole, quote, inner) => {
+    const other = quote === '"' ? "'" : '"';
+    let text = "";
+    let at = 0;
+    for (let open = inner.indexOf("{"); open >= 0; open = inner.indexOf("{", at)) {
+      text += inner.slice(at, open);
+      if (inner[open + 1] === "{") {
+        text += "{{";
+        at = open + 2;
+        continue;
+      }
+      const end = fieldOf(inner, open + 1);
+      const close = inner.indexOf("}", end);
+      if (end < 0 || close < 0) return whole;
+      const [field, format] = [inner.slice(open + 1, end), inner.slice(end + 1, close)];
+      const asItIs = inner[end] === "!" || field.endsWith("=") || format.includes("{");
+      text += asItIs ? inner.slice(open, close + 1) : `{_text(${field}, ${other}${format}${other})}`;
+      at = close + 1;
+    }
+    return `f${quote}${text}${inner.slice(at)}${quote}`;
+  });
+}
+
+const ready = (code) => writtenInto(formatted(code));
+
+function verdict(question, say, out) {
   worker ??= new Worker(new URL("worker.js", base), { type: "module" });
   return new Promise((resolve) => {
     const heard = new AbortController();
@@ -65,7 +119,8 @@ function verdict(question, say, print) {
       done({ correct: false, said });
     };
     const hear = ({ data }) => {
-      if (data.printed !== undefined) print(data.printed);
+      if (data.picture || data.printed !== undefined)
+        tell(data, out, say, Object.fromEntries(question.sent.words.attnbook.number));
       else if (data.running) timer = setTimeout(() => stop(fill(say.slow, { n: SECONDS })), SECONDS * 1000);
       else if (data.broken) stop(say.broken);
       else {
@@ -79,7 +134,7 @@ function verdict(question, say, print) {
   });
 }
 
-// The check's own sentence, or what this page has less of.
+// The check's own sentence, or what this page has less of. Code that is only run says what it prints.
 function sentence({ correct, said, missing, lacks, above, traceback = "" }, say, code) {
   if (missing) return { kind: "wrong", text: fill(say.missing, { name: missing }) };
   if (lacks) return { kind: "lacking", text: fill(say.lacks, { name: lacks }) };
@@ -104,21 +159,21 @@ const LIMITS = [
 /**
  * @param {object} question
  * @param {string} question.code
- * @param {string} question.name  of what the code defines
+ * @param {string} [question.name]  of what the code defines, if that is checked
  * @param {URL} question.sent  where the check is
- * @param {(line: string) => void} print
+ * @param {HTMLElement} out  for what it prints and draws
  * @returns {Promise<{ kind: string, line?: string, text: string }>}
  */
-export function ask(question, print) {
-  turn = turn.catch(() => {}).then(() => answered(question, print));
+export function ask(question, out) {
+  turn = turn.catch(() => {}).then(() => answered(question, out));
   return turn;
 }
 
-async function answered({ code, name, sent }, print) {
+async function answered({ code, name, sent }, out) {
   const [{ files, say }, check] = await Promise.all([get(new URL("python.json", base)), get(sent)]);
-  return sentence(
-    await verdict({ files, code: writtenInto(code), name, sent: check, id: sent.href }, say, print),
-    say,
-    code,
-  );
+  const above = (check.after ?? []).map((id) => document.querySelector(`[data-write*="-${id}.json"] textarea`).value);
+  const question = { files, code: ready(code), name: name ?? "", above: ready(above.join("\n\n")), sent: check };
+  const answer = await verdict({ ...question, id: sent.href }, say, out);
+  if (!name && answer.correct) return { kind: "done", text: out.hidden ? say.silent : "" };
+  return sentence(answer, say, code);
 }

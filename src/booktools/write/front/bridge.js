@@ -50,14 +50,37 @@ function show(t) {
 }
 
 const LARGEST = 1000; // numbers that are printed
+const SIDE = 24; // rows and columns that are drawn
+
+/**
+ * What is drawn of a tensor: its last two axes, at the first place of the others.
+ * @param {object} t
+ * @param {string} said  what it is
+ * @param {string} axes  the names of its last two, if they have any
+ * @returns {object}
+ */
+export function pictured(t, said, axes) {
+  const [rows, columns] = [1, 1, ...t.shape].slice(-2);
+  const all = values(t);
+  const cells = Array.from({ length: Math.min(rows, SIDE) }, (_, i) =>
+    Array.from(all.subarray(i * columns, i * columns + Math.min(columns, SIDE))),
+  );
+  return {
+    said,
+    axes: axes.split(" ").filter(Boolean),
+    shape: t.shape,
+    lowest: finfo(t.dtype).min,
+    cells,
+  };
+}
 
 const kept = []; // the tensors of the check
 
 export function keep(tensors) {
   kept.length = 0;
-  for (const { dtype, shape, all, data, bytes } of tensors) {
+  for (const { dtype, shape, all, data, per = 1, bytes } of tensors) {
     if (all !== undefined) kept.push(filled(shape, all, dtype));
-    else kept.push(fromValues(data ?? numbersIn(bytes, dtype), shape, dtype));
+    else kept.push(fromValues(data?.map((x) => x / per) ?? numbersIn(bytes, dtype), shape, dtype));
   }
 }
 

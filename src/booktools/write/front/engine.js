@@ -1,6 +1,6 @@
 // A Python with `torch` in it, and the judging of what a reader wrote.
 
-import { bridge, keep, makeRoom } from "./bridge.js";
+import { bridge, keep, makeRoom, pictured } from "./bridge.js";
 import { loadMicroPython } from "./micropython.mjs";
 
 const HEAP = 16 * 1024 * 1024;
@@ -10,11 +10,12 @@ const START = "import sys; sys.path.insert(0, '/book'); import torch, plain; sys
  * @param {object} files  Python's own, texts by their paths
  * @param {string} url  of micropython.wasm
  * @param {(line: string) => void} print
+ * @param {(picture: object) => void} draw
  * @returns {Promise<(question: object) => object>}  which answers with a verdict
  */
-export async function start(files, url, print) {
+export async function start(files, url, print, draw) {
   const python = await loadMicroPython({ url, heapsize: HEAP, stdout: print, stderr: print, linebuffer: true });
-  python.registerJsModule("_tensors", bridge);
+  python.registerJsModule("_tensors", { ...bridge, draw: (...what) => draw(pictured(...what)) });
   for (const [path, text] of Object.entries(files)) {
     path.split("/").forEach((_, depth, parts) => {
       const folder = `/book/${parts.slice(0, depth).join("/")}`;
@@ -24,7 +25,7 @@ export async function start(files, url, print) {
   }
   python.runPython(START);
   let prepared = null;
-  return ({ id, sent, code, name }) => {
+  return ({ id, sent, code, name, above }) => {
     makeRoom();
     if (prepared !== id) {
       keep(sent.tensors);
@@ -32,7 +33,7 @@ export async function start(files, url, print) {
       python.runPython("import json; trial.prepare(json.loads(_sent))");
       prepared = id;
     }
-    python.globals.set("_asked", JSON.stringify([code, name]));
+    python.globals.set("_asked", JSON.stringify([code, name, above]));
     python.runPython("import json; _verdict = json.dumps(trial.run(*json.loads(_asked)))");
     return JSON.parse(python.globals.get("_verdict"));
   };

@@ -4,6 +4,7 @@ import { start } from "./engine.js";
 
 const LINES = 200;
 const WIDTH = 400; // characters of a printed line
+const PICTURES = 12;
 const send = self.postMessage.bind(self);
 // All that code in here may see of the browser: what the language has, and what Python's bridge needs.
 const KEPT = new Set(
@@ -33,14 +34,18 @@ let printed = 0;
 const print = (line) => {
   if (printed++ < LINES) send({ printed: line.length > WIDTH ? `${line.slice(0, WIDTH)} …` : line });
 };
+let drawn = 0;
+const draw = (picture) => {
+  if (drawn++ < PICTURES) send({ picture });
+};
 let answer = null;
 
 self.addEventListener("message", async ({ data: { files, wasm, ...question } }) => {
   if (!answer) {
-    answer = await start(files, wasm, print);
+    answer = await start(files, wasm, print, draw);
     lock();
   }
-  printed = 0;
+  printed = drawn = 0;
   send({ running: true });
   try {
     send(answer(question));

@@ -97,21 +97,22 @@ const stubs = document.querySelectorAll("[data-write]");
 for (const [n, cell] of stubs.entries()) {
   const name = cell.dataset.name;
   const key = `write ${cell.dataset.write.split(".json")[0]}`;
-  const stub = cell.querySelector("pre").textContent.split(/\n+check\./)[0];
+  const stub = cell.querySelector("pre").textContent.split(name ? /\n+check\./ : /\n$/)[0];
+  const before = name ? null : cell.querySelector(".cell_output"); // what the notebook printed
   const frame = document.createElement("div");
   frame.className = "write";
   frame.innerHTML =
     `<div class="highlight code"><pre aria-hidden="true"></pre><textarea spellcheck="false" autocapitalize="off"` +
     ` autocomplete="off" aria-describedby="write-${n}"></textarea></div>` +
-    `<p class="acts">${button(say.check)}${button(say.again)}${button(say.ours)}<small id="write-${n}">${say.keys}</small></p>` +
-    `<output role="status"></output><pre class="prints" hidden></pre>`;
+    `<p class="acts">${button(name ? say.check : say.run)}${button(say.again)}${button(say.ours)}<small id="write-${n}">${say.small} <span>${say.keys}</span></small></p>` +
+    `<output role="status"></output><div class="prints" hidden></div>`;
   const [back, area, output, prints] = ["pre", "textarea", "output", ".prints"].map((part) =>
     frame.querySelector(part),
   );
   const [check, again, ours] = frame.querySelectorAll("button");
-  area.setAttribute("aria-label", fill(say.label, { name }));
+  area.setAttribute("aria-label", name ? fill(say.label, { name }) : say.code);
   area.value = stored(key) ?? stub;
-  cell.replaceChildren(frame);
+  cell.replaceChildren(frame, ...(before ? [before] : []));
   const clear = () => {
     output.textContent = output.className = prints.textContent = "";
     prints.hidden = true;
@@ -120,16 +121,13 @@ for (const [n, cell] of stubs.entries()) {
     clear();
     store(key, area.value === stub ? null : area.value);
   });
-  const print = (line) => {
-    prints.hidden = false;
-    prints.append(`${line}\n`);
-  };
   async function press() {
     if (check.disabled) return;
     check.disabled = true;
     clear();
     mark();
     output.textContent = say.checking;
+    if (before) before.hidden = true;
     const { kind, line, text } = await verdict(area.value).catch(() => ({ kind: "lacking", text: say.failed }));
     output.className = kind;
     output.textContent = line ? fill(say.line, { n: line, said: text }) : text;
@@ -138,7 +136,7 @@ for (const [n, cell] of stubs.entries()) {
   }
   async function verdict(code) {
     const { ask } = await import(new URL("ask.js", base));
-    return ask({ code, name, sent: new URL(`../${cell.dataset.write}`, base) }, print);
+    return ask({ code, name, sent: new URL(`../${cell.dataset.write}`, base) }, prints);
   }
   check.addEventListener("click", press);
   again.addEventListener("click", () => {
@@ -146,8 +144,9 @@ for (const [n, cell] of stubs.entries()) {
     area.select();
     document.execCommand("insertText", false, stub); // so that it can be undone
     area.setSelectionRange(stub.length, stub.length);
+    if (before) before.hidden = false;
   });
-  const solution = oursAfter(cell);
+  const solution = name && oursAfter(cell);
   ours.hidden = !solution;
   ours.addEventListener("click", () => {
     solution.open = true;

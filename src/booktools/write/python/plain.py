@@ -30,6 +30,12 @@ class _Cut:
 page_cut = _Cut()
 
 
+def bounds(*given):
+    """slice, which MicroPython can't call."""
+    first, stop, step = (None, given[0], None) if len(given) == 1 else (tuple(given) + (None,))[:3]
+    return page_cut[first:stop] if step is None else page_cut[first:stop:step]
+
+
 def page_stepped(x, bounds):
     if isinstance(x, bytes):
         return bytes(list(x)[bounds])
@@ -56,6 +62,13 @@ def into(sign, x, y):
     return getattr(x, within)(y) if isinstance(x, torch.Tensor) else apart(x, y)
 
 
+def text(x, form):
+    """What `{x:form}` gives in an f-string, as ask.js writes it: MicroPython would format no tensor."""
+    if isinstance(x, torch.Tensor) and (form or not x.ndim):
+        x = x.item()
+    return ("{:" + form + "}").format(x)
+
+
 class NotImplementedError(NotImplementedError):
     """What `raise NotImplementedError` raises in a reader's code; MicroPython raises its own where it can't go on."""
 
@@ -68,7 +81,7 @@ def is_one(x, kinds):
     """isinstance, where `float` is the function above."""
     if isinstance(kinds, tuple):
         return any([is_one(x, kind) for kind in kinds])
-    return isinstance(x, float if kinds is number else kinds)
+    return isinstance(x, float if kinds is number else type(page_cut[:]) if kinds is bounds else kinds)
 
 
 # MicroPython's own take a comparison for false that is neither True nor False, such as a tensor's.

@@ -7,6 +7,7 @@ import plain
 import torch
 
 from attnbook import language
+from attnbook.checks import judging
 
 
 class Checks:
@@ -16,16 +17,41 @@ class Checks:
         return lambda answer: None
 
 
+def show(x):
+    """Draws the last two axes of a tensor, or of what can be one."""
+    _tensors.draw(torch.as_tensor(x)._h, "", "")
+
+
+SIDE = 24  # of the largest picture that shows all
+BEST = []  # of what was compared: how well it is drawn, the tensor, what it is, its axes
+_compare = judging.compare
+
+
+def compare(case, got, want, axes, hint):
+    """The book's own; and what it finds right is remembered, if it is the largest map of weights that can be drawn."""
+    _compare(case, got, want, axes, hint)
+    if got.ndim > 1 and got.shape[-1] <= SIDE and got.shape[-2] <= SIDE:
+        worth = axes[-2:] == ("query", "key"), got.shape[-1] * got.shape[-2]
+        if not BEST or worth > BEST[0]:
+            names = language.words(judging.HERE)["axes"]
+            BEST[:] = worth, got, judging.named(case), " ".join([names[axis] for axis in axes[-2:]])
+
+
+judging.compare = compare
+
 # What MicroPython has otherwise, in a reader's code; and what the source of a check asks for beside that.
 PYTHON = {
     "check": Checks(),
+    "show": show,
     "float": plain.number,
     "isinstance": plain.is_one,
     "max": plain.largest,
     "min": plain.smallest,
+    "slice": plain.bounds,
     "sorted": plain.in_order,
     "zip": plain.together,
     "_into": plain.into,
+    "_text": plain.text,
     "NotImplementedError": plain.NotImplementedError,
 }
 GIVEN = dict(PYTHON)
@@ -42,26 +68,57 @@ def prepare(sent):
         language.WORDS[folder] = {group: plain.page_ordered(texts) for group, texts in groups.items()}
     SPACE.update(GIVEN)
     SPACE.update({"__name__": "check", "tensors": [torch.Tensor(_tensors.kept(i)) for i in range(sent["tensors"])]})
-    exec(compile(sent["source"], "<check>", "exec"), SPACE)
+    if "check" in sent:
+        exec(compile(sent["source"], "<check>", "exec"), SPACE)
 
 
 def judge(answer):
     """Whether it is right, and the sentence; and what was raised, if anything."""
-    from attnbook.checks.judging import Wrong, say
-
+    BEST.clear()
     plain.causes.clear()
     try:
         SPACE[SENT["check"]](answer)
-    except Wrong as wrong:
+    except judging.Wrong as wrong:
         return False, str(wrong), plain.causes[-1] if plain.causes else None
     except Exception as error:
         text = str(error).split("\n")[0]
-        return False, say("stranger", kind=type(error).__name__, error=text), error
-    return True, say("correct"), None
+        return False, judging.say("stranger", kind=type(error).__name__, error=text), error
+    if BEST:
+        _, best, what, axes = BEST
+        _tensors.draw(best._h, what, axes)
+    return True, judging.say("correct"), None
 
 
-def run(code, name):
-    """The verdict on a reader's code."""
+def run(code, name, above):
+    """The verdict on a reader's code; without the name of what is checked, it is only run."""
+    return verdict(code, name) if name else played(code, above)
+
+
+def played(code, above):
+    """Runs code after what it needs of the cells above it, and prints the value of its last line as a notebook does."""
+    space = dict(GIVEN, __name__="reader", tensors=[x.clone() for x in SPACE["tensors"]])
+    try:
+        for text in (SENT["source"], above):
+            exec(compile(text, "<above>", "exec"), space)
+        lines = code.rstrip().split("\n")
+        last = max([i for i, line in enumerate(lines) if line and line[0] not in " \t#)]}"] + [0])
+        value = "\n" * last + "_last = (" + "\n".join(lines[last:]) + "\n)"
+        try:
+            value = compile(value, "<yours>", "exec")
+        except SyntaxError:  # no expression
+            exec(compile(code, "<yours>", "exec"), space)
+        else:
+            exec(compile("\n".join(lines[:last]), "<yours>", "exec"), space)
+            exec(value, space)
+            if space["_last"] is not None:
+                print(repr(space["_last"]))
+    except Exception as error:
+        said = type(error).__name__ + ": " + str(error)
+        return {"correct": False, "said": said, "traceback": traced(error), "lacks": lacks(error)}
+    return {"correct": True, "said": ""}
+
+
+def verdict(code, name):
     space = dict(PYTHON, __name__="reader")
     for line, brought in SENT["given"]:
         try:

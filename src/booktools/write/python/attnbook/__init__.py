@@ -55,25 +55,25 @@ class Rotary:
 
 
 class _Kind:
-    def __init__(self, operations):
-        self._of = operations
+    def __init__(self, operations, steps):
+        self._of, self._steps = operations, steps
 
     def cost(self, n, d):
-        return _Cost(self._of(n, d))
+        return _Cost(self._of(n, d), self._steps(n))
 
 
 class _Cost:
-    def __init__(self, operations):
-        self.operations = operations
+    def __init__(self, operations, steps):
+        self.operations, self.steps = operations, steps
 
 
 def Convolution(kernel=3):
-    return _Kind(lambda n, d: 2 * kernel * n * d**2)
+    return _Kind(lambda n, d: 2 * kernel * n * d**2, lambda n: 1)
 
 
 def Recurrence():
-    return _Kind(lambda n, d: 4 * n * d**2)
+    return _Kind(lambda n, d: 4 * n * d**2, lambda n: n)
 
 
 def SelfAttention():
-    return _Kind(lambda n, d: 8 * n * d**2 + 4 * n**2 * d)
+    return _Kind(lambda n, d: 8 * n * d**2 + 4 * n**2 * d, lambda n: 4)

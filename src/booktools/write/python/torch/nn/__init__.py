@@ -1,3 +1,5 @@
+from collections import OrderedDict
+
 import torch
 from torch.nn import functional
 
@@ -15,8 +17,8 @@ _order = []
 
 # What PyTorch's layers have and these have not.
 _MORE = set(
-    "apply buffers children load_state_dict modules named_buffers named_children named_modules register_forward_hook "
-    "register_parameter state_dict double half float cpu cuda compile".split()
+    "apply buffers children modules named_buffers named_children named_modules register_forward_hook "
+    "register_parameter double half float cpu cuda compile".split()
 )
 
 
@@ -54,6 +56,16 @@ class Module:
 
     def parameters(self):
         return iter([x for _, x in self.named_parameters()])
+
+    def state_dict(self):
+        return OrderedDict([(name, p.detach()) for name, p in self.named_parameters()])
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        if set(own) != set(state):
+            raise RuntimeError("Error(s) in loading state_dict: the names differ")
+        for name, p in own.items():
+            p.copy_(state[name])
 
     def train(self, on=True):
         self.training = on

@@ -1,0 +1,109 @@
+"""A chapter's mistakes can be run on its page: they print what the notebook stores, and can be changed and mended."""
+
+import json
+import re
+
+import nbformat
+import pytest
+from playwright.sync_api import expect
+
+from attnbook.language import words
+from booktools.book.checked import is_mistake
+from booktools.write import HERE, NotForThePage
+from booktools.write.mistakes import tried
+from tests.browser.pages import CHAPTERS, SITE
+
+MISTAKES = {path.stem: [cell for cell in nbformat.read(path, 4).cells if is_mistake(cell)] for path in CHAPTERS}
+
+
+def sent(stem, cell):
+    """What the page is sent of a mistake, if it can be run there."""
+    file = SITE / f"_static/write/{stem[:2]}-{cell.id}.json"
+    return json.loads(file.read_text("utf-8")) if file.is_file() else None
+
+
+RUNNABLE = [(stem, cell) for stem, cells in MISTAKES.items() for cell in cells if sent(stem, cell)]
+
+
+def run(visit, stem, cell, code=None):
+    """The cell on its page, when it has been run."""
+    page = visit(f"chapters/{stem}.html")
+    page.evaluate("for (const box of document.querySelectorAll('details')) box.open = true")
+    frame = page.locator(f'[data-write*="-{cell.id}.json"]')
+    if code is not None:
+        frame.get_by_role("textbox").fill(code)
+    frame.get_by_role("button", name="Run").click()
+    expect(frame.get_by_role("button", name="Run")).to_be_enabled(timeout=60_000)
+    return frame
+
+
+def printed(cell):
+    """What the notebook stores."""
+    parts = (output.get("text") or output["data"]["text/plain"] + "\n" for output in cell.outputs)
+    return "".join(parts).rstrip()
+
+
+def without_chance(text, by_chance):
+    """Numbers that are drawn by chance are others on the page."""
+    return re.sub(r" *[−-]?(\d+(\.\d+)?|nan)", "#", text) if by_chance else text
+
+
+@pytest.mark.parametrize(("stem", "cell"), RUNNABLE, ids=lambda x: getattr(x, "id", x))
+def test_a_mistake_prints_what_the_notebook_has(visit, stem, cell):
+    frame = run(visit, stem, cell)
+    said = frame.get_by_role("status").inner_text()
+    assert said == ("" if cell.outputs else words(HERE)["verdict"]["silent"])
+    got = frame.locator(".prints").inner_text().rstrip() if cell.outputs else ""
+    by_chance = re.search(r"\brand\w*\(|nn\.Linear\(", sent(stem, cell)["source"] + cell.source)
+    assert without_chance(got, by_chance) == without_chance(printed(cell), by_chance)
+    if cell.outputs:
+        expect(frame.locator(".cell_output")).to_be_hidden()
+
+
+@pytest.mark.parametrize("stem", MISTAKES)
+def test_what_can_not_be_run_has_a_reason(stem):
+    path = next(path for path in CHAPTERS if path.stem == stem)
+    for name, what in tried(nbformat.read(path, 4).cells).items():
+        if isinstance(what, NotForThePage):
+            assert re.search(r"needs|comes from training|more than a few numbers|can't be (had|run)", str(what)), name
+
+
+def test_half_of_them_can_be_run():
+    printing = [cell for cells in MISTAKES.values() for cell in cells if cell.outputs]
+    assert 2 * len([cell for _, cell in RUNNABLE if cell.outputs]) >= len(printing)
+    assert len({stem for stem, _ in RUNNABLE}) >= 9
+
+
+MENDED = """def zero_after(scores, mask):
+    return masked_softmax(scores, mask)"""
+
+
+def test_what_is_mended_above_is_mended_below(visit):
+    page = visit("chapters/02_masked_softmax.html")
+    above, below = (page.locator(f'[data-write*="-mistakes-{name}.json"]') for name in ("code", "table"))
+    box = above.get_by_role("textbox")
+    box.fill(f"{box.input_value()}\n\n{MENDED}")
+    button = below.get_by_role("button", name="Run")
+    button.click()
+    expect(below.locator(".prints")).to_contain_text("zero_after: passes all")
+    below.get_by_role("button", name="Start again").click()
+    expect(below.locator(".cell_output")).to_be_visible()
+    expect(below.locator(".cell_output")).to_contain_text("zero_after: sums, alone, future")
+    expect(below.locator(".prints")).to_be_hidden()
+
+
+def test_a_mistake_is_told_with_its_line(visit):
+    stem, cell = next((stem, cell) for stem, cell in RUNNABLE if cell.id == "mistake-axis-code")
+    frame = run(visit, stem, cell, "x = 1\nprint(x)\nx.f()")
+    assert frame.get_by_role("status").inner_text().startswith("Line 3: AttributeError")
+    expect(frame.locator(".prints")).to_have_text("1\n")
+    frame.get_by_role("textbox").fill("y = wrong_LK\ny")
+    frame.get_by_role("button", name="Run").click()
+    expect(frame.get_by_role("status")).to_have_text("Line 1: NameError: name 'wrong_LK' isn't defined")
+
+
+def test_without_scripts_a_mistake_stands_as_in_the_notebook(visit):
+    stem, cell = RUNNABLE[0]
+    plain = visit(f"chapters/{stem}.html", javascript=False).locator(f'[data-write*="-{cell.id}.json"]')
+    expect(plain.locator("pre").first).to_contain_text(cell.source.split("\n")[0])
+    expect(plain.locator("textarea")).to_have_count(0)
