@@ -71,10 +71,9 @@ processors: setup                       ## every notebook, as other processors r
 	$(BIN)/attnbook processors $(CHAPTERS) $(PAGES) $(ASSIGNMENTS)
 	$(PYTEST) tests/chapters/processors
 
-rehearse: book                          ## every Colab notebook, on what Colab has; every file to take along; JupyterLab
+rehearse: book                          ## every Colab notebook, on what Colab has; every file to take along, without the book
 	$(BIN)/attnbook rehearse $(SITE) $(REHEARSE)
 	$(BIN)/pytest -q tests/colab/rehearsal
-	$(BIN)/pytest -q tests/lab
 	$(PYTEST) tests/chapters/alone
 
 notebooks: setup                        ## run chapters and assignments and store what they print
