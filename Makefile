@@ -14,7 +14,7 @@ export ATTNBOOK_LANGUAGE := $(LANGUAGE)
 SITE := _build/html-$(LANGUAGE)
 endif
 unexport PYTHONDONTWRITEBYTECODE # a module is compiled once, and not by every process again
-.PHONY: help setup check lint dev serve book test slow devices processors rehearse notebooks bench lighthouse clean
+.PHONY: help setup check lint dev serve book lab test slow devices processors rehearse notebooks bench lighthouse clean
 
 help:                                   ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -51,6 +51,10 @@ lint: .venv/ready                       ## format, lint and types, as pre-commit
 	$(BIN)/oxfmt --check src
 	$(BIN)/basedpyright
 	$(BIN)/attnbook address --check
+
+lab: setup                              ## the chapters in your own JupyterLab; what you change stays, in lab/
+	@$(BIN)/attnbook lab lab
+	@$(BIN)/jupyter lab lab
 
 test: setup                             ## code, notebooks, the site in a browser; CI adds processors and rehearse
 	$(MAKE) -j 2 lint book devices

@@ -28,6 +28,9 @@ def d2l() -> ModuleType:
         stand_in.transforms = sys.modules["torchvision.transforms"]  # pyright: ignore[reportAttributeAccessIssue]
     try:
         from d2l import torch as d2l_torch
+    except ModuleNotFoundError as error:
+        hint = "This cell compares with the code of d2l.ai; no other needs it. Try pip install --no-deps d2l==1.0.3"
+        raise ModuleNotFoundError(f"{error}. {hint}", name=error.name) from None
     finally:
         for name in stand_ins:  # others who look for torchvision must not find this one
             del sys.modules[name]

@@ -103,6 +103,21 @@ def book(args) -> None:
 
 
 @command(
+    "Write the chapters' notebooks for one's own Jupyter into a folder. Those that are there stay as they are.",
+    Argument("folder", type=Path, metavar="FOLDER", help="where they go, such as lab"),
+)
+def lab(args) -> None:
+    from booktools.book.edition import edition
+    from booktools.printers.colab import write_notebooks
+
+    book = edition(Path())
+    missing = [chapter for chapter in book.chapters if not (args.folder / chapter.path.name).exists()]
+    write_notebooks(book, args.folder, missing)
+    kept = len(book.chapters) - len(missing)
+    print(f"{args.folder} has the notebooks of all chapters. {kept} were there and stay; delete one to get it afresh.")
+
+
+@command(
     "Serve the built site; bring it up to date and show it again when a file is saved.",
     BUILT,
     Argument("--port", type=positive, default=8000, metavar="N", help="default: %(default)s"),

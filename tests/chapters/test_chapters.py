@@ -141,6 +141,12 @@ def has_title_and_description(notebook, number):
         yield f"the notebook's metadata need a description of 50 to 160 characters, got {len(description)}"
 
 
+def says_where_it_is_read(notebook, number):
+    """In a line that Jupyter shows and the site does not: a comment of its Markdown."""
+    if not re.search(r"^% .*`make lab`\.$", notebook.cells[0].source, re.M):
+        yield "the first cell must say where the chapter is read in Jupyter, in a line `% … make lab`"
+
+
 def imports_and_seeds_first(notebook, number):
     first = code(notebook)[0]
     if not (
@@ -249,6 +255,7 @@ RULES = [
     describes_its_figures,
     draws_in_the_books_style,
     has_title_and_description,
+    says_where_it_is_read,
     imports_and_seeds_first,
     has_exercises,
     announces_its_assignment,
@@ -342,7 +349,7 @@ def sound():
     timed = "x = 1  # not compared: a time differs in every run\nassert x\nprint(x)"
     seed = "import torch\n\n_ = torch.manual_seed(5)"
     cells = [
-        new_markdown_cell("# 5. Dots", id="title"),
+        new_markdown_cell("# 5. Dots\n\n% To read: `make lab`.", id="title"),
         new_code_cell(seed, id="imports", execution_count=1),
         new_code_cell("1 + 1", id="one-and-one", execution_count=2, outputs=[result], metadata={"tags": ["keep"]}),
         new_code_cell("draw()", id="bars", execution_count=3, outputs=[picture], metadata={"mystnb": said}),
@@ -555,12 +562,17 @@ def redraw(notebook, inside):
 
 @fault(has_title_and_description, "# 5. Title")
 def number_of_another_chapter(notebook):
-    cell(notebook, "title").source = "# 6. Dots"
+    cell(notebook, "title").source = "# 6. Dots\n\n% To read: `make lab`."
 
 
 @fault(has_title_and_description, "50 to 160")
 def no_description(notebook):
     del notebook.metadata["description"]
+
+
+@fault(says_where_it_is_read, "make lab")
+def no_way_to_jupyter(notebook):
+    cell(notebook, "title").source = "# 5. Dots"
 
 
 @fault(imports_and_seeds_first, "and seed")

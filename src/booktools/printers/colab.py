@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from copy import deepcopy
-from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
@@ -15,27 +14,14 @@ from booktools.book.edition import Edition
 from booktools.book.myst import Directive, blocks
 from booktools.book.shown import without_states
 from booktools.printers.plain import Plain
-from booktools.printers.setup_cells import install, model, needs, pinned, set_up
+from booktools.printers.setup_cells import set_up, setup_cell
 
 HERE = Path(__file__).parent
 
 
-@dataclass(frozen=True)
-class Ground:
-    """What chapters stand on, where the book is not."""
-
-    install: str
-    needs: list[str]
-
-    @classmethod
-    def of(cls, edition: Edition) -> "Ground":
-        root = edition.root
-        return cls(f"{install(root)} {pinned(root, 'd2l')}", needs(root, peer=True))
-
-
-def for_colab(notebook, page: str, edition: Edition, ground: Ground):
-    """The Colab notebook of a chapter; `page` is its path in the repository. Code cells stay as they are, but
-    for a title on those that are folded.
+def for_colab(notebook, page: str, edition: Edition):
+    """The Colab notebook of a chapter; `page` is its path in the repository. Code cells stay as they are, but for a
+    title on those that are folded. Where the peer is missing, those that compare with it fail, and the next one runs.
     """
     plain = Plain(page, edition)
     notebook = deepcopy(notebook)
@@ -46,15 +32,16 @@ def for_colab(notebook, page: str, edition: Edition, ground: Ground):
         cell.source = convert(cell, plain)
     for cell in notebook.cells:
         fold_in_colab(cell)
+        if cell.cell_type == "code" and "peers.d2l()" in cell.source:
+            cell.metadata["tags"] = [*cell.metadata.get("tags", []), "raises-exception"]
     title, *written = [cell for cell in notebook.cells if cell.source]
     for cell in written:
         for output in cell.get("outputs", []):
             if html := output.get("data", {}).get("text/html"):
                 output.data["text/html"] = without_states(html)
     notebook.cells = [title, *(part for cell in written for part in (cell, *captions(cell, plain)))]
-    say, pip = words(HERE), f"`pip install {' '.join(ground.needs)}`"
-    note = say["colab"].format(chapter=plain.link("", Path(page).name))
-    set_up(notebook, f"{note}\n\n{say['jupyter'].format(install=pip)}", ground.install + model(edition.root, notebook))
+    note = words(HERE)["colab"].format(chapter=plain.link("", Path(page).name))
+    set_up(notebook, note, setup_cell(edition.root, notebook, peer=True))
     folded = [cell.id for cell in written if cell.metadata.get("jp-MarkdownHeadingCollapsed")]
     notebook.metadata.pop("attnbook", None)  # what the chapter is, which the site tells
     notebook.metadata["colab"] = {"toc_visible": True, "collapsed_sections": folded}
@@ -107,11 +94,11 @@ def convert(cell, plain: Plain) -> str:
 
 def write_notebooks(edition: Edition, folder: Path, chapters: Iterable[Chapter] | None = None) -> list[Path]:
     """Write the Colab notebooks of chapters, or of all, into a folder; where they went."""
-    ground, written = Ground.of(edition), []
+    written = []
     folder.mkdir(parents=True, exist_ok=True)
     with edition.spoken():
         for chapter in edition.chapters if chapters is None else chapters:
             page = edition.page_of(chapter)
-            nbformat.write(for_colab(edition.notebook(page), page, edition, ground), folder / chapter.path.name)
+            nbformat.write(for_colab(edition.notebook(page), page, edition), folder / chapter.path.name)
             written.append(folder / chapter.path.name)
     return written

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from booktools.book import BookError
 from booktools.book.contents import LAST_GREEN, Chapter, last_green
@@ -11,6 +12,7 @@ from booktools.book.edition import Edition
 from booktools.book.from_scratch import FOLDER
 from booktools.printers.colab import write_notebooks
 from booktools.printers.scratch import write_files
+from booktools.printers.setup_cells import package_files, project, version
 from booktools.printers.student import write_copies
 
 
@@ -18,7 +20,7 @@ def add_downloads(edition: Edition, html: Path) -> None:
     """Add the wheel, `colab/`, `assignments/` and `from_scratch/`; and `.nojekyll`, without which the host drops files
     that start with `_`. Colab notebooks stay that are newer than their chapters.
     """
-    if not list(html.glob("attnbook-*.whl")):
+    if not (html / f"attnbook-{version(edition.root)}-py3-none-any.whl").is_file():
         build_wheel(edition.root, html)
     write_notebooks(edition, html / "colab", changed(edition, html / "colab"))
     write_copies(edition, html / "assignments")
@@ -39,7 +41,18 @@ def changed(edition: Edition, folder: Path) -> list[Chapter]:
 
 
 def build_wheel(root: Path, folder: Path) -> None:
+    """The package as a wheel of its own version, in place of an earlier one."""
+    for earlier in folder.glob("attnbook-*.whl"):
+        earlier.unlink()
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder.resolve())]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    with TemporaryDirectory() as copy:
+        for path in (*package_files(root), *(root / name for name in ("README.md", "LICENSE"))):
+            target = Path(copy, path.relative_to(root))
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, target)
+        about = (root / "pyproject.toml").read_text("utf-8")
+        named = about.replace(f'version = "{project(root)["version"]}"', f'version = "{version(root)}"', 1)
+        Path(copy, "pyproject.toml").write_text(named, "utf-8")
+        done = subprocess.run(command, cwd=copy, capture_output=True, text=True)
     if done.returncode:
         raise BookError(f"the wheel did not build:\n{done.stdout}{done.stderr}")

@@ -8,7 +8,7 @@ import nbformat
 from attnbook.language import words
 from booktools.book.assignment import Assignment, marks, minutes
 from booktools.book.edition import Edition
-from booktools.printers.setup_cells import install, model, needs, set_up
+from booktools.printers.setup_cells import set_up, setup_cell
 
 HERE = Path(__file__).parent
 
@@ -20,7 +20,7 @@ def write_copies(edition: Edition, folder: Path, assignments: Iterable[Assignmen
     with edition.spoken():
         for assignment in edition.assignments.values() if assignments is None else assignments:
             notebook = assignment.student()
-            set_up(notebook, note(assignment, edition), install(edition.root) + model(edition.root, notebook))
+            set_up(notebook, note(assignment, edition), setup_cell(edition.root, notebook))
             nbformat.validate(notebook)
             nbformat.write(notebook, folder / f"{assignment.name}.ipynb")
             written.append(folder / f"{assignment.name}.ipynb")
@@ -37,5 +37,4 @@ def note(assignment: Assignment, edition: Edition) -> str:
         told = say["student"]["chapter"].format(**about, chapter=link)
     else:
         told = say["student"]["alone"].format(**about)
-    pip = f"`pip install {' '.join(needs(edition.root))}`"
-    return f"{told} {say['student']['begin']}\n\n{say['jupyter'].format(install=pip)}"
+    return f"{told} {say['student']['begin']}"

@@ -1,6 +1,7 @@
 """The map of the book as a figure, `{map}`; and the contents, `{chapters}`: the map, and a card for each chapter."""
 
 import re
+from base64 import b64encode
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -122,22 +123,14 @@ def drawn(pictogram: str) -> str:
 
 def plain(directive, page):
     if directive.name == "map":
-        return f"![{words(HERE)['map']['description']}]({page.edition.here.site}_static/map.svg)"
-
-
-def write_file(app):
-    """The map as a picture, which the notebooks for Colab show."""
-    if app.builder.format == "html":
-        target = Path(app.outdir, "_static/map.svg")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(draw_file(leads(edition_of(app.env))), "utf-8")
+        picture = b64encode(draw_file(leads(page.edition)).encode()).decode()
+        return f"![{words(HERE)['map']['description']}](data:image/svg+xml;base64,{picture})"
 
 
 def setup(app):
     app.add_node(Place, html=(visit_place, None))
     app.add_directive("map", Map)
     app.add_directive("chapters", Contents)
-    app.connect("builder-inited", write_file)
 
 
 ROOM = Room(("map", "chapters"), setup, plain)
