@@ -64,7 +64,7 @@ export function products(memory, halves) {
   const { exports } = new WebAssembly.Instance(module, { env: { memory: memory.pages } });
   const [one, several] = AT_ONCE;
   return ({ address, kind, rows, width }, x, y, columns = 1) => {
-    for (let c = 0; c < columns; ) {
+    for (let c = 0; c < columns;) {
       const now = columns - c >= several ? several : one;
       const [input, output] = [x.byteOffset + 4 * width * c, y.byteOffset + 4 * rows * c];
       exports[`${kind}_${now}`](address, input, output, rows, width / BLOCK, 4 * width, 4 * rows);
