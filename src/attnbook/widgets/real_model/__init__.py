@@ -1,4 +1,4 @@
-"""A published language model: what each of its heads looks at, and, in a page that fetches it, what it does without some."""
+"""A published language model: what each of its heads looks at, and, in a page that fetches it, what some are good for."""
 
 import json
 from functools import cache
@@ -44,9 +44,9 @@ class Stored(NamedTuple):
 class RealModel(BookWidget):
     """SmolLM2-135M-Instruct on a text, token by token. `block`, `head` and `token` are counted from 0.
 
-    A page of the book can fetch the model, and then reads any text of at most 64 tokens, switches heads off, each a pair
-    (block, head), and writes on. Until then, and everywhere else, it shows what is stored of `TEXTS`; of another text, of
-    the first of them.
+    A page of the book can fetch the model. Then it reads any text of at most 64 tokens, switches heads off, each a pair
+    (block, head), and writes on. Until then, and everywhere else, it shows what is stored of `TEXTS`, of another text
+    what is stored of the first.
 
     >>> RealModel(TEXTS[1]).stored().next[0]
     ('·Mary', 0.9196)

@@ -24,7 +24,7 @@ import { paint, wall } from "./wall.js";
  */
 
 // Tokens of a text, and so many that they find room beside the map; the weakest arc; likeliest tokens.
-const [MOST, NAMED, ARC, SHOWN] = [64, 24, 0.03, 8];
+const [MOST, NAMED, ARC, SHOWN] = [64, 24, 0.03, 6];
 const KINDS = ["previous", "same", "first", "separator", "induction"];
 
 const spoken = (token) => token.replace(/^·(?=.)/, "");
@@ -71,7 +71,7 @@ function textOf(point) {
   const text = element("p", { class: "ab-text" }, ...boxes);
   point(text, ({ target }) => boxes.indexOf(target));
   return {
-    node: element("div", { class: "ab-looks" }, text, light.node),
+    node: element("div", { class: "ab-looks" }, light.node, text),
     draw({ tokens, given }, token, weight) {
       boxes.forEach((box, j) => {
         box.hidden = j >= tokens.length;
@@ -124,21 +124,25 @@ function largeMap(label, point) {
 }
 
 // The likeliest next tokens, a bar each.
-function barsOf(title) {
+function barsOf() {
+  const title = element("p");
   const rows = Array.from({ length: SHOWN }, () => {
     const cells = [verbatim(""), element("span", { class: "ab-number" })];
     return { cells, node: element("li", {}, ...cells) };
   });
-  const node = element("ol", { class: "ab-next", "aria-label": title }, ...rows.map((row) => row.node));
+  const list = element("ol", {}, ...rows.map((row) => row.node));
+  const node = element("div", { class: "ab-next" }, title, list);
   return {
     node,
-    draw: ({ next }) =>
+    draw({ next }, text) {
+      title.textContent = text;
       rows.forEach(({ cells, node: row }, n) => {
         const [token, chance] = next[n];
         cells[0].textContent = token;
         cells[1].textContent = number(chance);
         row.style.setProperty("--w", chance);
-      }),
+      });
+    },
   };
 }
 
@@ -150,7 +154,7 @@ async function render({ model, el }) {
   const needed = whenNeeded(model, "maps", stored);
   let [pictures, pointedHead, pointedToken] = [[...file.pictures.values()].slice(0, 1), null, null];
   let shares = kindsOf(pictures[0]);
-  const engine = null; // the model in the page, once it has read something
+  let engine = null; // the model in the page, once somebody wants it
 
   const heads = () => pictures[0].heads;
   const at = () => {
@@ -159,7 +163,7 @@ async function render({ model, el }) {
   };
   const named = (n) => fill(say.here, { block: whole(Math.floor(n / heads())), head: whole(n % heads()) });
   const go = (n) => update(model, { block: Math.floor(n / heads()), head: n % heads() });
-  const off = () => new Set(engine ? model.get("off").map(([block, head]) => block * heads() + head) : []);
+  const off = () => new Set(pictures[1] ? model.get("off").map(([block, head]) => block * heads() + head) : []);
   const lastOr = (n) => Math.min(n, pictures[0].tokens.length - 1);
 
   // A mouse that moves over something shows it, a press keeps it.
@@ -183,11 +187,11 @@ async function render({ model, el }) {
       pointedHead = n;
       drawHead();
     },
-    press: (n) => (n === at() && engine ? engine.toggle([n]) : go(n)),
+    press: (n) => (n === at() && engine ? engine.toggle(n) : go(n)),
   });
   const text = textOf(point);
-  const maps = [say.map, say.without].map((label) => largeMap(label, point));
-  const bars = [say.next, say.without].map(barsOf);
+  const maps = [0, 1].map(() => largeMap(say.map, point));
+  const bars = [barsOf(), barsOf()];
   const [title, said, status] = ["p", "p", "p"].map((tag) => element(tag));
   status.className = "ab-hint";
   status.setAttribute("role", "status");
@@ -206,11 +210,14 @@ async function render({ model, el }) {
     options: Object.fromEntries(file.texts.map((text, n) => [text, say.texts[n]])),
     with: { written: [], token: MOST - 1 },
   });
-  const slot = element("div", { class: "ab-controls ab-run" });
+  const [top, writing, switches] = ["run", "writes", "off"].map((name) =>
+    element("div", { class: `ab-controls ab-tries ab-${name}` }),
+  );
+  const places = { top, writing, heads: switches, status };
   const root = body(
     el,
     "real",
-    element("div", { class: "ab-controls ab-top" }, texts, slot),
+    element("div", { class: "ab-controls ab-first" }, texts, places.top),
     text.node,
     all.node,
     element(
@@ -220,8 +227,15 @@ async function render({ model, el }) {
       ...maps.map((map) => map.node),
       asks,
     ),
-    element("div", { class: "ab-could" }, ...bars.map((list) => element("div", {}, list.node))),
-    element("div", { class: "ab-kinds" }, element("p", {}, say.like), ...kinds.map(({ node }) => node), status),
+    element("div", { class: "ab-could" }, ...bars.map((list) => list.node), writing),
+    element(
+      "div",
+      { class: "ab-kinds" },
+      element("p", {}, say.like),
+      ...kinds.map(({ node }) => node),
+      switches,
+      status,
+    ),
   );
 
   function drawHead() {
@@ -250,25 +264,54 @@ async function render({ model, el }) {
   }
   function drawAll() {
     const kind = model.get("kind");
-    const light = kind === "all" ? () => 1 : (n) => 0.12 + 0.88 * shares[kind][n];
+    const light = kind === "all" ? () => 1 : (n) => 0.2 + 0.8 * shares[kind][n];
     root.classList.toggle("ab-both", pictures.length > 1);
-    pictures.forEach((picture, side) => bars[side].draw(picture));
+    pictures.forEach((picture, side) => bars[side].draw(picture, side ? engine.without : say.next));
     all.draw(pictures.at(-1), off(), light);
     drawHead();
   }
   function show(found) {
     [pictures, shares] = [found, kindsOf(found.at(-1))];
     drawAll();
+    engine?.label();
   }
   subscriptions.follow(["text"], async () => {
-    if (engine) return;
+    if (pictures[0].milliseconds) return; // the model has read it, or will
     const known = file.texts.includes(model.get("text")) ? model.get("text") : file.texts[0];
     if (!file.pictures.has(known)) file = await needed(root, status, say.fetching);
     show([file.pictures.get(known)]);
   });
   subscriptions.follow(["kind"], drawAll);
   subscriptions.follow(["block", "head", "token"], drawHead);
-  return subscriptions.end;
+
+  // Only a page has the model's parts beside it.
+  const folder = new URL(`../../models/${file.model}/`, import.meta.url).href;
+  const run = button(fill(say.run, { n: whole(file.size / 1e6) }), async () => {
+    run.remove();
+    try {
+      const { live } = await import(new URL("live.js", import.meta.url));
+      const later = await (await fetch(new URL("later.json", import.meta.url))).json();
+      const now = () => ({ pictures, shares, here: at() });
+      engine = live({ model, say: later, subscriptions, folder, places, now, show, gone });
+    } catch {
+      gone();
+      status.textContent = say.failed;
+    }
+  });
+  function gone() {
+    engine = null;
+    top.replaceChildren(run);
+  }
+  if (typeof model.get("maps") === "string") {
+    top.append(run);
+    status.textContent = matchMedia("(pointer: coarse)").matches ? say.phone : say.hint;
+    const kept = await globalThis.caches?.match(`${folder}parts.json`).catch(() => null);
+    if (kept) run.textContent = say.kept;
+  }
+  return () => {
+    engine?.end();
+    subscriptions.end();
+  };
 }
 
 export default { render };

@@ -3,8 +3,9 @@
 
 import { element } from "../shared/core.js";
 
-const [LEAST, MOST, GAP, NARROW] = [24, 32, 2, 460]; // points of a map's side, and between maps; pixels
+const [LEAST, MOST, GAP, NARROW] = [24, 32, 3, 460]; // points of a map's side, and between maps; pixels
 const GLOW = [255, 214, 107];
+const DIM = 16; // of 255: how bright a weight of zero is
 const DARK = [120, 112, 140];
 
 /**
@@ -22,7 +23,7 @@ export function paint(image, [left, top], side, n, weight, light = 1, colour = G
   const start = (i) => Math.floor((i * side) / n);
   for (let i = 0; i < n; i++)
     for (let j = 0; j <= i; j++) {
-      const alpha = Math.round(Math.round(255 * Math.sqrt(weight(i, j))) * light);
+      const alpha = Math.max(Math.round(Math.round(255 * Math.sqrt(weight(i, j))) * light), DIM);
       for (let y = start(i); y < end(i); y++)
         for (let x = start(j); x < end(j); x++) {
           const at = 4 * ((top + y) * image.width + left + x);
@@ -64,7 +65,7 @@ export function wall(label, { point, press, go }) {
   const draw = () => {
     const { picture, off, light } = shown;
     const { rows, layers, heads } = picture;
-    across = node.clientWidth < NARROW ? Math.ceil(layers / 3) : layers;
+    across = node.clientWidth < NARROW ? Math.ceil(layers / 2) : layers;
     const n = rows.length;
     const side = n > MOST ? MOST : n * Math.ceil(LEAST / n);
     const step = side + GAP;
@@ -74,7 +75,7 @@ export function wall(label, { point, press, go }) {
     const image = pen.createImageData(canvas.width, canvas.height);
     const corners = Array.from({ length: layers * heads }, (_, head) => {
       const [x, y] = place(head);
-      return [x * step + GAP / 2, y * step + GAP / 2];
+      return [x * step + 1, y * step + 1];
     });
     corners.forEach((corner, head) =>
       paint(

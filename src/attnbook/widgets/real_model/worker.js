@@ -9,7 +9,7 @@ import { tokenizer } from "./tokens.js";
 
 const SHOWN = 8;
 const arrived = new Set();
-let [memory, model, tokens, facts] = [];
+let [memory, model, tokens] = [];
 let [paused, goOn] = [Promise.resolve(), () => {}];
 
 async function load(folder) {
@@ -20,10 +20,9 @@ async function load(folder) {
     pause: () => paused,
   });
   const file = readGguf(memory.pages.buffer);
-  facts = file.facts;
-  tokens = tokenizer(facts);
-  model = network(facts, file.matrices, memory, 2);
-  postMessage({ ready: true });
+  tokens = tokenizer(file.facts);
+  model = network(file.facts, file.matrices, memory, 2);
+  postMessage({ ready: true, heads: model.heads, last: file.facts["tokenizer.ggml.eos_token_id"] });
 }
 
 function likeliest(scores) {
@@ -55,7 +54,6 @@ function read({ text, written, off, most }) {
     given: given.length,
     layers: model.layers,
     heads: model.heads,
-    end: facts["tokenizer.ggml.eos_token_id"],
     milliseconds: performance.now() - began,
   });
 }
