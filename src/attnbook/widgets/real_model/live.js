@@ -1,10 +1,10 @@
 // The model in the page, from the press on: how it arrives, what it is given to read, which heads are off.
 
-import { button, count, element, fill, update, whole } from "../shared/core.js";
+import { button, count, element, fill, number, update, whole } from "../shared/core.js";
 import { forget } from "./download.js";
+import { KINDS, kindsOf } from "./kinds.js";
 
-const [MOST, HALF] = [64, 0.5]; // tokens of a text; of the attention of a head that is of a kind
-const MEGA = 1e6;
+const [MOST, HALF, MEGA] = [64, 0.5, 1e6]; // tokens of a text; of a head's attention, if it is of a kind
 
 /**
  * @param {object} parts  of the widget
@@ -12,16 +12,20 @@ const MEGA = 1e6;
  * @param {Object<string, any>} parts.say  words for this, which arrive with it
  * @param {import("../shared/core.js").Subscriptions} parts.subscriptions
  * @param {string} parts.folder  of the model's parts
- * @param {Object<string, Element>} parts.places  where controls belong: `top`, `writing`, `heads`, and `status` for texts
- * @param {() => { pictures: object[], shares: Object<string, number[]>, here: number }} parts.now  what is shown
- * @param {(pictures: object[]) => void} parts.show
- * @param {() => void} parts.gone  is called when the reader does without
- * @returns {{ toggle: (n: number) => void, label: () => void, without: string, end: () => void }} `label` says on buttons
- *   what they do now
+ * @param {Element} parts.top  here goes the reader's own text,
+ * @param {Element} parts.writing  here how the model writes,
+ * @param {Element} parts.panel  here how it arrives and then what heads do,
+ * @param {Element} parts.status  and here what is to be said
+ * @param {() => number} parts.here  the chosen head
+ * @param {(pictures: import("./real_model.js").Picture[]) => void} parts.show
+ * @param {() => void} parts.wait  called when the reader does without
+ * @returns {{ without: string, reads: () => boolean, off: () => Set<number>, light: (n: number) => number,
+ *   look: (n: number) => void, toggle: (n: number) => void, end: () => void }}
  */
-export function live({ model, say, subscriptions, folder, places, now, show, gone }) {
+export function live({ model, say, subscriptions, folder, top, writing, panel, status, here, show, wait }) {
   const known = [[], []]; // rows of maps: with all heads, and without some
-  let [worker, heads, last, kept, busy, again, writing] = [null, 0, -1, "", false, false, false];
+  let [worker, heads, last, kept, pictures, picture, shares] = [null, 0, -1, "", [], null, {}];
+  let [busy, again, goesOn] = [false, false, false];
 
   // ---- how it arrives ----
 
@@ -35,27 +39,23 @@ export function live({ model, say, subscriptions, folder, places, now, show, gon
   const cancel = button(say.cancel, () => {
     worker.terminate();
     forget(folder);
-    leave("");
+    status.textContent = "";
+    wait();
   });
   const retry = button(say.retry, () => {
     if (!["offline", "damaged", "missing"].includes(retry.value)) start();
-    wait();
+    load();
   });
-  function leave(text) {
-    places.top.replaceChildren();
-    places.status.textContent = text;
-    gone();
-  }
-  function wait() {
-    places.status.textContent = "";
-    places.top.replaceChildren(progress, arrived, pause, cancel);
+  function load() {
+    status.textContent = "";
+    panel.replaceChildren(progress, arrived, pause, cancel);
     worker.postMessage({ load: folder }, []);
   }
   function trouble(word) {
-    busy = writing = false;
+    busy = goesOn = false;
     retry.value = word;
-    places.status.textContent = say.trouble[word];
-    places.top.replaceChildren(retry, cancel);
+    status.textContent = say.trouble[word];
+    panel.replaceChildren(retry, cancel);
   }
   function start() {
     worker?.terminate();
@@ -72,22 +72,20 @@ export function live({ model, say, subscriptions, folder, places, now, show, gon
     });
   }
 
-  // ---- what it reads ----
+  // ---- what it reads, and writes ----
 
   const field = element("textarea", { rows: 1, spellcheck: "false", maxlength: 400 });
-  field.addEventListener(
-    "input",
-    () => field.value && update(model, { text: field.value, written: [], token: MOST - 1 }),
-  );
+  field.addEventListener("input", () => {
+    if (field.value) update(model, { text: field.value, written: [], token: MOST - 1 });
+  });
   const write = () => {
-    const { next, tokens } = now().pictures.at(-1);
-    const [, , id] = next[0];
-    if (id === last || tokens.length === MOST) return stop();
+    const [, , id] = picture.next[0];
+    if (id === last || picture.tokens.length === MOST) return stop();
     update(model, { written: [...model.get("written"), id], token: MOST - 1 });
   };
   const on = button(say.on, () => {
-    if (writing) return stop();
-    writing = true;
+    if (goesOn) return stop();
+    goesOn = true;
     on.textContent = say.stop;
     write();
   });
@@ -96,70 +94,88 @@ export function live({ model, say, subscriptions, folder, places, now, show, gon
     update(model, { written: model.get("written").slice(0, -1) });
   });
   function stop() {
-    writing = false;
+    goesOn = false;
     on.textContent = say.on;
   }
   function ask() {
-    places.status.textContent = "";
     again = busy;
     if (busy) return;
     busy = true;
-    const off = model.get("off").map(([block, head]) => block * heads + head);
-    worker.postMessage({ text: model.get("text"), written: model.get("written"), off, most: MOST }, []);
+    const [text, written] = [model.get("text"), model.get("written")];
+    worker.postMessage({ text, written, off: [...off()], most: MOST }, []);
   }
   function take({ read, ...about }) {
     busy = false;
     read.forEach(({ known: same, rows }, n) => (known[n] = [...known[n].slice(0, same), ...rows]));
-    show(read.map(({ next }, n) => ({ ...about, rows: known[n], next })));
-    if (about.tokens.length === MOST) places.status.textContent = fill(say.long, { n: whole(MOST) });
+    pictures = read.map(({ next }, n) => ({ ...about, rows: known[n], next }));
+    picture = pictures.at(-1);
+    shares = kindsOf(picture);
+    show(pictures);
+    status.textContent = picture.tokens.length < MOST ? kept : fill(say.long, { n: whole(MOST) });
     if (again) ask();
-    else if (writing) requestAnimationFrame(() => writing && write());
+    else if (goesOn) requestAnimationFrame(() => goesOn && write());
   }
 
   // ---- which heads are off ----
 
   const pair = (n) => [Math.floor(n / heads), n % heads];
-  const is = (n) => model.get("off").some(([block, head]) => block * heads + head === n);
+  const off = () => new Set(model.get("off").map(([block, head]) => block * heads + head));
   const toggle = (...list) => {
-    const off = model.get("off");
-    const left = list.filter((n) => !is(n));
-    const others = off.filter(([block, head]) => !list.includes(block * heads + head));
-    update(model, { off: left.length ? [...off, ...left.map(pair)] : others });
+    const now = off();
+    const left = list.filter((n) => !now.has(n));
+    const then = left.length ? [...now, ...left] : [...now].filter((n) => !list.includes(n));
+    update(model, { off: then.map(pair) });
   };
   const ofKind = () => {
-    const shares = now().shares[model.get("kind")] ?? [];
-    return [...shares.keys()].filter((n) => shares[n] >= HALF);
+    const kind = shares[model.get("kind")] ?? [];
+    return [...kind.keys()].filter((n) => kind[n] >= HALF);
   };
-  const one = button("", () => toggle(now().here));
+  const light = (n) => {
+    const kind = shares[model.get("kind")];
+    return kind ? 0.2 + 0.8 * kind[n] : 1;
+  };
+  const one = button("", () => toggle(here()));
   const several = button("", () => toggle(...ofKind()));
   const none = button(say.all, () => update(model, { off: [] }));
+  const kinds = KINDS.map((kind) => {
+    const share = element("span", { class: "ab-number" });
+    const node = button(say.kinds[kind], () => update(model, { kind: model.get("kind") === kind ? "all" : kind }));
+    node.append(share);
+    return { kind, node, share };
+  });
+  const look = (n) => {
+    if (!picture) return;
+    for (const { kind, node, share } of kinds) {
+      share.textContent = number(shares[kind][n]);
+      node.style.setProperty("--w", shares[kind][n]);
+      node.ariaPressed = kind === model.get("kind");
+    }
+    one.textContent = off().has(here()) ? say.switch.on : say.switch.off;
+    several.textContent = count(say.these, ofKind().length);
+    several.hidden = !ofKind().length;
+    none.hidden = !off().size;
+  };
+
   const forgets = element("button", { type: "button", class: "ab-link" }, say.forget);
   forgets.addEventListener("click", async () => {
     await forget(folder);
     forgets.remove();
-    places.status.textContent = say.forgotten;
+    kept = status.textContent = say.forgotten;
   });
-  const label = () => {
-    one.textContent = is(now().here) ? say.switch.on : say.switch.off;
-    several.textContent = count(say.these, ofKind().length);
-    several.hidden = !ofKind().length;
-    none.hidden = !model.get("off").length;
-  };
-
   function begin(about) {
     ({ heads, last } = about);
-    places.top.replaceChildren(element("div", { class: "ab-control" }, element("label", {}, say.own, field)), forgets);
-    places.writing.replaceChildren(button(say.one, write), on, back);
-    places.heads.replaceChildren(one, several, none);
+    top.replaceChildren(element("div", { class: "ab-control" }, element("label", {}, say.own, field)), forgets);
+    writing.replaceChildren(button(say.one, write), on, back);
+    const list = element("div", { class: "ab-kinds" }, element("p", {}, say.like), ...kinds.map(({ node }) => node));
+    panel.replaceChildren(list, one, several, none);
     subscriptions.follow(["text"], () => {
       if (field.value !== model.get("text")) field.value = model.get("text");
     });
     subscriptions.follow(["text", "written", "off"], ask);
-    places.status.textContent = kept;
-    subscriptions.follow(["block", "head", "kind", "off"], label);
+    subscriptions.follow(["kind"], () => picture && show(pictures));
   }
 
   start();
-  wait();
-  return { toggle, label, without: say.without, end: () => worker.terminate() };
+  load();
+  return { without: say.without, reads: () => Boolean(heads), off, light, look, toggle, end: () => worker.terminate() };
 }
