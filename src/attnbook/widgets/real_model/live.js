@@ -167,7 +167,7 @@ export function live({ model, say, subscriptions, folder, top, writing, panel, s
     top.replaceChildren(element("div", { class: "ab-control" }, element("label", {}, say.own, field)), forgets);
     writing.replaceChildren(button(say.one, write), on, back);
     const list = element("div", { class: "ab-kinds" }, element("p", {}, say.like), ...kinds.map(({ node }) => node));
-    panel.replaceChildren(list, one, several, none);
+    panel.replaceChildren(list, one, none, several);
     subscriptions.follow(["text"], () => {
       if (field.value !== model.get("text")) field.value = model.get("text");
     });

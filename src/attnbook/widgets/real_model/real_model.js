@@ -48,7 +48,7 @@ function textOf(point) {
   const text = element("p", { class: "ab-text" }, ...boxes);
   point(text, ({ target }) => boxes.indexOf(target));
   return {
-    node: element("div", { class: "ab-looks" }, light.node, text),
+    node: element("div", { class: "ab-looks" }, text, light.node),
     draw({ tokens, given }, token, weight) {
       boxes.forEach((box, j) => {
         box.hidden = j >= tokens.length;
@@ -159,7 +159,7 @@ async function render({ model, el }) {
   const range = element("input", { type: "range", min: 0 });
   range.addEventListener("input", () => update(model, { token: Number(range.value) }));
   const status = element("p", { class: "ab-hint", role: "status" });
-  const [top, writing, panel] = ["top", "writing", "panel"].map((name) =>
+  const [top, writing, panel] = ["top", "writing", "engine"].map((name) =>
     element("div", { class: `ab-controls ab-tries ab-${name}` }),
   );
   const root = body(
@@ -183,7 +183,7 @@ async function render({ model, el }) {
       { class: "ab-large" },
       title,
       said,
-      ...maps.map(({ node }) => node),
+      element("div", { class: "ab-maps" }, ...maps.map(({ node }) => node)),
       element("div", { class: "ab-control" }, element("label", {}, say.token, range)),
     ),
     element("div", { class: "ab-could" }, ...bars.map(({ node }) => node), writing),
@@ -241,6 +241,7 @@ async function render({ model, el }) {
       status.textContent = say.failed;
     }
   });
+  run.classList.add("ab-start");
   function wait() {
     engine = null;
     panel.replaceChildren(run);
