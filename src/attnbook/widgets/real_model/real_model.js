@@ -85,7 +85,10 @@ function largeMap(label, point) {
     node,
     draw({ tokens }, token, weight) {
       const n = tokens.length;
-      names.forEach((name, i) => (name.textContent = n > NAMED || i >= n ? "" : spoken(tokens[i])));
+      names.forEach((name, i) => {
+        name.hidden = n > NAMED || i >= n;
+        name.textContent = spoken(tokens[i] ?? "");
+      });
       node.style.setProperty("--n", n);
       node.style.setProperty("--at", token);
       canvas.width = canvas.height = n;
