@@ -159,7 +159,7 @@ async function render({ model, el }) {
   const maps = [0, 1].map(() => largeMap(say.map, point));
   const bars = [barsOf(), barsOf()];
   const [title, said] = [element("b"), element("p", { class: "ab-hint" })];
-  const range = element("input", { type: "range", min: 0 });
+  const range = element("input", { type: "range", min: 0, translate: "no" });
   range.addEventListener("input", () => update(model, { token: Number(range.value) }));
   const status = element("p", { class: "ab-hint", role: "status" });
   const [top, writing, panel] = ["top", "writing", "engine"].map((name) =>
@@ -216,7 +216,7 @@ async function render({ model, el }) {
   }
   function show(found) {
     pictures = found;
-    root.classList.toggle("ab-both", pictures.length > 1);
+    maps[1].node.hidden = bars[1].node.hidden = pictures.length < 2;
     pictures.forEach((picture, side) => bars[side].draw(picture, side ? engine.without : say.next));
     all.draw(pictures.at(-1), engine?.off() ?? new Set(), engine?.light ?? (() => 1));
     drawHead();
@@ -234,22 +234,22 @@ async function render({ model, el }) {
   subscriptions.follow(["block", "head", "token"], drawHead);
 
   // Only a page has the model's parts beside it.
-  const folder = new URL(`../../models/${file.model}/`, import.meta.url).href;
-  const run = button(fill(say.run, { n: whole(file.size / 1e6) }), async () => {
-    try {
-      const { live } = await import(new URL("live.js", import.meta.url));
-      const later = await (await fetch(new URL("later.json", import.meta.url))).json();
-      engine = live({ model, say: later, subscriptions, folder, top, writing, panel, status, here, show, wait });
-    } catch {
-      status.textContent = say.failed;
-    }
-  });
-  run.classList.add("ab-start");
-  function wait() {
-    engine = null;
-    panel.replaceChildren(run);
-  }
   if (typeof model.get("maps") === "string") {
+    const folder = new URL(`../../models/${file.model}/`, import.meta.url).href;
+    const wait = () => {
+      engine = null;
+      panel.replaceChildren(run);
+    };
+    const run = button(fill(say.run, { n: whole(file.size / 1e6) }), async () => {
+      try {
+        const { live } = await import(new URL("live.js", import.meta.url));
+        const later = await (await fetch(new URL("later.json", import.meta.url))).json();
+        engine = live({ model, say: later, subscriptions, folder, top, writing, panel, status, here, show, wait });
+      } catch {
+        status.textContent = say.failed;
+      }
+    });
+    run.classList.add("ab-start");
     wait();
     status.textContent = matchMedia("(pointer: coarse)").matches ? say.phone : say.hint;
     if (await globalThis.caches?.match(`${folder}parts.json`).catch(() => null)) run.textContent = say.kept;
