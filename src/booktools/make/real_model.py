@@ -3,8 +3,8 @@
     python -m booktools.make.real_model
 
 SmolLM2-135M-Instruct is run by `attnbook.pretrained`. The first line says how a site calls the model and how large it
-is, the texts, their tokens, and the likeliest next tokens with their chances. Then come the maps: of each text, token by
-token, what each head of each block looks at from there, as square roots of weights in steps of 1/255.
+is, the texts, their tokens, and the likeliest next tokens with their chances. Then come the maps: of each text, token
+by token, what each head of each block looks at from there, as square roots of weights in steps of 1/255.
 first.real_model.bin has the maps of the first text alone.
 """
 

@@ -1,4 +1,4 @@
-"""A published language model: what each of its heads looks at, and, in a page that fetches it, what some are good for."""
+"""A published language model: what each of its heads looks at, and, where a page runs it, what some are good for."""
 
 import json
 from functools import cache
