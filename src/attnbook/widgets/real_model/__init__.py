@@ -49,7 +49,7 @@ class RealModel(BookWidget):
     what is stored of the first.
 
     >>> RealModel(TEXTS[1]).stored().next[0]
-    ('·Mary', 0.9196)
+    ('·Mary', 0.9229)
     """
 
     text = traitlets.Unicode(TEXTS[0]).tag(sync=True)

@@ -119,7 +119,7 @@ export function live({ model, say, subscriptions, folder, top, writing, panel, s
   // ---- which heads are off ----
 
   const pair = (n) => [Math.floor(n / heads), n % heads];
-  const off = () => new Set(model.get("off").map(([block, head]) => block * heads + head));
+  const off = () => new Set(heads ? model.get("off").map(([block, head]) => block * heads + head) : []);
   const toggle = (...list) => {
     const now = off();
     const left = list.filter((n) => !now.has(n));

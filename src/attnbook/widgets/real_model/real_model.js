@@ -153,7 +153,7 @@ async function render({ model, el }) {
       pointedHead = n;
       drawHead();
     },
-    press: (n) => (n === here() && engine ? engine.toggle(n) : update(model, pair(n))),
+    press: (n) => (n === here() && engine?.reads() ? engine.toggle(n) : update(model, pair(n))),
   });
   const text = textOf(point);
   const maps = [0, 1].map(() => largeMap(say.map, point));
