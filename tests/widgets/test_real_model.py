@@ -333,7 +333,7 @@ def test_the_page_tells_kinds_as_head_browser_does(visit, tiny):
     path, model, pairs = tiny
     page = visit("bare.html", served={"bare.html": bare()})
     page.evaluate(LOAD, ["", base64.b64encode(path.read_bytes()).decode()])
-    ids = pairs.encode("the hen, the hen. <end>the one")
+    ids = pairs.encode("thethe hen, the hen. <end>the one")  # a token twice in a row, too
     _, maps = by_torch(model, 4, ids)
     tokens = [shown_token(pairs.tokens[token]) for token in ids]
     found = page.evaluate(
