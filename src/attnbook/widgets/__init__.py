@@ -29,6 +29,7 @@ __all__ = [
     "OnlineSoftmax",
     "PaintMask",
     "Polarity",
+    "RealModel",
     "ScaleLab",
     "ShiftLab",
     "SignalRace",

@@ -1,4 +1,4 @@
-"""What the site serves beside its pages: the package as a wheel, and the notebooks that install it."""
+"""What the site serves beside its pages: the package as a wheel, the notebooks that install it, a published model."""
 
 import shutil
 import subprocess
@@ -11,20 +11,22 @@ from booktools.book.contents import LAST_GREEN, Chapter, last_green
 from booktools.book.edition import Edition
 from booktools.book.from_scratch import FOLDER
 from booktools.printers.colab import write_notebooks
+from booktools.printers.parts import write_parts
 from booktools.printers.scratch import write_files
 from booktools.printers.setup_cells import package_files, project, version
 from booktools.printers.student import write_copies
 
 
 def add_downloads(edition: Edition, html: Path) -> None:
-    """Add the wheel, `colab/`, `assignments/` and `from_scratch/`; and `.nojekyll`, without which the host drops files
-    that start with `_`. Colab notebooks stay that are newer than their chapters.
+    """Add the wheel, `colab/`, `assignments/`, `from_scratch/` and a model's parts; and `.nojekyll`, without which the
+    host drops files that start with `_`. Colab notebooks stay that are newer than their chapters.
     """
     if not (html / f"attnbook-{version(edition.root)}-py3-none-any.whl").is_file():
         build_wheel(edition.root, html)
     write_notebooks(edition, html / "colab", changed(edition, html / "colab"))
     write_copies(edition, html / "assignments")
     write_files(edition, html / FOLDER)
+    write_parts(html / "_static/models")
     if last_green(edition.root):
         shutil.copy(edition.root / LAST_GREEN, html / LAST_GREEN)
     (html / ".nojekyll").touch()

@@ -1,6 +1,7 @@
 """A widget as files: one script for a notebook, which loads a single text; scripts, style and data for a site."""
 
 import hashlib
+import json
 import re
 from functools import partial
 from pathlib import Path
@@ -9,6 +10,7 @@ import traitlets
 
 from attnbook.colours import css
 from attnbook.data import FOLDER as DATA
+from attnbook.language import words
 from attnbook.widgets import all_widgets
 
 ROOMS = Path(__file__).parents[1]
@@ -17,7 +19,8 @@ _IMPORT = re.compile(r'^import \{\s*([^{}]+?),?\s*\} from "(\.{1,2}/(?:\w+/)*)(\
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class) (\w+))", re.M)
 _COMMENT = re.compile(r"^ *(?://.*|/\*\*(?s:.*?)\*/)\n", re.M)
 _FOREIGN = re.compile(
-    r"^\s*import\b.*|\bimport\(.*|^export (?!default|const |class |function |async function ).*", re.M
+    r"^\s*import\b(?!\().*|\bimport\((?!new URL\().*|^export (?!default|const |class |function |async function ).*",
+    re.M,
 )
 
 
@@ -50,12 +53,19 @@ class Asset(traitlets.Bytes):
 
 
 def page_files() -> dict[str, bytes]:
-    """Everything the widgets need on a site, by the name it has there (under `_static/widgets/`)."""
+    """Everything the widgets need on a site, by the name it has there (under `_static/widgets/`).
+
+    Words that a widget's script asks for later stand in the folder `later` of its room.
+    """
     files = sorted(path for path in ROOMS.glob("*/*") if path.suffix in (".js", ".css"))
     code = {path.relative_to(ROOMS).as_posix(): without_comments(path).encode() for path in files}
     style = {"shared/base.css": shared_style().encode()}
     assets = [t for widget in all_widgets() for t in widget.inputs().values() if isinstance(t, Asset)]
-    return code | style | {name: content for asset in assets for name, content in asset.page_files().items()}
+    later = {
+        f"{path.parts[-3]}/later.json": json.dumps(words(path.parent)).encode()
+        for path in ROOMS.glob("*/later/en.json")
+    }
+    return code | style | later | {name: content for asset in assets for name, content in asset.page_files().items()}
 
 
 def modules_of(name: str) -> list[str]:
