@@ -115,8 +115,8 @@ class Above:
                 needed = needed - bound(other) | uses(other)
                 lines.insert(0, ast.unparse(other))
         source = "\n".join(lines)
-        if re.search(r"\b(backward|fit|rand\w*)\b", source):
-            raise NotForThePage(f"{', '.join(sorted(names))} comes from training, or from chance")
+        if re.search(r"\b(backward|fit|pretrained|rand\w*)\b", source):
+            raise NotForThePage(f"{', '.join(sorted(names))} comes from training, from chance, or from a published model")
         space: dict[str, object] = {}
         exec(source, space)
         for name in sorted(names):
