@@ -93,11 +93,16 @@ class Visitor:
         page.on("request", lambda request: self.requests.append(request.url))
         page.on("response", lambda response: response.status < 400 or self._note(response.status, response.url))
         page.on("pageerror", lambda error: self._note("an error nobody caught:", error))
-        page.on("console", lambda said: said.type in ("error", "warning") and self._note("the console:", said.text))
+        page.on("console", partial(self._listen, javascript))
         page.on("websocket", lambda socket: self._note("a web socket:", socket.url))
         page.goto(self.home + path)
         page.locator(":root:not(.early)").wait_for(state="attached")  # until all of a chapter is laid out
         return page
+
+    def _listen(self, javascript, said):
+        idle = not javascript and "was preloaded" in said.text  # for scripts, and said if the page stays long enough
+        if said.type in ("error", "warning") and not idle:
+            self._note("the console:", said.text)
 
     def _block(self, route):
         self._note("asks another host:", route.request.url)
