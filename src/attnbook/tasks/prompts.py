@@ -96,7 +96,7 @@ def gave_to(draw: int, pairs: int = 8, template: int = 0) -> list[Gave]:
 
 def plain(sample: int) -> list[str]:
     """One of two samples of sixty sentences, of all kinds and of no kind in particular."""
-    return _PLAIN[sample].split("\n")
+    return [*_PLAIN[sample].split("\n")]
 
 
 def two_senses(word: str) -> tuple[list[str], list[str]]:

@@ -116,7 +116,7 @@ class Above:
                 lines.insert(0, ast.unparse(other))
         source = "\n".join(lines)
         if re.search(r"\b(backward|fit|pretrained|rand\w*)\b", source):
-            raise NotForThePage(f"{', '.join(sorted(names))} comes from training, from chance, or from a published model")
+            raise NotForThePage(f"{', '.join(sorted(names))} comes from training, chance or a published model")
         space: dict[str, object] = {}
         exec(source, space)
         for name in sorted(names):
