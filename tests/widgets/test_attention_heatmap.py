@@ -164,8 +164,8 @@ class TestAttentionHeatmap(Laws):
     }
     by_finger = ("mask",)
     errors = [
-        (lambda: AttentionHeatmap(""), r"'tokens' trait .* length 1 <= L <= 10, but a value of \[\]"),
-        (lambda: AttentionHeatmap("a " * 11), r"'tokens' trait .* length 1 <= L <= 10"),
+        (lambda: AttentionHeatmap(""), r"up to 10 tokens, got 11, but a value of \[\]"),
+        (lambda: AttentionHeatmap("a " * 11), r"up to 10 tokens, got 11"),
         (
             lambda: AttentionHeatmap("a", mask="future"),
             r"'mask' trait .* any of \['none', 'padding', 'causal', 'paint'\]",
