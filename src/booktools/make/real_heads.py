@@ -177,7 +177,7 @@ def sink(text: int, L: int = 160, W: int = 64) -> dict[str, float]:
     return row
 
 
-def names(draw: int) -> dict[str, float]:
+def names(draw: int) -> dict[str, object]:
     model, pairs = published()
     table, firsts, effects, looks = model.tokens.embedding.weight, [], [], []
     for template in range(4):
