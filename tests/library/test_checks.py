@@ -491,6 +491,50 @@ RIGHT += [(check.three_steps, word_after_word), (check.operations, product_by_pr
 RIGHT += [(check.equivariant, test) for test in (in_every_order, in_three_random_orders, by_matrices)]
 
 
+def half_by_half(scale, least, data):
+    numbers = torch.zeros(len(data), 2 * data.shape[1])
+    for i in range(data.shape[1]):
+        numbers[:, i], numbers[:, data.shape[1] + i] = data[:, i] & 15, data[:, i] >> 4
+    return torch.addcmul(least[:, None], numbers, scale[:, None])
+
+
+def by_view(scale, data):
+    return data.to(torch.uint8).view(torch.int8) * scale[:, None]
+
+
+def by_expanding(k, heads):
+    B, G, M, K = k.shape
+    return k[:, :, None].expand(B, G, heads // G, M, K).reshape(B, heads, M, K)
+
+
+def text_by_text(weights, lengths):
+    rows = [w[:, 2:n, 0] for w, n in zip(weights, lengths.tolist(), strict=True)]
+    return torch.cat(rows, 1).mean(1)
+
+
+def by_index(x, place):
+    order = [len(x) - 1, *range(len(x) - 1)]
+    return torch.stack(
+        [torch.where(torch.arange(x.shape[1])[:, None] == place, x[j], x[i]) for i, j in enumerate(order)]
+    )
+
+
+def head_by_head(y, W_o, u, heads):
+    K = y.shape[-1] // heads
+    parts = [slice(h * K, (h + 1) * K) for h in range(heads)]
+    return torch.stack([(u * (y[:, -1, part] @ W_o[:, part].T)).sum(-1) for part in parts], -1)
+
+
+def by_sorting(x, gain, table, token):
+    order = (table @ torch.nn.functional.rms_norm(x, x.shape, gain, 1e-5)).argsort(descending=True)
+    return order.tolist().index(token)
+
+
+RIGHT += [(check.unpack_q4_1, half_by_half), (check.unpack_q8_0, by_view), (check.repeat_heads, by_expanding)]
+RIGHT += [(check.first_score, text_by_text), (check.exchanged, by_index), (check.direct_effects, head_by_head)]
+RIGHT += [(check.rank_of, by_sorting), (check.rank_of, lambda *asked: torch.tensor(by_sorting(*asked)))]
+
+
 @pytest.mark.parametrize(("judge", "answer"), RIGHT)
 def test_right_answers_are_correct(judge, answer):
     verdict = judge(answer)

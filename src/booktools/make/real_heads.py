@@ -9,7 +9,9 @@ sink       for each of two texts: the loss of tokens 65 to 160 when all may be s
            all but the first, all but the sixth; the mean weight on the first token, its share of weight times length of
            the value, and how long its value is, by those of others
 names      for each of two draws of 64 texts: how often the right name is the likeliest token, what the margin loses
-           without two heads, and the rank correlation of weight and effect over 135 heads
+           without two heads, and without a third in each of four kinds of text, with the number of texts in which it
+           loses; how many heads change the margin by more than .1, the rank correlation of weight and effect over 135
+           heads, and of the effects in two halves of the texts
 """
 
 import copy
@@ -175,7 +177,7 @@ def sink(text: int, L: int = 160, W: int = 64) -> dict[str, float]:
     return row
 
 
-def names(draw: int) -> dict[str, float]:
+def names(draw: int) -> dict[str, object]:
     model, pairs = published()
     table, firsts, effects, looks = model.tokens.embedding.weight, [], [], []
     for template in range(4):
@@ -197,6 +199,8 @@ def names(draw: int) -> dict[str, float]:
         "mover": round(effect[(23 - UPPER) * 9 + 3].item(), 3),
         "brightest": round(effect[(24 - UPPER) * 9 + 4].item(), 3),
         "correlation": rank_correlation(effect, look),
+        "turns": [round(kind[(28 - UPPER) * 9 + 1].mean().item(), 3) for kind in effects],
+        "agree": [int((kind[(28 - UPPER) * 9 + 1] > 0).sum()) for kind in effects],
         "large": int((effect.abs() > 0.1).sum()),
         "in_halves": rank_correlation(*(torch.cat(effects, -1)[:, k::2].mean(-1) for k in (0, 1))),
     }
