@@ -8,15 +8,15 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from tests.browser.hands import Mouse
-from tests.browser.pages import AXE, PAGES, PHONE, SITE, settle, widgets_on_the_site
+from tests.browser.pages import AXE, DESKTOP, PAGES, PHONE, SITE, settle, widgets_on_the_site
 from tests.widgets.laws import agree, copy_of, laws_of, live, walk
 
 # Of code, one word of each colour speaks for all; of formulas, one of the same colours in the same surroundings: most
 # of a chapter's elements are words of code and signs of formulas.
 THIN_OUT = """() => {
-    const words = new Set(), formulas = new Set();
+    const words = new Set(), formulas = new Set(), more = []; // they go when all is read: not a layout each
     for (const word of document.querySelectorAll(".highlight pre span")) {
-        if (words.has(word.className)) word.replaceWith(...word.childNodes);
+        if (words.has(word.className)) more.push(() => word.replaceWith(...word.childNodes));
         else words.add(word.className);
     }
     for (const formula of document.querySelectorAll(".katex-html")) {
@@ -25,10 +25,15 @@ THIN_OUT = """() => {
         while (behind && getComputedStyle(behind).backgroundColor === "rgba(0, 0, 0, 0)") behind = behind.parentElement;
         const colours = [...formula.querySelectorAll("*")].map((sign) => getComputedStyle(sign).color);
         const kind = [style.fontSize, behind?.className, ...new Set(colours)].join();
-        if (formulas.has(kind)) formula.replaceChildren();
+        if (formulas.has(kind)) more.push(() => formula.replaceChildren());
         else formulas.add(kind);
     }
+    for (const leave of more) leave();
 }"""
+LOAD_IMAGES = """() => Promise.all([...document.images].map((image) => {
+    image.loading = "eager";
+    return image.complete || new Promise((done) => { image.onload = image.onerror = done; });
+}))"""
 BROKEN_IMAGES = """[...document.images].filter((image) => image.checkVisibility() && !image.naturalWidth)
     .map((image) => image.src)"""
 SCROLL_THROUGH = """async () => {
@@ -66,16 +71,18 @@ def test_a_visit(visit, path):
     is_complete(settle(page))
     keeps_places(page)
     shows_what_torch_computes(page, path)
+    page.emulate_media(reduced_motion="reduce")
+    for screen in (PHONE, NARROW):
+        page.set_viewport_size(screen)
+        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        fits_a_phone(page, screen["width"])
+    page.set_viewport_size(DESKTOP)
     page.evaluate(THIN_OUT)
     is_accessible(page, AXE)
     page.emulate_media(color_scheme="dark")
     if path != "404.html":  # which has no script, and follows the system by its style alone
         expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     is_accessible(page, COLOURS)
-    for screen in (PHONE, NARROW):
-        page.set_viewport_size(screen)
-        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-        fits_a_phone(page, screen["width"])
 
 
 def is_light(page, visit, path):
@@ -109,9 +116,8 @@ def keeps_places(page):
 
 
 def is_complete(page):
-    """Images there, and nothing in the way."""
-    page.evaluate(SCROLL_THROUGH)
-    page.wait_for_load_state("networkidle")
+    """Images there, those in boxes that open, too, and nothing in the way."""
+    page.evaluate(LOAD_IMAGES)
     assert page.evaluate(BROKEN_IMAGES) == [], "images that did not arrive"
     assert page.evaluate(COVERED) == [], "numbers that cover their equation"
 

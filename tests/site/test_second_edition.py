@@ -17,9 +17,22 @@ CHAPTERS = chapters(ROOT)
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.stem)
-def test_each_check_is_one_line(visit, chapter):
-    cells = [cell for cell in read_notebook(chapter.path).cells if is_check(cell)]
-    page = visit(f"chapters/{chapter.stem}.html")
+def test_a_visit_of_a_chapter(visit, chapter):
+    cells = read_notebook(chapter.path).cells
+    page = visit(f"chapters/{chapter.stem}.html", viewport=LAPTOP)
+    is_not_scrolled_for_ever(page, chapter)
+    keeps_each_check_in_one_line(page, [cell for cell in cells if is_check(cell)])
+    keeps_our_solution_until_it_is_asked_for(page, [cell for cell in cells if is_ours(cell)])
+
+
+def is_not_scrolled_for_ever(page, chapter):
+    """As the page opens, up to the end of the core path."""
+    found = screens(page)
+    *_, expected = most(chapter.long)
+    assert found <= expected, f"{found:.1f} screens up to *Going further*, expected at most {expected}"
+
+
+def keeps_each_check_in_one_line(page, cells):
     folded = page.locator(".tag_checks")
     assert folded.count() == len(cells)
     for place, cell in enumerate(cells):
@@ -32,36 +45,24 @@ def test_each_check_is_one_line(visit, chapter):
     assert folded.first.locator("pre").is_visible()
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.stem)
-def test_our_solution_waits_until_it_is_asked_for(visit, chapter):
+def keeps_our_solution_until_it_is_asked_for(page, cells):
     """It opens with a key, stays out of sight until then, is open on paper, and what it prints is always there."""
-    cells = [cell for cell in read_notebook(chapter.path).cells if is_ours(cell)]
-    page = visit(f"chapters/{chapter.stem}.html", viewport=LAPTOP)
     folded = page.locator(".tag_ours")
     assert folded.count() == len(cells)
-    for place, cell in enumerate(cells):
-        box = folded.nth(place)
-        code = box.locator(".cell_input pre")
+    codes = [folded.nth(place).locator(".cell_input pre") for place in range(len(cells))]
+    assert not [code for code in codes if code.is_visible()]
+    page.emulate_media(media="print")
+    assert all(code.is_visible() for code in codes), "on paper it is open"
+    page.emulate_media(media="screen")
+    for box, code, cell in zip(folded.all(), codes, cells, strict=True):
         assert box.locator("summary .collapsed").inner_text() == words(BOOK)["ours"]
         assert code.is_hidden()
         assert box.locator(".cell_output").count() == bool(cell.outputs)
         assert all(output.is_visible() for output in box.locator(".cell_output").all())
-        page.emulate_media(media="print")
-        assert code.is_visible(), "on paper it is open"
-        page.emulate_media(media="screen")
-        assert code.is_hidden()
         box.locator("summary").focus()
         page.keyboard.press("Enter")
         assert code.is_visible()
         assert code.inner_text().split() == cell.source.split()
-
-
-@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.stem)
-def test_our_solution_opens_without_scripts(visit, chapter):
-    page = visit(f"chapters/{chapter.stem}.html", javascript=False)
-    for box in page.locator(".tag_ours").all():
-        box.locator("summary").click()
-        assert box.locator(".cell_input pre").is_visible()
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.stem)
@@ -82,13 +83,6 @@ def screens(page):
     page.evaluate("document.fonts.ready")
     end = page.locator(END).first.evaluate("node => node.getBoundingClientRect().top + scrollY")
     return end / page.viewport_size["height"]
-
-
-@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.stem)
-def test_the_core_path_is_not_scrolled_for_ever(visit, chapter):
-    found = screens(visit(f"chapters/{chapter.stem}.html", viewport=LAPTOP))
-    *_, expected = most(chapter.long)
-    assert found <= expected, f"{found:.1f} screens up to *Going further*, expected at most {expected}"
 
 
 @pytest.mark.parametrize(("parts", "count"), [(["summary", "exercises"], 2), (["going-further", "exercises"], 1)])

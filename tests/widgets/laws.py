@@ -160,6 +160,11 @@ def walk(page, hand, node, twin, steps):
         before = now
 
 
+def still_but_for_the_mouse(page, hand):
+    """What moves is drawn sixty times a second: it moves under one hand, for all."""
+    page.emulate_media(reduced_motion="no-preference" if hand is Mouse else "reduce")
+
+
 # ---- the laws ----
 
 
@@ -247,10 +252,12 @@ class Laws:
             agree(live(page, place), first)
             if hand is Keyboard:
                 self.reached_by_keyboard(page, untouched)
+            still_but_for_the_mouse(page, hand)
             walk(page, hand, live(page, place), copy_of(first), self.steps)
         for place, (hand, twin, steps) in enumerate(drags, start=len(HANDS)):
             node = live(page, place)
             node.evaluate(COUNT_ELEMENTS)
+            still_but_for_the_mouse(page, hand)
             walk(page, hand, node, copy_of(twin), steps)
             created = page.evaluate("created")
             assert created == 0, "a drag must only change what is there: create elements in build(), not draw()"
@@ -336,7 +343,8 @@ class Laws:
         with speaking(PSEUDO):
             twins = [self.kind(), *map(copy_of, self.states.values())]
             here = f'<div id="notebook" data-afm="{self.kind.name}" data-mounted></div>'
-            page = visit("bare.html", served={"bare.html": bare(*twins, body=here).replace('lang="en"', 'lang="de"')})
+            html = bare(*twins, body=here).replace('lang="en"', 'lang="de"')
+            page = visit("bare.html", motion="reduce", served={"bare.html": html})
             for place, twin in enumerate(twins):
                 lost = forgotten_in_widget(live(page, place))
                 assert not lost, f"forgotten: {lost} of {twin.page_html()}"
