@@ -164,7 +164,7 @@ class TestAttentionHeatmap(Laws):
     }
     by_finger = ("mask",)
     errors = [
-        (lambda: AttentionHeatmap(""), r"up to 10 tokens, got 11, but a value of \[\]"),
+        (lambda: AttentionHeatmap(""), r"'tokens' trait .* length 1 <= L <= 10, but a value of \[\]"),
         (lambda: AttentionHeatmap("a " * 11), r"up to 10 tokens, got 11"),
         (
             lambda: AttentionHeatmap("a", mask="future"),
@@ -180,7 +180,7 @@ class TestAttentionHeatmap(Laws):
             r"rows of q_LK and k_LK share one width.* got widths \[\{1, 2\}, \{2\}, \{1\}\]",
         ),
         (lambda: AttentionHeatmap("a", temperature=0), r"'temperature' trait .* not be less than 0.01"),
-        (lambda: AttentionHeatmap("a", tokes="b"), r"AttentionHeatmap has no tokes; it takes .*tokens"),
+        (lambda: AttentionHeatmap("a", tokes="b"), r"AttentionHeatmap has no option 'tokes'. .*It takes .*tokens"),
     ]
 
 
