@@ -8,6 +8,8 @@ import pytest
 import yaml
 
 from booktools import cli
+from booktools.book.edition import Edition
+from booktools.book.package import project
 from tests import ROOT
 
 WHO = {"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "a@example.org"}
@@ -32,10 +34,15 @@ def remote(tmp_path):
     return tmp_path / "remote"
 
 
+def wheel(version):
+    """As the site carries it, with a hash of the package's files."""
+    return f"attnbook-{version}+0a1b2c3d-py3-none-any.whl"
+
+
 def publish(tag, version, remote, folder):
     site = folder / f"site of {tag}"
     (site / "colab").mkdir(parents=True)
-    (site / f"attnbook-{version}-py3-none-any.whl").write_text(f"package {version}")
+    (site / wheel(version)).write_text(f"package {version}")
     (site / "index.html").write_text(f"page {version}")
     (site / f"colab/{version}.ipynb").write_text("{}")
     return do(ROOT / ".ci/publish", site, tag, remote, cwd=folder)
@@ -45,16 +52,21 @@ def files(remote):
     return do("git", "ls-tree", "-r", "--name-only", "gh-pages", cwd=remote).split()
 
 
+def test_the_site_calls_its_package_so():
+    made = re.sub(r"\+[0-9a-f]{8}-", "+0a1b2c3d-", Edition(ROOT).wheel)
+    assert made == wheel(project(ROOT)["version"])
+
+
 def test_site_package_and_notebooks_arrive_together(remote, tmp_path):
     publish("v0.1.0", "0.1.0", remote, tmp_path)
-    assert files(remote) == ["attnbook-0.1.0-py3-none-any.whl", "colab/0.1.0.ipynb", "index.html"]
+    assert files(remote) == [wheel("0.1.0"), "colab/0.1.0.ipynb", "index.html"]
     assert do("git", "log", "--format=%s", "gh-pages", cwd=remote) == "The book at v0.1.0\n"
 
 
 def test_a_new_edition_keeps_only_the_packages_of_the_old(remote, tmp_path):
     for tag in ("v0.1.0", "v0.2.0"):
         publish(tag, tag[1:], remote, tmp_path)
-    wheels = ["attnbook-0.1.0-py3-none-any.whl", "attnbook-0.2.0-py3-none-any.whl"]
+    wheels = [wheel("0.1.0"), wheel("0.2.0")]
     assert files(remote) == [*wheels, "colab/0.2.0.ipynb", "index.html"]
     assert do("git", "show", f"gh-pages:{wheels[0]}", cwd=remote) == "package 0.1.0"
     assert do("git", "show", "gh-pages:index.html", cwd=remote) == "page 0.2.0"
@@ -68,7 +80,7 @@ def test_the_same_tag_again_brings_its_own_package(remote, tmp_path):
 
 
 def test_tag_and_package_must_agree(remote, tmp_path):
-    said = "The tag v0.2.0 and the package disagree: attnbook-0.1.0-py3-none-any.whl. Set version in pyproject.toml"
+    said = f"The tag v0.2.0 and the package disagree: {wheel('0.1.0')}. Set version in pyproject.toml"
     with pytest.raises(RuntimeError, match=re.escape(said)):
         publish("v0.2.0", "0.1.0", remote, tmp_path)
     assert do("git", "branch", "--format=%(refname:short)", cwd=remote) == "main\n"

@@ -16,6 +16,7 @@ from booktools.book.contents import Chapter, chapters, edition_language, pages, 
 from booktools.book.formulas import Formulas
 from booktools.book.from_scratch import from_scratch
 from booktools.book.labels import Entry, Label, collect, entries_of, texts_of
+from booktools.book.package import version
 from booktools.book.references import References
 from booktools.book.translated import in_its_language
 from booktools.book.translation import translate_page
@@ -44,6 +45,11 @@ class Edition:
     @cached_property
     def here(self) -> Address:
         return address(self.root)
+
+    @cached_property
+    def wheel(self) -> str:
+        """The name of the package's file on the site."""
+        return f"attnbook-{version(self.root)}-py3-none-any.whl"
 
     @cached_property
     def pages(self) -> list[str]:

@@ -41,7 +41,7 @@ def for_colab(notebook, page: str, edition: Edition):
                 output.data["text/html"] = without_states(html)
     notebook.cells = [title, *(part for cell in written for part in (cell, *captions(cell, plain)))]
     note = words(HERE)["colab"].format(chapter=plain.link("", Path(page).name))
-    set_up(notebook, note, setup_cell(edition.root, notebook, peer=True))
+    set_up(notebook, note, setup_cell(edition, notebook, peer=True))
     folded = [cell.id for cell in written if cell.metadata.get("jp-MarkdownHeadingCollapsed")]
     notebook.metadata.pop("attnbook", None)  # what the chapter is, which the site tells
     notebook.metadata["colab"] = {"toc_visible": True, "collapsed_sections": folded}

@@ -10,10 +10,10 @@ from booktools.book import BookError
 from booktools.book.contents import LAST_GREEN, Chapter, last_green
 from booktools.book.edition import Edition
 from booktools.book.from_scratch import FOLDER
+from booktools.book.package import package_files, project, version
 from booktools.printers.colab import write_notebooks
 from booktools.printers.parts import write_parts
 from booktools.printers.scratch import write_files
-from booktools.printers.setup_cells import package_files, project, version
 from booktools.printers.student import write_copies
 
 
@@ -21,7 +21,7 @@ def add_downloads(edition: Edition, html: Path) -> None:
     """Add the wheel, `colab/`, `assignments/`, `from_scratch/` and a model's parts; and `.nojekyll`, without which the
     host drops files that start with `_`. Colab notebooks stay that are newer than their chapters.
     """
-    if not (html / f"attnbook-{version(edition.root)}-py3-none-any.whl").is_file():
+    if not (html / edition.wheel).is_file():
         build_wheel(edition.root, html)
     write_notebooks(edition, html / "colab", changed(edition, html / "colab"))
     write_copies(edition, html / "assignments")

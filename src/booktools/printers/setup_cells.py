@@ -1,20 +1,18 @@
 """The cell that makes a notebook run where the book is not: it installs what is missing, in place of nothing."""
 
 import re
-import tomllib
-from hashlib import sha256
 from pathlib import Path
 
 import nbformat
 
 from attnbook.language import ENGLISH, language, words
-from booktools.book.address import address
+from booktools.book.edition import Edition
+from booktools.book.package import project
 
 HERE = Path(__file__).parent
-PACKAGE = "src/attnbook"
 
 
-def setup_cell(root: Path, notebook, *, peer: bool = False) -> str:
+def setup_cell(edition: Edition, notebook, *, peer: bool = False) -> str:
     """What is installed: what the package requires, the package from the site, beside it the peer that chapters compare
     with, and, where the code wants `attnbook.pretrained`, a package with a model.
     """
@@ -26,29 +24,12 @@ def setup_cell(root: Path, notebook, *, peer: bool = False) -> str:
         .strip()
         .format(
             say=words(HERE)["setup"],
-            clone=project(root)["version"],
-            needs=" ".join(needs(root, peer=peer)),
-            site=address(root).site,
-            version=version(root),
-            beside=" ".join(pinned(root, name) for name in wanted if wanted[name]),
+            clone=project(edition.root)["version"],
+            needs=" ".join(needs(edition.root, peer=peer)),
+            book=edition.here.site + edition.wheel,
+            beside=" ".join(pinned(edition.root, name) for name in wanted if wanted[name]),
         )
     )
-
-
-def version(root: Path) -> str:
-    """That of the package, with a hash of its files, so that no installed one is taken for another.
-
-    >>> version(Path())[:6]
-    '0.1.0+'
-    """
-    made_of = sha256()
-    for path in package_files(root):
-        made_of.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
-    return f"{project(root)['version']}+{made_of.hexdigest()[:8]}"
-
-
-def package_files(root: Path) -> list[Path]:
-    return sorted(path for path in (root / PACKAGE).rglob("*") if path.is_file() and path.suffix != ".pyc")
 
 
 def pinned(root: Path, name: str) -> str:
@@ -64,10 +45,6 @@ def needs(root: Path, *, peer: bool = False) -> list[str]:
         required += (root / "overrides.txt").read_text(encoding="utf-8").splitlines()
     named = [re.match(r"([\w-]+)>=", line) for line in required]
     return list(dict.fromkeys(found[1] for found in named if found))
-
-
-def project(root: Path) -> dict:
-    return tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
 def set_up(notebook, note: str, cell: str) -> None:

@@ -20,7 +20,7 @@ def write_copies(edition: Edition, folder: Path, assignments: Iterable[Assignmen
     with edition.spoken():
         for assignment in edition.assignments.values() if assignments is None else assignments:
             notebook = assignment.student()
-            set_up(notebook, note(assignment, edition), setup_cell(edition.root, notebook))
+            set_up(notebook, note(assignment, edition), setup_cell(edition, notebook))
             nbformat.validate(notebook)
             nbformat.write(notebook, folder / f"{assignment.name}.ipynb")
             written.append(folder / f"{assignment.name}.ipynb")
