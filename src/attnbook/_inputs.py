@@ -102,9 +102,17 @@ def check_tensor(name: str, x: object, letters: str) -> None:
 
 
 def check_sizes(least: int = 1, **sizes: object) -> None:
-    """Raise unless each is a whole number, and large enough.
+    """Raise unless each is a whole number, and large enough."""
+    check_whole(**sizes)
+    for name, size in sizes.items():
+        if size < least:  # pyright: ignore[reportOperatorIssue] (a number)
+            raise ValueError(f"{name} must be at least {least}, got {size}.")
 
-    >>> check_sizes(D=8.0)
+
+def check_whole(**sizes: object) -> None:
+    """Raise unless each is a whole number.
+
+    >>> check_whole(D=8.0)
     Traceback (most recent call last):
         ...
     ValueError: D must be a whole number, got 8.0, a float. Try 8.
@@ -114,8 +122,6 @@ def check_sizes(least: int = 1, **sizes: object) -> None:
         if isinstance(size, bool) or not (isinstance(size, Integral | torch.SymInt) or scalar):
             got = kind_of(size) if isinstance(size, Tensor) else f"{size!r}, {kind_of(size)}"
             raise ValueError(f"{name} must be a whole number, got {got}. Try {_whole(size)}.")
-        if size < least:  # pyright: ignore[reportOperatorIssue] (a number)
-            raise ValueError(f"{name} must be at least {least}, got {size}.")
 
 
 def check_options(owner: str, given: Iterable[str], known: Sequence[str]) -> None:
@@ -142,7 +148,7 @@ def not_right_padded(real: Tensor) -> Tensor:
 def check_lengths(L: int, M: int) -> None:
     """Raise unless L queries and M keys can be of one sequence."""
     check_sizes(0, L=L, M=M)
-    if L < 0 or M < L:
+    if M < L:
         raise ValueError(f"M must be at least L: the L queries are the last of the M positions. Got L = {L}, M = {M}.")
 
 

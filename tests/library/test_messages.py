@@ -115,6 +115,7 @@ SAID = {
     ),
     "blocked([[True]])": "mask must be a boolean tensor, got a list. Try torch.tensor(mask).",
     'sliding_window(5, window="2")': "window must be a whole number, got '2', a str. Try 2.",
+    "sliding_window(5, window=-1)": "window must be at least 1 (a query sees itself), got -1.",
     "sliding_window(5, window=0)": "window must be at least 1 (a query sees itself), got 0.",
     'MultiHeadAttention("8", 2)': "D must be a whole number, got '8', a str. Try 8.",
     "MultiHeadAttention(8.0, 2)": "D must be a whole number, got 8.0, a float. Try 8.",
@@ -138,6 +139,7 @@ SAID = {
         "queries must have shape (..., length, width) = (..., 5, 8), got (2, 5, 3). This layer was made for "
         "queries of width 8."
     ),
+    "Rotary(-2)": "rotary turns pairs of features, so K must be even and at least 2; got -2.",
     "Rotary(7)": "rotary turns pairs of features, so K must be even and at least 2; got 7.",
     'Rotary("8")': "K must be a whole number, got '8', a str. Try 8.",
     'Rotary(8, pairing="half")': "pairing must be one of 'halves', 'neighbours'; got 'half'.",
@@ -194,8 +196,8 @@ SAID = {
         "q_LK, query, scale, stage, temperature, tokens, v_LV, vocabulary."
     ),
     'AttentionHeatmap("a b c d e f g h i j k l")': (
-        "AttentionHeatmap computes with up to 10 tokens, got 12. To look at weights of your own, as many as "
-        "they are, try HeadBrowser(tokens, weights)."
+        "AttentionHeatmap computes with up to 10 tokens, got 12. To look at weights of your own, of up to 512 "
+        "tokens, try HeadBrowser(tokens, maps)."
     ),
     'AttentionHeatmap("a b", [[1.0]])': (
         "q_LK, k_LK and v_LV come together, one row for each of the 2 tokens; got [1, 0, 0] rows. Leave all "

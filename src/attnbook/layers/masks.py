@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from attnbook._inputs import check_boolean, check_lengths, check_sizes, kind_of
+from attnbook._inputs import check_boolean, check_lengths, check_sizes, check_whole, kind_of
 from attnbook.device import known_true, runs_eagerly
 from attnbook.errors import ShapeError
 from attnbook.layers import _causal
@@ -35,9 +35,9 @@ def sliding_window(L: int, M: int | None = None, *, window: int, device=None) ->
     >>> sliding_window(4, window=2).int().tolist()
     [[1, 0, 0, 0], [1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]]
     """
-    check_sizes(0, window=window)
-    if not window:
-        raise ValueError("window must be at least 1 (a query sees itself), got 0.")
+    check_whole(window=window)
+    if window < 1:
+        raise ValueError(f"window must be at least 1 (a query sees itself), got {window}.")
     M = L if M is None else M
     check_lengths(L, M)
     return causal(L, M, device=device).triu(M - L - window + 1)

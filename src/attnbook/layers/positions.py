@@ -4,7 +4,7 @@ import torch
 from einops import rearrange
 from torch import Tensor, nn
 
-from attnbook._inputs import check_lengths, check_sequences, check_sizes, check_width
+from attnbook._inputs import check_lengths, check_sequences, check_sizes, check_whole, check_width
 from attnbook.device import runs_eagerly
 
 
@@ -130,7 +130,7 @@ class Rotary(_Table):
 
     def __init__(self, K: int, *, pairing: str = "halves", base: float = 10000.0):
         super().__init__()
-        check_sizes(0, K=K)
+        check_whole(K=K)
         if K < 2 or K % 2:
             raise ValueError(f"rotary turns pairs of features, so K must be even and at least 2; got {K}.")
         if pairing not in _PAIRS:

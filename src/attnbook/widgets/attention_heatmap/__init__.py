@@ -46,7 +46,7 @@ class AttentionHeatmap(BookWidget):
         if len(tokens) > MOST_TOKENS:
             raise ValueError(
                 f"AttentionHeatmap computes with up to {MOST_TOKENS} tokens, got {len(tokens)}. To look at weights of "
-                "your own, as many as they are, try HeadBrowser(tokens, weights)."
+                "your own, of up to 512 tokens, try HeadBrowser(tokens, maps)."
             )
         q_LK, k_LK, v_LV = (_numbers(*given) for given in (("q_LK", q_LK), ("k_LK", k_LK), ("v_LV", v_LV)))
         rows = [len(matrix) for matrix in (q_LK, k_LK, v_LV)]
