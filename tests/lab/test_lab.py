@@ -2,11 +2,7 @@
 
 import json
 import os
-import socket
-import subprocess
 import sys
-import time
-from urllib.request import urlopen
 
 import nbformat
 import pytest
@@ -14,6 +10,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from attnbook.widgets import all_widgets
 from tests.browser.pages import bare
+from tests.browser.servers import served
 from tests.browser.visiting import browser, home, visit
 
 __all__ = ["browser", "home", "visit"]
@@ -49,40 +46,18 @@ def lab(request, browser, tmp_path_factory):
     (folder / "home").mkdir()
     spec = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
     nbformat.write(new_notebook(cells=cells, metadata=spec), folder / "home/widgets.ipynb")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--expose-app-in-browser"]
-    command += ["--ServerApp.token=", "--ServerApp.password=", "--ip=127.0.0.1", f"--port={port}", str(folder / "home")]
+    command = [sys.executable, "-m", "jupyterlab", folder / "home", "--expose-app-in-browser"]
+    command += ["--ServerApp.token=", "--ServerApp.password="]
     told = os.environ | {"JUPYTERLAB_SETTINGS_DIR": str(folder / "settings")}
-    with (
-        (folder / "server.log").open("w") as log,
-        subprocess.Popen(command, env=told, stdout=log, stderr=log) as server,
-    ):
+    with served(command, folder / "server.log", env=told) as address:
         page = browser.new_page(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
-        try:
-            arrive(f"http://127.0.0.1:{port}/api", server, folder / "server.log")
-            page.goto(f"http://127.0.0.1:{port}/lab/tree/widgets.ipynb?reset")
-            page.locator(".jp-Notebook .jp-CodeCell").nth(len(KINDS)).wait_for(state="attached", timeout=60_000)
-            page.locator("[data-status='idle']").first.wait_for(state="attached", timeout=60_000)
-            page.evaluate("() => { jupyterapp.commands.execute('notebook:run-all-cells'); }")
-            page.locator(".ab-widget .ab-body").nth(len(KINDS) - 1).wait_for(state="attached", timeout=60_000)
-            yield page
-        finally:
-            page.close()
-            server.terminate()
-            server.wait()
-
-
-def arrive(address, server, log, seconds=60):
-    for _ in range(10 * seconds):
-        if server.poll() is not None:
-            pytest.fail(f"JupyterLab stopped:\n{log.read_text()}")
-        try:
-            return urlopen(address)
-        except OSError:
-            time.sleep(0.1)
-    return pytest.fail(f"JupyterLab did not answer in {seconds} s")
+        page.goto(f"{address}lab/tree/widgets.ipynb?reset")
+        page.locator(".jp-Notebook .jp-CodeCell").nth(len(KINDS)).wait_for(state="attached", timeout=60_000)
+        page.locator("[data-status='idle']").first.wait_for(state="attached", timeout=60_000)
+        page.evaluate("() => { jupyterapp.commands.execute('notebook:run-all-cells'); }")
+        page.locator(".ab-widget .ab-body").nth(len(KINDS) - 1).wait_for(state="attached", timeout=60_000)
+        yield page
+        page.close()
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)

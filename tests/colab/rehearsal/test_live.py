@@ -1,9 +1,6 @@
 """Every widget in a notebook whose front end is Colab's generation of ipywidgets, with a kernel behind it."""
 
-import socket
-import subprocess
 import time
-from urllib.request import urlopen
 
 import nbformat
 import pytest
@@ -11,6 +8,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from attnbook.widgets import HeadSplit, all_widgets
 from tests.browser.hands import Keyboard, Mouse
+from tests.browser.servers import served
 from tests.widgets.laws import differences, laws_of, shown
 
 ASK = """(code) => new Promise((done) => {
@@ -29,43 +27,22 @@ def page(machine, wheel, browser, tmp_path_factory):
     spec = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
     nbformat.write(new_notebook(cells=cells, metadata=spec), folder / "widgets.ipynb")
     machine.uv("pip", "install", "--offline", "--no-deps", str(wheel))
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    open_to_this_machine = ["--NotebookApp.token=", "--NotebookApp.password=", "--ip=127.0.0.1", f"--port={port}"]
-    command = [machine.python, "-m", "notebook", "--no-browser", "--allow-root", *open_to_this_machine]
-    with (
-        (folder / "server.log").open("w") as log,
-        subprocess.Popen(command, cwd=folder, stdout=log, stderr=log) as server,
-    ):
-        page = browser.new_page(viewport={"width": 1280, "height": 900})
-        try:
-            arrive(f"http://127.0.0.1:{port}/api", server, folder / "server.log")
+    command = [machine.python, "-m", "notebook", "--NotebookApp.token=", "--NotebookApp.password="]
+    try:
+        with served(command, folder / "server.log", cwd=folder) as address:
+            page = browser.new_page(viewport={"width": 1280, "height": 900})
             with page.expect_console_message(looked_for_widgets):
-                page.goto(f"http://127.0.0.1:{port}/notebooks/widgets.ipynb")
+                page.goto(f"{address}notebooks/widgets.ipynb")
             page.evaluate("() => Jupyter.notebook.execute_all_cells()")
             yield page
-        finally:
             page.close()
-            server.terminate()
-            server.wait()
-            machine.uv("pip", "uninstall", "attnbook")
+    finally:
+        machine.uv("pip", "uninstall", "attnbook")
 
 
 def looked_for_widgets(said):
     """The front end has asked the kernel for widgets of an earlier visit, found none, and is ready."""
     return "jupyter.widget.control" in said.text
-
-
-def arrive(address, server, log, seconds=60):
-    for _ in range(10 * seconds):
-        if server.poll() is not None:
-            pytest.fail(f"the notebook server stopped:\n{log.read_text()}")
-        try:
-            return urlopen(address)
-        except OSError:
-            time.sleep(0.1)
-    return pytest.fail(f"the notebook server did not answer in {seconds} s")
 
 
 def output(page, kind):
