@@ -114,7 +114,7 @@ def lab(args) -> None:
     missing = [chapter for chapter in book.chapters if not (args.folder / chapter.path.name).exists()]
     write_notebooks(book, args.folder, missing)
     kept = len(book.chapters) - len(missing)
-    print(f"{args.folder} has the notebooks of all chapters. {kept} were there and stay; delete one to get it afresh.")
+    print(f"{args.folder} has all chapters. There were {kept} before, and they stay; delete one to get it afresh.")
 
 
 @command(

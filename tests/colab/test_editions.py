@@ -500,7 +500,7 @@ def test_what_is_there_stays_and_what_fails_is_said(real_book, capsys, monkeypat
     setup = edition(chapter(), PAGE).cells[2].source
     space = {}
     exec(f"{ASKED.format(there=there, fails=fails)}{setup}", space)
-    commands = [" ".join(command).replace(address(ROOT).site, "") for command in space["asked"]]
+    commands = [" ".join(command).replace(HERE.site, "") for command in space["asked"]]
     assert len(commands) == len(asked)
     assert all(command.startswith(start) for command, start in zip(commands, asked, strict=True))
     assert capsys.readouterr().out.startswith(said)
@@ -717,3 +717,15 @@ def test_site_gets_wheel_and_notebooks(tmp_path, monkeypatch):
 
 def test_the_notebooks_are_read_with_the_sites_own_syntax():
     assert set(settings(ROOT)["parse"]["myst_enable_extensions"]) == EXTENSIONS
+
+
+@pytest.mark.slow
+def test_notebooks_for_ones_own_jupyter_stay_as_one_leaves_them(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    mine = tmp_path / CHAPTERS[0].name
+    mine.write_text("mine")
+    assert cli.main(["lab", str(tmp_path)]) == 0
+    assert mine.read_text() == "mine"
+    assert sorted(path.name for path in tmp_path.iterdir()) == [path.name for path in CHAPTERS]
+    assert "set_up(" in (tmp_path / CHAPTERS[1].name).read_text("utf-8")
+    assert "There were 1 before" in capsys.readouterr().out

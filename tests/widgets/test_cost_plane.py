@@ -190,3 +190,18 @@ def test_what_chapter_7_says_of_it():
         counted, left_out = CostPlane(**llama, projections="in"), CostPlane(**llama)
         assert round(left_out.operations(layer) / counted.operations(layer), 2) == share
         assert round(4 * (counted.memory(layer) - 5 * counted.n * counted.d) / 1e12, 1) == weights
+
+
+LISTS = ".jp-RenderedHTMLCommon :is(dl dt, dl dd) { float: left; width: 20% }"
+
+
+def test_jupyterlab_does_not_lay_out_its_lists(visit):
+    """Which it sets side by side, in narrow columns."""
+    page = bare(CostPlane()).replace("<body>", f'<body class="jp-RenderedHTMLCommon"><style>{LISTS}</style>')
+    opened = visit("lists.html", served={"lists.html": page})
+    live(opened)
+    names = opened.locator("dt, dd")
+    assert names.count() > 0
+    assert {names.nth(n).evaluate("(node) => getComputedStyle(node).float") for n in range(names.count())} == {"none"}
+    around = opened.locator("dl").first.bounding_box()["width"]
+    assert names.first.bounding_box()["width"] > around / 2
