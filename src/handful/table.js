@@ -493,6 +493,7 @@ op(
   (a, b, d = 1) => div(sum(mul(a, b), d), clamp(mul(norm(a, d), norm(b, d)), 1e-8)),
   "tF",
 );
+op("cdist x1 x2", (a, b) => norm(sub(unsqueeze(a, -2), unsqueeze(b, -3)), -1), "t");
 op("logsigmoid self", logsigmoid, "F");
 op("cross_entropy self target ignore_index reduction", crossEntropy, "F");
 op("nll_loss self target", (x, t) => mean(neg(squeeze(gather(x, 1, unsqueeze(t, 1)), 1))), "F");
@@ -506,6 +507,12 @@ op(
   (x, n) => map((a, b) => (a === b ? 1 : 0), "int64", [unsqueeze(x, -1), arange(0, n ?? values(amax(x))[0] + 1)]),
   "F",
 );
+op("bincount self weights minlength", (x, w = null, least = 0) => {
+  if (w) fail("bincount with weights", "Lacking");
+  const all = values(x);
+  if (x.ndim !== 1 || all.some((n) => n < 0)) fail("bincount only supports 1-d non-negative integral inputs.");
+  return sum(ops.one_hot.fn(x, Math.max(least, ...all.map((n) => n + 1))), 0);
+});
 op("embedding self weight", (i, w) => getitem(w, [i]), "F");
 op("scaled_dot_product_attention query key value attn_mask dropout_p is_causal", attention, "F");
 

@@ -227,6 +227,7 @@ CALLS: dict[str, Callable[[Draw], list | tuple[list, dict]]] = (
         "type_as": lambda d: [d.floats(2), d.ints(2)],
         "item": lambda d: [d(d.floats(), d.ints(1))],
         "normalize": lambda d: ([d.floats(3, 4)], {"dim": d(-1, 0)}),
+        "cdist": lambda d: [d.floats(2, 3, 4), d.floats(d(1, 2), 2, 4)],
         "cosine_similarity": lambda d: ([d.floats(3, 4), d.floats(4)], {"dim": -1}),
         "cross_entropy": lambda d: (
             [d.floats(4, 5), d.ints(4)],
@@ -236,6 +237,7 @@ CALLS: dict[str, Callable[[Draw], list | tuple[list, dict]]] = (
         "mse_loss": lambda d: [d.floats(4), d.floats(4)],
         "layer_norm": lambda d: [d.floats(2, 3, 4), [4], d.floats(4), d.floats(4)],
         "linear": lambda d: [d.floats(2, 3), d.floats(4, 3), d.floats(4)],
+        "bincount": lambda d: ([d.ints(d(1, 5))], {"minlength": d(0, 7)}),
         "one_hot": lambda d: [d.ints(4), 6],
         "embedding": lambda d: [d.ints(4), d.floats(5, 3)],
         "scaled_dot_product_attention": lambda d: (
