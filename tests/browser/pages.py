@@ -40,10 +40,12 @@ def soup(path: str) -> BeautifulSoup:
     return BeautifulSoup(built(path).read_text(encoding="utf-8"), "html.parser")
 
 
+# A browser that draws no frame any more is given up, so that what waits for a widget says so.
 GO_TO_ALL = """async () => {
     for (const widget of document.querySelectorAll("[data-afm]")) {
         widget.scrollIntoView({ behavior: "instant" });
-        await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+        const drawn = new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+        await Promise.race([drawn, new Promise((done) => setTimeout(done, 10_000))]);
     }
     scrollTo({ top: 0, behavior: "instant" });
 }"""
