@@ -1,26 +1,28 @@
 """Other people's models: their attention is shown, by name, and they compute the same to the last bit."""
 
 import copy
-from threading import Barrier, Thread
+from threading import Barrier, Event, Thread
 
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
-from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.attention import SDPBackend, _cur_sdpa_kernel_backends, sdpa_kernel
 from torch.testing import assert_close
+from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.checkpoint import checkpoint
 
 from attnbook import MultiHeadAttention, attention, capture_attention, causal
 
 B, L, D, HEADS = 2, 5, 16, 4
-CALL = nn.Module.__call__
+CALL, KERNELS = nn.Module.__call__, _cur_sdpa_kernel_backends()
 
 
 @pytest.fixture(autouse=True)
 def nothing_is_left():
     yield
     assert nn.Module.__call__ is CALL
+    assert _cur_sdpa_kernel_backends() == KERNELS
     assert not torch.overrides._get_current_function_mode_stack()
 
 
@@ -377,6 +379,64 @@ def test_two_threads_each_look_at_their_own():
     for name in ("heads", "again"):
         for maps in found[name]:
             assert_close(maps[""], models[name].by_hand(X))
+
+
+class Settings(TorchDispatchMode):
+    """What PyTorch keeps for all threads, at each operation."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = set()
+
+    def __torch_dispatch__(self, op, types, args=(), kwargs=None):
+        self.seen.add(tuple(_cur_sdpa_kernel_backends()))
+        return op(*args, **(kwargs or {}))
+
+
+def test_the_kernels_that_others_choose_are_left_alone():
+    """Two threads that each set them and set them back may leave them set."""
+    model = Heads()
+    with Settings() as unwatched:
+        model(X)
+    with Settings() as watched, capture_attention(model):
+        model(X)
+    assert watched.seen == unwatched.seen
+
+
+@pytest.mark.parametrize("first_to_leave", [0, 1])
+def test_what_is_compiled_is_compiled_again_when_the_last_thread_has_left(first_to_leave):
+    ran, inside, leave = [], Barrier(3), (Event(), Event())
+
+    def compiler(graph, example_inputs):
+        return lambda *inputs: ran.append(True) or graph(*inputs)
+
+    compiled = torch.compile(lambda x: x + 1, backend=compiler)
+
+    class Waits(Heads):
+        def __init__(self, number):
+            super().__init__()
+            self.number = number
+
+        def forward(self, x):
+            x = super().forward(compiled(x))
+            inside.wait()
+            leave[self.number].wait()
+            return x
+
+    def look(model):
+        with capture_attention(model):
+            model(X)
+
+    threads = [Thread(target=look, args=(Waits(number),)) for number in range(2)]
+    for thread in threads:
+        thread.start()
+    inside.wait()
+    for number in (first_to_leave, 1 - first_to_leave):
+        assert not ran
+        leave[number].set()
+        threads[number].join()
+    compiled(X)
+    assert ran
 
 
 def test_a_model_that_works_in_another_thread_is_seen():

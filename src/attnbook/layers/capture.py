@@ -11,7 +11,6 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.overrides import TorchFunctionMode
 
 
@@ -109,6 +108,29 @@ class _Work(local):
         self.looking, self.slowly = True, False
 
 
+class _Eagerly:
+    """What is compiled runs as it was written: inside compiled code nothing is seen.
+
+    PyTorch has one stance for all threads: the first that needs another takes it, the last gives it back.
+    """
+
+    def __init__(self):
+        self.lock, self.inside, self.stance = Lock(), 0, None
+
+    def __enter__(self) -> None:
+        with self.lock:
+            self.inside += 1
+            if self.stance is None and "torch._dynamo" in sys.modules:
+                self.stance = torch.compiler.set_stance("force_eager")
+
+    def __exit__(self, *raised: object) -> None:
+        with self.lock:
+            self.inside -= 1
+            if self.stance is not None and not self.inside:
+                self.stance.__exit__(None, None, None)
+                self.stance = None
+
+
 class _Watch(TorchFunctionMode):
     """Sees PyTorch's own attention while a module that somebody looks at is at work, and knows which one is.
 
@@ -119,7 +141,7 @@ class _Watch(TorchFunctionMode):
     def __init__(self):
         super().__init__()
         self.captures: tuple[_Capture, ...] = ()
-        self.lock, self.work = Lock(), _Work()
+        self.lock, self.work, self.eagerly = Lock(), _Work(), _Eagerly()
         self.call = nn.Module.__call__
 
     def open(self, capture: _Capture) -> None:
@@ -143,7 +165,7 @@ class _Watch(TorchFunctionMode):
         first = not work.modules
         work.modules.append((module, Counter()))
         try:
-            with self if first else nullcontext(), _eagerly() if first else nullcontext():
+            with self if first else nullcontext(), self.eagerly if first else nullcontext():
                 if work.slowly or not _may_be_fast(module, args, kwargs):
                     return self.call(module, *args, **kwargs)
                 return self.run_twice(module, args, kwargs)
@@ -200,23 +222,20 @@ def _may_be_fast(module: nn.Module, args: tuple, kwargs: dict) -> bool:
     return isinstance(module, nn.MultiheadAttention)
 
 
-def _eagerly():
-    """What is compiled runs as it was written: inside compiled code nothing is seen."""
-    return torch.compiler.set_stance("force_eager") if "torch._dynamo" in sys.modules else nullcontext()
-
-
 def _of_kernel(query: Tensor, key: Tensor, value: Tensor, attn_mask=None, dropout_p=0.0, is_causal=False, **options):
-    """The kernel's own weights: its output, where each value is the unit vector of its key."""
+    """The kernel's own weights, by that one of PyTorch's kernels that holds them.
+
+    It is called by its name. Choosing it with `sdpa_kernel` would choose it for all threads, and two that choose at
+    once may leave the choice behind.
+    """
     wide = torch.promote_types(query.dtype, torch.float32)
-    units = torch.eye(key.shape[-2], dtype=wide, device=key.device).expand(*key.shape[:-1], -1)
-    if attn_mask is not None and attn_mask.dtype != torch.bool:
-        attn_mask = attn_mask.to(wide)
-    with (
-        torch.autocast(query.device.type, enabled=False),
-        sdpa_kernel(SDPBackend.MATH),
-    ):  # which takes all that others do
-        given = (query.to(wide), key.to(wide), units, attn_mask, 0.0, is_causal)
-        return F.scaled_dot_product_attention(*given, **options)
+    if attn_mask is not None and attn_mask.dtype == torch.bool:
+        attn_mask = torch.where(attn_mask, 0.0, -torch.inf)
+    attn_mask = attn_mask if attn_mask is None else attn_mask.to(wide)
+    with torch.autocast(query.device.type, enabled=False):
+        given = (query.to(wide), key.to(wide), value.to(wide), attn_mask, 0.0, is_causal)
+        _, weights = torch.ops.aten._scaled_dot_product_attention_math(*given, **options)
+    return weights
 
 
 def _of_heads(*args, **kwargs) -> Tensor:
