@@ -7,6 +7,7 @@ import statistics
 import subprocess
 import sys
 from copy import deepcopy
+from functools import cache
 from itertools import takewhile
 
 import nbformat
@@ -313,8 +314,14 @@ def walk(source):
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
 def test_chapter(path, rule):
-    complaints = list(rule(nbformat.read(path, as_version=4), int(path.name[:2])))
+    complaints = list(rule(read(path), int(path.name[:2])))
     assert not complaints, "\n".join(complaints)
+
+
+@cache
+def read(path):
+    """Once, for all rules; none of them changes it."""
+    return nbformat.read(path, as_version=4)
 
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)

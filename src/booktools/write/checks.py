@@ -99,11 +99,11 @@ def operations() -> set[str]:
     return set(re.findall(r"`(\w+)`", (HANDFUL / "README.md").read_text("utf-8").partition("## Names")[2]))
 
 
-@cache
 def names_of_library() -> set[str]:
     return defined(HERE / "python/attnbook/__init__.py")
 
 
+@cache
 def defined(file: Path) -> set[str]:
     """The names that a module of the page defines."""
     tree = ast.parse(file.read_text("utf-8"))

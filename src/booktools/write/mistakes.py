@@ -62,6 +62,7 @@ class Above:
         self.statements = [(cell.id, node) for cell in code for node in body(cell.source)]
         self.imported = {name for _, node in self.statements if is_import(node) for name in names_of(node)}
         self.editors, self.used, self.tensors = editors, set(), []
+        self.refused: dict[tuple[frozenset[str], int], NotForThePage] = {}  # many ways lead to the same question
 
     def sent(self, cell) -> dict:
         source = "\n".join(self.given(free_names(cell.source), len(self.statements)))
@@ -71,7 +72,16 @@ class Above:
 
     def given(self, needed: set[str], place: int) -> list[str]:
         """What the page runs, of the statements before a place, so that it has all these names."""
-        needed = needed - BUILT_IN
+        asked = frozenset(needed), place
+        if asked in self.refused:
+            raise self.refused[asked]
+        try:
+            return self.found(needed - BUILT_IN, place)
+        except NotForThePage as why:
+            self.refused[asked] = why
+            raise
+
+    def found(self, needed: set[str], place: int) -> list[str]:
         while needed and place:
             place -= 1
             cell, node = self.statements[place]
