@@ -33,7 +33,7 @@ parts:
 # The same in every language: works and their authors, formulas, what code prints. Widgets have tests of their own.
 DATA = ", ".join(
     [
-        ".math, .citation-list, a[href*='references.html#id'], #search-results li",
+        ".math, .citation-list, a[href*='references.html#id'], .found a",
         ".cell_output > .output:not(:has([data-afm])), [data-afm]",
     ]
 )

@@ -1,4 +1,4 @@
-"""The built site: every link leads somewhere, every page introduces itself, search, colours, buttons and weight."""
+"""The built site: every link leads somewhere, every page introduces itself, colours, buttons and weight."""
 
 import json
 import re
@@ -267,15 +267,6 @@ def test_a_later_rehearsal_is_told_without_a_new_site(visit, served, said):
 
 
 # ---- what a reader does ----
-
-
-def test_search_finds_the_chapter(visit):
-    page = visit()
-    page.get_by_role("searchbox").fill("softmax")
-    page.get_by_role("searchbox").press("Enter")
-    found = page.locator("#search-results a", has_text="Scaled dot-product attention").first
-    found.click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("Scaled dot-product attention")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

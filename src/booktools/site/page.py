@@ -30,7 +30,7 @@ from booktools.site.heads import chapter_head, last_run
 
 HERE = Path(__file__).parent
 PIXELS = 1.55  # of a page to a point of a figure: its letters are a little smaller than the text's
-UNUSED_SCRIPTS = {"_static/scripts/sphinx-book-theme.js"}
+UNUSED_SCRIPTS = {f"_static/{name}.js" for name in ("scripts/sphinx-book-theme", "doctools", "sphinx_highlight")}
 
 log = logging.getLogger(__name__)
 
@@ -143,9 +143,7 @@ def choose_files(page: Page) -> None:
     if 'class="guess"' in page.body:
         app.add_js_file("guess.js", type="module")
     scripts = [js for js in context["script_files"] if js.filename and js.filename not in UNUSED_SCRIPTS]
-    if page.name != "search":  # whose own script calls the others at once
-        scripts = [deferred(script) for script in scripts]
-    context["script_files"], context["css_files"] = scripts, []
+    context["script_files"], context["css_files"] = [deferred(script) for script in scripts], []
 
 
 def introduce(page: Page) -> None:
@@ -159,8 +157,6 @@ def introduce(page: Page) -> None:
     title = app.env.titles[page.name].astext() if known else context.get("title") or app.config.html_title
     context["preview"] = preview(app.config.html_title, title, description, here, f"{here.site}{page.name}.html")
     context["here"], context["site_path"], context["say"] = here, urlsplit(here.site).path, say
-    catalogue = {"messages": say["sphinx"], "plural_expr": "n != 1", "locale": app.config.language}
-    context["catalogue"] = as_json(catalogue)
 
 
 # How they do it

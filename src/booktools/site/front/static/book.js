@@ -60,11 +60,28 @@ document.addEventListener("keydown", (event) => {
     openDrawer(false);
     drawerButton.focus();
   }
-  if (event.key?.toLowerCase() === "k" && (event.ctrlKey || event.metaKey)) {
-    event.preventDefault();
-    document.querySelector(".find input").focus();
-  }
 });
+
+// What searches is fetched when somebody does.
+const searchLink = document.getElementById("search-link");
+
+async function search(event) {
+  event.preventDefault();
+  try {
+    (await import("./search/search.js")).open();
+  } catch {
+    location = searchLink.href; // its page says why
+  }
+}
+
+searchLink.addEventListener("click", search);
+document.addEventListener("keydown", (event) => {
+  const key = event.key?.toLowerCase();
+  const writes = event.target.closest?.("input, textarea, select, [contenteditable]");
+  if ((key === "k" && (event.ctrlKey || event.metaKey)) || (key === "/" && !writes)) search(event);
+});
+if (location.search.includes("_find=")) import("./search/mark.js").then(({ mark }) => mark());
+if (document.getElementById("search-here")) import("./search/search.js");
 
 // Which chapters the reader has been to, and the section read last: the first page shows it, and no other machine knows.
 const chapter = location.pathname.match(/chapters\/0?(\d+)_[^/]*$/);

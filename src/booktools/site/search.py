@@ -1,0 +1,139 @@
+"""Search: each section of each page, in the words that a reader may look for; `search.js` looks in them.
+
+What is read is the text: no code cell, no widget, no answer of a guess, no solution. A formula is read as people
+type it, √d_k and QKᵀ. Sphinx's own index, of whole pages, is not made.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from docutils import nodes
+from sphinx import addnodes
+
+from attnbook.language import words
+from booktools.book.edition import Edition
+from booktools.book.formulas import Formulas
+from booktools.directives.page import edition_of
+
+HERE = Path(__file__).parent
+NOT_READ = (nodes.container, nodes.raw, nodes.literal_block, nodes.comment, nodes.image)
+NOT_READ_TOO = {"guess", "tasks", "solution_node"}  # by name, as sphinx-exercise and our rooms have them
+_SIGNS = {
+    r"\top": "ᵀ",
+    r"\cdot": "·",
+    r"\times": "×",
+    r"\infty": "∞",
+    r"\sum": "Σ",
+    r"\log": "log",
+    r"\exp": "exp",
+    r"\le": "≤",
+    r"\ge": "≥",
+    r"\in": "∈",
+    r"\to": "→",
+    r"\ldots": "…",
+    r"\dots": "…",
+    r"\partial": "∂",
+}
+_RAISED = str.maketrans("0123456789T", "⁰¹²³⁴⁵⁶⁷⁸⁹ᵀ")
+
+
+def typed(tex: str) -> str:
+    r"""A formula as one types it, with its macros expanded.
+
+    >>> typed(r"\operatorname{softmax}\left(QK^{\top}/\sqrt{d_k}\right)V"), typed(r"\mathcal{O}(n^2 d)")
+    ('softmax(QKᵀ/√d_k)V', 'O(n² d)')
+    """
+    tex = re.sub(r"\\(begin|end)\{\w+\*?\}|\\(left|right|big|Big|[,;:! ])|\\quad|&|\\\\", " ", tex)
+    tex = re.sub(r"\\(?:operatorname|mathcal|mathbf|mathrm|mathbb|text|hat|bar|tilde)\s*\{([^{}]*)\}", r"\1", tex)
+    tex = re.sub(r"\\d?frac\{([^{}]*)\}\{((?:[^{}]|\{[^{}]*\})*)\}", r"\1/\2", tex)
+    tex = re.sub(r"\\sqrt\s*\{?", "√", tex)
+    for sign, text in _SIGNS.items():
+        tex = re.sub(re.escape(sign) + r"(?![A-Za-z])", text, tex)
+    tex = re.sub(r"\^\{?([0-9T])\}?(?!\w)", lambda power: power[1].translate(_RAISED), tex)
+    tex = re.sub(r"\\([A-Za-z]+)", r"\1", tex)
+    return re.sub(r" *([()]) *", r"\1", " ".join(re.sub(r"[{}^]|\\", "", tex).split()))
+
+
+class Reader:
+    """Reads what Sphinx has read of the pages of an edition."""
+
+    def __init__(self, edition: Edition):
+        self.edition, self.formulas = edition, Formulas(edition.formulas.macros)
+
+    def sections(self, document: nodes.document) -> Iterator[tuple[str, str, str, str]]:
+        """Of each section and each exercise: its anchor, its title, what is set in bold, the text down to the next."""
+        for section in filter(is_section, document.findall(nodes.Element)):
+            title = next(iter(section.findall(is_title)), None)
+            if title is not None:
+                parts = [part for part in section.children if title not in part.findall() and not self.is_passed(part)]
+                bold = (self.said(node) for part in parts for node in part.findall(nodes.strong))
+                yield section["ids"][0], self.said(title), in_one_line(bold), in_one_line(map(self.said, parts))
+
+    def said(self, node: nodes.Node) -> str:
+        """The words of a part of a page."""
+        if self.is_passed(node):
+            return ""
+        if isinstance(node, nodes.math | nodes.math_block):
+            return typed(self.formulas.expand(node.astext()))
+        if isinstance(node, nodes.Text):
+            return node.astext()
+        if isinstance(node, addnodes.pending_xref) and not node.get("refexplicit"):
+            return self.referred(node["refdomain"], node["reftype"], node["reftarget"])
+        between = "" if isinstance(node, nodes.TextElement) else " "
+        return between.join(map(self.said, node.children))
+
+    def is_passed(self, node: nodes.Node) -> bool:
+        return isinstance(node, NOT_READ) or type(node).__name__ in NOT_READ_TOO or is_section(node)
+
+    def referred(self, domain: str, kind: str, target: str) -> str:
+        """What a reference that has no words of its own says on the page."""
+        if domain == "cite":
+            return re.sub(r"\[(.*?)\]\(\S*?\)", r"\1", self.edition.references.cite(target.split(","), kind))
+        label = self.edition.labels.get(target) or self.edition.labels.get(f"#{target}")
+        return label.text if label else ""
+
+
+def is_section(node: nodes.Node) -> bool:
+    """An exercise is one, too; what sphinx-exercise puts into it is not."""
+    if isinstance(node, nodes.section):
+        return node["ids"] != ["exercise-content"]
+    return type(node).__name__ == "exercise_enumerable_node"
+
+
+def is_title(node: nodes.Node) -> bool:
+    return type(node).__name__ in {"title", "exercise_subtitle"}
+
+
+def in_one_line(texts: Iterable[str]) -> str:
+    return " ".join(" ".join(texts).split())
+
+
+def sections(app) -> Iterator[list]:
+    """Of each: where, title, the title of its page where that is another, bold words, text, whether it is aside."""
+    reader, env, asides = Reader(edition_of(app.env)), app.env, words(HERE)["search"]["aside"].split(" | ")
+    for name in sorted(env.found_docs):
+        page = env.titles[name].astext()
+        for number, (anchor, title, *said) in enumerate(reader.sections(env.get_doctree(name))):
+            where = f"{name}.html#{anchor}" if number else f"{name}.html"
+            yield [where, title, page if number else "", *said, title in asides or "-ex-" in anchor]
+
+
+def write_index(app, exception) -> None:
+    """One file, which a page asks for when somebody searches."""
+    if exception or app.builder.format != "html":
+        return
+    say = words(HERE)["search"]
+    content = {"sections": list(sections(app)), "taught": [], "passed": say["passed"].split(), "say": say}
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    Path(app.outdir, "_static/search.json").write_text(text, "utf-8")
+
+
+def use_no_other(app) -> None:
+    app.builder.search = False
+
+
+def setup(app):
+    app.connect("builder-inited", use_no_other)
+    app.connect("build-finished", write_index)
