@@ -6,7 +6,7 @@ from pathlib import Path
 
 DARK, LIGHT = 'html[data-theme="dark"]', 'html[data-theme="light"]'
 BEFORE = ("pygments", "copybutton", "widgets/shared/base", "katex/katex")
-OURS = ("frame", "text", "code", "boxes", "guess", "notes", "screens", "contents", "heads", "map", "touch", "write")
+OURS = ("frame", "text", "code", "boxes", "guess", "notes", "glossary", "screens", "contents", "heads", "map", "touch", "write")
 PARTS = BEFORE + OURS  # in their order: what comes later wins
 
 
