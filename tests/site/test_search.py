@@ -19,7 +19,7 @@ QUESTIONS = tomllib.loads((ROOT / "tests/site/questions.toml").read_text("utf-8"
 FIVE = "chapters/05_scaled_dot_product_attention.html"
 LOOK = """async ([folder, asked]) => {
     const { Book } = await import(`${folder}search/look.js`);
-    const book = new Book(await (await fetch(`${folder}search.json`)).json());
+    const book = await Book.read(await (await fetch(`${folder}search.json`)).json());
     return asked.map((typed) => book.look(typed).slice(0, 3).map(({ where }) => where));
 }"""
 MARKED = "[...(CSS.highlights.get('found') ?? [])].map((range) => range.toString())"
@@ -45,6 +45,14 @@ def found(visit):
         return dict(zip(asked, page.evaluate(LOOK, [folder, asked]), strict=True))
 
     return look
+
+
+def type_into(page, typed):
+    """What is found, when it is there: the first search of a page reads the whole book."""
+    page.get_by_role("combobox").fill(typed, timeout=30_000)
+    options = page.get_by_role("option")
+    expect(options.first).to_be_visible(timeout=30_000)
+    return options
 
 
 def test_sixty_questions(found, index):
@@ -94,9 +102,8 @@ def test_from_the_keyboard_to_the_section(visit, keys):
     expect(link).to_have_attribute("aria-keyshortcuts", "/ Control+K")
     page.keyboard.press(keys)
     field = page.get_by_role("combobox")
-    expect(field).to_be_focused()
-    page.keyboard.type("kv cache")
-    options = page.get_by_role("option")
+    expect(field).to_be_focused(timeout=30_000)
+    options = type_into(page, "kv cache")
     expect(options.first).to_contain_text("Prefill, decode and a cache")
     expect(options.first.locator("mark").first).to_be_visible()
     expect(page.get_by_role("status").filter(visible=True)).to_contain_text("sections")
@@ -106,7 +113,7 @@ def test_from_the_keyboard_to_the_section(visit, keys):
     page.keyboard.press("ArrowUp")
     page.keyboard.press("Enter")
     expect(page.locator("#prefill-decode-and-a-cache h2")).to_be_in_viewport()
-    page.wait_for_function(f"{MARKED}.length")
+    page.wait_for_function(f"{MARKED}.length", timeout=30_000)
     assert {word.lower().strip(".,;:’s") for word in page.evaluate(MARKED)} >= {"cache"}
 
 
@@ -114,8 +121,7 @@ def test_a_section_of_the_same_page_is_shown_without_a_new_start(visit):
     page = visit(FIVE)
     page.evaluate("window.still = true")
     page.keyboard.press("/")
-    page.get_by_role("combobox").fill("soft-capping")
-    page.get_by_role("option").filter(has_text="Where the root stops helping").click()
+    type_into(page, "soft-capping").filter(has_text="Where the root stops helping").click()
     expect(page.get_by_role("heading", name="Where the root stops helping")).to_be_in_viewport()
     expect(page.locator("dialog.seek")).to_be_hidden()
     assert page.evaluate("still")
@@ -138,10 +144,10 @@ def test_with_a_finger_on_a_phone(visit):
     page = visit(FIVE, touch=True)
     page.set_viewport_size(PHONE)
     page.locator("#search-link").tap()
+    type_into(page, "perplexty")
     page.get_by_role("combobox").fill("zqxj")
     expect(page.get_by_role("status").filter(visible=True)).to_contain_text("zqxj")
-    page.get_by_role("combobox").fill("perplexty")
-    page.get_by_role("option").first.tap()
+    type_into(page, "perplexty").first.tap()
     expect(page.locator("#how-good-is-a-prediction h2")).to_be_in_viewport()
     page.locator("#search-link").tap()
     page.locator("dialog.seek button").tap()
@@ -152,8 +158,7 @@ def test_with_a_finger_on_a_phone(visit):
 def test_for_a_screen_reader(visit, theme):
     page = visit(FIVE, theme=theme)
     page.locator("#search-link").click()
-    page.get_by_role("combobox").fill("dot product")
-    expect(page.get_by_role("option").first).to_be_visible()
+    type_into(page, "dot product")
     found = Axe().run(page, options=AXE)
     assert not found.response["violations"], found.generate_report()
 

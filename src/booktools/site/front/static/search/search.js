@@ -7,7 +7,7 @@ const MOST = 12;
 const folder = new URL("../", import.meta.url);
 const root = new URL("../", folder);
 const { say, ...known } = await (await fetch(new URL("search.json", folder))).json();
-const book = new Book(known);
+const book = Book.read(known);
 const plural = new Intl.PluralRules(document.documentElement.lang);
 
 function element(name, properties = {}, ...children) {
@@ -58,9 +58,10 @@ function searcher(name) {
     else field.removeAttribute("aria-activedescendant");
     all[at]?.scrollIntoView({ block: "nearest" });
   };
-  const look = () => {
+  const look = async () => {
     const typed = field.value.trim();
-    const found = book.look(typed);
+    const found = (await book).look(typed);
+    if (typed !== field.value.trim()) return;
     list.replaceChildren(...found.slice(0, MOST).map(option));
     field.setAttribute("aria-expanded", String(found.length > 0));
     status.textContent = typed && (found.length ? say.found[plural.select(found.length)] : say.none);
