@@ -50,7 +50,7 @@ def output(page, kind):
     return page.locator(".code_cell").nth(place).locator(".output_wrapper")
 
 
-def agrees(node, twin, seconds=10):
+def agrees(node, twin, seconds=60):
     """Whether the widget comes to show what PyTorch makes of its twin's traits; what it shows is behind the kernel."""
     end = time.monotonic() + seconds
     while wrong := differences(shown(node), twin):
