@@ -197,13 +197,14 @@ def student(args) -> None:
     ),
 )
 def translation(args) -> None:
+    from booktools.book import glossary
     from booktools.book.assignment import assignment_paths
     from booktools.book.contents import pages
     from booktools.book.translation import digest, state, texts_of, write_missing
 
     root = Path()
     with speaking(args.language):
-        for path in args.pages or [*pages(root), *assignment_paths(root)]:
+        for path in args.pages or [*pages(root), *root.glob(glossary.FILE), *assignment_paths(root)]:
             page = path.as_posix()
             english = texts_of(page, root)
             if args.write:

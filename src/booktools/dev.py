@@ -180,7 +180,7 @@ class Pages(Sources):
     """Of the files beside the folders those that Sphinx reads."""
 
     def __call__(self, change: Change, path: str) -> bool:
-        return super().__call__(change, path) and path.endswith((".md", ".bib", ".yml"))
+        return super().__call__(change, path) and path.endswith((".md", ".bib", ".yml", ".toml"))
 
 
 def update(changed: set[Path], root: Path, html: Path, build: Builder) -> bool:

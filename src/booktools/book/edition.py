@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 
 from nbformat import NotebookNode
 
 from attnbook.language import ENGLISH, speaking
+from booktools.book import glossary
 from booktools.book.address import Address, address
 from booktools.book.assignment import Assignment, assignment_paths
 from booktools.book.contents import Chapter, chapters, edition_language, pages, read_notebook, settings
@@ -19,7 +20,8 @@ from booktools.book.labels import Entry, Label, collect, entries_of, texts_of
 from booktools.book.package import version
 from booktools.book.references import References
 from booktools.book.translated import in_its_language
-from booktools.book.translation import translate_page
+from booktools.book.translation import texts_of as english_of
+from booktools.book.translation import translate_page, translated
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,23 @@ class Edition:
     @cached_property
     def labels(self) -> dict[str, Label]:
         return collect(self.entries, self.here)
+
+    @cached_property
+    def sections(self) -> dict[str, str]:
+        """What can be linked to, by page#anchor as it is on the site, and what it is called."""
+        site = self.here.site
+        return {label.url.removeprefix(site).replace(".html", ""): label.text for label in self.labels.values()}
+
+    @cached_property
+    def glossary(self) -> list[glossary.Term]:
+        """The terms, in their order; none where the book has no page for them."""
+        if glossary.PAGE not in self.pages:
+            return []
+        terms = glossary.read(self.root / glossary.FILE)
+        glossary.check_sections(terms, self.sections)
+        with self.spoken():
+            said = translated(english_of(glossary.FILE, self.root), glossary.FILE, self.root)
+        return [replace(term, says=said[term.anchor]) for term in terms]
 
     @cached_property
     def formulas(self) -> Formulas:

@@ -16,7 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from attnbook.language import ENGLISH, language
-from booktools.book import BookError
+from booktools.book import BookError, glossary
 from booktools.book.contents import read_notebook
 
 OPENING = re.compile(r"^\+\+\+ (\S+) ([0-9a-f]{8})$", re.MULTILINE)
@@ -90,9 +90,10 @@ def translated(english: dict[str, str], page: str, root: Path) -> dict[str, str]
 
 
 def overlay(page: str, root: Path) -> Path:
-    """Where the translation of a page into the language spoken now is, or would be."""
+    """Where the translation of a page into the language spoken now is, or would be; that of the terms is one, too."""
     tags = (language(), language().partition("-")[0])
-    places = [(root / "translations" / tag / page).with_suffix(".md") for tag in tags]
+    name = "terms.md" if page == glossary.FILE else Path(page).with_suffix(".md")
+    places = [root / "translations" / tag / name for tag in tags]
     return next((place for place in places if place.is_file()), places[0])
 
 
@@ -142,6 +143,8 @@ def write_missing(english: dict[str, str], page: str, root: Path) -> Path:
 
 
 def texts_of(page: str, root: Path) -> dict[str, str]:
-    """The English texts of a page of the book."""
+    """The English texts of a page of the book, or of its glossary's terms."""
     path = root / page
+    if page == glossary.FILE:
+        return {term.anchor: term.says for term in glossary.read(path)}
     return {PAGE: path.read_text(encoding="utf-8")} if path.suffix == ".md" else texts(read_notebook(path))

@@ -17,6 +17,7 @@ FILES = (
     "_toc.yml",
     "references.bib",
     "notation.md",
+    "glossary.toml",
     "pyproject.toml",
     "requirements.txt",
     "README.md",

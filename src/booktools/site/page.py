@@ -142,6 +142,8 @@ def choose_files(page: Page) -> None:
             app.add_js_file(script, priority=0, type="module", fetchpriority="high")
     if 'class="guess"' in page.body:
         app.add_js_file("guess.js", type="module")
+    if 'class="find-term"' in page.body:
+        app.add_js_file("glossary.js", type="module")
     scripts = [js for js in context["script_files"] if js.filename and js.filename not in UNUSED_SCRIPTS]
     context["script_files"], context["css_files"] = [deferred(script) for script in scripts], []
 

@@ -1,25 +1,41 @@
-// Beside a citation, an equation's number or a name in the code: what it stands for. It comes by mouse, focus or tap, stays
-// while one is on it, and goes with Escape.
+// Beside a citation, an equation's number, a name in the code or a term: what it stands for. It comes by mouse, focus or
+// tap, stays while one is on it, and goes with Escape.
 const note = document.createElement("div");
 note.id = "note";
 note.popover = "manual";
 note.setAttribute("role", "tooltip");
 document.body.append(note);
-let [place, going] = [];
+let [place, going, glossary] = [];
 
 function equation({ hash, href }) {
   const here = hash && href.split("#")[0] === location.href.split("#")[0];
   return here ? document.getElementById(hash.slice(1))?.querySelector(".katex-display") : undefined;
 }
 
-const content = (node) => node.dataset.note ?? equation(node)?.cloneNode(true);
+// What the glossary's page says of a term. It is asked for once; if it can't be had, the link still leads there.
+async function meaning(link) {
+  glossary ??= fetch(link.href).then((answer) => answer.text());
+  const page = new DOMParser().parseFromString(await glossary, "text/html");
+  const said = page.getElementById(link.hash.slice(1)).nextElementSibling;
+  for (const each of said.querySelectorAll("a")) each.href = new URL(each.getAttribute("href"), link.href);
+  return said.childNodes;
+}
 
-function show(node) {
+async function content(node) {
+  if (node.matches(".term")) return meaning(node);
+  return [node.dataset.note ?? equation(node).cloneNode(true)];
+}
+
+async function show(node) {
   clearTimeout(going);
   if (node === place) return;
   hide();
   place = node;
-  note.replaceChildren(content(node));
+  const said = await content(node).catch(() => {
+    glossary = undefined;
+  });
+  if (!said || node !== place) return;
+  note.replaceChildren(...said);
   note.showPopover();
   put();
   node.setAttribute("aria-describedby", note.id);
@@ -43,14 +59,14 @@ const leave = () => {
 };
 
 for (const node of document.querySelectorAll(
-  "a[href*='references.html#'][title], a[href*='#equation-'], [data-note]",
+  "a[href*='references.html#'][title], a[href*='#equation-'], a.term, [data-note]",
 )) {
   if (node.matches(".headerlink")) continue;
   if (node.title) {
     node.dataset.note = node.title;
     node.removeAttribute("title");
   }
-  if (!content(node)) continue;
+  if (!node.matches(".term, [data-note]") && !equation(node)) continue;
   let first = false; // a tap that finds no note yet: a second one follows the link
   node.addEventListener("pointerenter", ({ pointerType }) => pointerType === "touch" || show(node));
   node.addEventListener("pointerdown", ({ pointerType }) => {
