@@ -13,6 +13,7 @@ import pytest
 from nbformat.v4 import new_markdown_cell, new_notebook
 
 from attnbook.language import PSEUDO
+from booktools.book import glossary
 from tests import ROOT
 from tests.browser.visiting import Visitor, in_a_folder
 from tests.pseudo import linked_book, translate_pages
@@ -21,19 +22,20 @@ from tests.widgets.forgotten import forgotten, left_over
 CHAPTER = "chapters/02_masked_softmax"
 KEPT = "09_the_transformer"  # a chapter whose own code has a page
 FOLDERS = ["chapters", "assignments/source"]
-PAGES = ["index", CHAPTER, f"chapters/{KEPT}", f"from_scratch/{KEPT}", "notation", "references"]
+PAGES = ["index", CHAPTER, f"chapters/{KEPT}", f"from_scratch/{KEPT}", "notation", "glossary", "references"]
 TOC = f"""format: jb-book
 root: index
 parts:
   - caption: chapters
     chapters: [file: {CHAPTER}]
   - caption: at_hand
-    chapters: [file: notation, file: references]
+    chapters: [file: notation, file: glossary, file: references]
 """
-# The same in every language: works and their authors, formulas, what code prints. Widgets have tests of their own.
+# The same in every language: works and their authors, names of terms, formulas, what code prints. Widgets have tests
+# of their own.
 DATA = ", ".join(
     [
-        ".math, .citation-list, a[href*='references.html#id'], .found a",
+        ".math, .terms :is(dt, h2), .letters a, .citation-list, a[href*='references.html#id'], .found a",
         ".cell_output > .output:not(:has([data-afm])), [data-afm]",
     ]
 )
@@ -52,11 +54,21 @@ def build(book: Path) -> Path:
     return book / "_build/html"
 
 
+def keep_terms(book: Path, chapters: list[str]) -> None:
+    """Of the terms those that these chapters teach."""
+    path = book / glossary.FILE
+    before, *terms = path.read_text("utf-8").split("[[term]]")
+    path.unlink()
+    kept = (term for term in terms if any(f'"{chapter}#' in term for chapter in chapters))
+    path.write_text("[[term]]".join([before, *kept]), "utf-8")
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     book = linked_book(tmp_path_factory.mktemp("book"), TOC.replace(CHAPTER, f"{CHAPTER}, file: chapters/{KEPT}"))
+    keep_terms(book, [CHAPTER, f"chapters/{KEPT}"])
     notebooks = [f"{folder}/{name}.ipynb" for name in (Path(CHAPTER).name, KEPT) for folder in FOLDERS]
-    translate_pages(book, ["index.md", "notation.md", "references.md", *notebooks])
+    translate_pages(book, ["index.md", "notation.md", glossary.PAGE, glossary.FILE, "references.md", *notebooks])
     return build(book)
 
 

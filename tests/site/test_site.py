@@ -13,6 +13,7 @@ from attnbook.colours import DARK
 from booktools.book.address import address
 from booktools.book.contents import last_green
 from booktools.rehearsal.rehearse import notebooks
+from booktools.site.style import PARTS, tight
 from tests import ROOT
 from tests.browser.pages import CHAPTERS, PAGES, SITE, built, soup
 
@@ -142,6 +143,22 @@ BOX_WITH_IMAGE = """async (image) => {
     const { width, height } = image.getBoundingClientRect();
     return { width, height, still: height === before.height, loaded: image.naturalWidth > 0 };
 }"""
+
+
+RULES = """(text) => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(text);
+    // What holds a var() is kept as it is written, blanks and all.
+    return [...sheet.cssRules].map((rule) => rule.cssText.replace(/\\s*([,()])\\s*/g, "$1").replace(/\\s+/g, " "));
+}"""
+
+
+def test_a_style_that_travels_says_what_its_authors_wrote(visit):
+    page = visit()
+    written = "".join(built(f"_static/{part}.css").read_text("utf-8") for part in PARTS)
+    sent = tight(written)
+    assert page.evaluate(RULES, sent) == page.evaluate(RULES, written)
+    assert len(sent) < 0.85 * len(written)
 
 
 def test_no_style_inverts_a_picture():

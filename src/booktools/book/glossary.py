@@ -3,8 +3,9 @@
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from docutils.nodes import make_id
@@ -24,9 +25,9 @@ class Term:
     section: str  # page#anchor on the site
     says: str  # one or two sentences of Markdown, each understood alone
     zh: str  # in Chinese; empty where there is no established word
-    also: tuple[str, ...] = ()  # other names, by which it is found
+    also: Sequence[str] = ()  # other names, by which it is found
     symbol: str = ""  # TeX
-    hover: tuple[str, ...] | None = None  # the words that explain themselves; all of its names if it doesn't say
+    hover: Sequence[str] | None = None  # the words that explain themselves; all of its names if it doesn't say
 
     @property
     def anchor(self) -> str:
@@ -45,7 +46,7 @@ class Term:
         return self.section.partition("#")[2]
 
     @property
-    def words(self) -> tuple[str, ...]:
+    def words(self) -> Sequence[str]:
         """What is looked for in a text."""
         return (self.name, *self.also) if self.hover is None else self.hover
 
@@ -56,7 +57,7 @@ def read(path: Path) -> list[Term]:
     names = Counter(name for each in terms for name in {each.name, *each.also})
     if twice := [name for name, times in names.items() if times > 1]:
         raise BookError(f"{FILE} has {', '.join(twice)} twice. Keep one, or take the word out of `also`.")
-    for before, after in zip(terms, terms[1:], strict=False):
+    for before, after in pairwise(terms):
         if order(before) > order(after):
             raise BookError(f"{FILE} is sorted by name: {after.name} stands behind {before.name}.")
     return terms
@@ -70,7 +71,7 @@ def term(entry: dict) -> Term:
         kind = list if field in ("also", "hover") else str
         if not isinstance(text, kind) or (field in NEEDED - {"zh"} and not text):
             raise BookError(f"{FILE}, {name}: {field} must be {'a list of texts' if kind is list else 'a text'}.")
-    return Term(**{field: tuple(text) if isinstance(text, list) else text for field, text in entry.items()})
+    return Term(**entry)
 
 
 def order(each: Term) -> str:
@@ -83,17 +84,23 @@ def check_sections(terms: Iterable[Term], known: Collection[str]) -> None:
             raise BookError(f"{FILE}, {each.name}: the book has no {each.section}. Was the heading changed?")
 
 
-def pattern(terms: Iterable[Term]) -> tuple[re.Pattern, list[Term]]:
-    """What finds the words of some terms in a text, whole and the longest, in the singular or plural; and the term of
-    each of its groups.
+def finder(terms: Iterable[Term]) -> Callable[[str], Iterator[tuple[int, int, Term]]]:
+    """What finds the words of some terms in a text, whole ones and the longest, in the singular or plural: from where,
+    to where, of which term.
 
-    >>> found, of = pattern([Term("mask", "", "", ""), Term("causal mask", "", "", "")])
-    >>> [(each[0], of[each.lastindex - 1].name) for each in found.finditer("Masks and causal masks, unmasked.")]
-    [('Masks', 'mask'), ('causal masks', 'causal mask')]
+    >>> find = finder([Term("mask", "", "", ""), Term("causal mask", "", "", "")])
+    >>> [(start, end, term.name) for start, end, term in find("Masks and causal masks, unmasked.")]
+    [(0, 5, 'mask'), (10, 22, 'causal mask')]
     """
     words = sorted(((word, each) for each in terms for word in each.words), key=lambda pair: -len(pair[0]))
     ways = "|".join(f"({spelled(word)})" for word, _ in words)
-    return re.compile(rf"(?<![\w-])(?:{ways})(?:e?s)?(?![\w-])"), [each for _, each in words]
+    pattern = re.compile(rf"(?<![\w-])(?:{ways})(?:e?s)?(?![\w-])")
+
+    def find(text: str) -> Iterator[tuple[int, int, Term]]:
+        for found in pattern.finditer(text):
+            yield *found.span(), next(each for way, (_, each) in zip(found.groups(), words, strict=True) if way)
+
+    return find
 
 
 def spelled(word: str) -> str:

@@ -1,8 +1,8 @@
 """The glossary: `{glossary}` lists all terms, and the first use of each in a chapter's prose leads there.
 
-`site/front/static/notes.js` reads the sentence from the list when a reader points at such a use; without scripts it is a
-link. What stands in boxes, tables and headings is left alone, and so is a word in italics or bold: the text is just
-explaining it.
+`notes.js` of the site reads the sentence from that list when a reader points at such a use; without scripts it is a
+link. What stands in boxes, tables and headings is left alone. So is a word in italics or bold, since there the text
+itself explains it.
 """
 
 import json
@@ -37,17 +37,16 @@ class Glossary(SphinxDirective):
         letters = [(letter, list(some)) for letter, some in groupby(terms, key=lambda each: each.name[0].upper())]
         links = " ".join(f'<a href="#letter-{letter}">{letter}</a>' for letter, _ in letters)
         told = escape(json.dumps(say["found"]))
-        found = [
-            raw(
-                f'<div class="terms"><p class="find-term" hidden><label>{say["filter"]} <input type="search" '
-                f'autocomplete="off"></label> <span role="status" data-found="{told}"></span></p>'
-                f'<nav class="letters" aria-label="{say["letters"]}">{links}</nav>'
-            )
-        ]
+        field = (
+            f'<p class="find-term" hidden><label>{say["filter"]} <input type="search" autocomplete="off"></label> '
+            f'<span role="status" data-found="{told}"></span></p>'
+            f'<nav class="letters" aria-label="{say["letters"]}">{links}</nav>'
+        )
+        listed = nodes.container("", raw(field), classes=["terms"])
         for letter, some in letters:
-            found.append(raw(f'<h2 id="letter-{letter}">{letter}</h2>'))
-            found.append(nodes.definition_list("", *map(self.entry, some)))
-        return [*found, raw("</div>")]
+            listed += raw(f'<h2 id="letter-{letter}">{letter}</h2>')
+            listed += nodes.definition_list("", *map(self.entry, some))
+        return [listed]
 
     def entry(self, term: Term) -> nodes.definition_list_item:
         name = nodes.term("", term.name, ids=[term.anchor])
@@ -60,7 +59,7 @@ class Glossary(SphinxDirective):
         said, _ = self.state.inline_text(term.says, self.lineno)
         where, _ = self.state.inline_text(place(term, edition_of(self.env)), self.lineno)
         there = f"{self.env.app.builder.get_relative_uri(self.env.docname, term.page)}#{term.place}"
-        link = nodes.paragraph("", "", nodes.reference("", "", *where, refuri=there))
+        link = nodes.paragraph("", "", nodes.reference("", "", *where, refuri=there, internal=True))
         return nodes.definition_list_item("", name, nodes.definition("", nodes.paragraph("", "", *said), link))
 
 
@@ -75,18 +74,18 @@ class FirstUses(SphinxPostTransform):
         if not terms or not self.env.docname.startswith("chapters/"):
             return
         page = self.app.builder.get_relative_uri(self.env.docname, LIST)
-        search, of, told = *glossary.pattern(terms), set()
-        for text in list(self.document.findall(is_prose)):
-            explains, parts, done = isinstance(text.parent, EXPLAINING), [], 0
-            for found in search.finditer(text):
-                term = of[found.lastindex - 1]
-                if term.anchor not in told and not explains:
-                    link = nodes.reference("", found[0], refuri=f"{page}#{term.anchor}", classes=["term"])
-                    parts += [nodes.Text(text[done : found.start()]), link]
-                    done = found.end()
+        find, told = glossary.finder(terms), set()
+        for node in list(self.document.findall(is_prose)):
+            said, parts, done = node.astext(), [], 0
+            for start, end, term in find(said):
+                if term.anchor not in told and not isinstance(node.parent, EXPLAINING):
+                    there = f"{page}#{term.anchor}"
+                    link = nodes.reference("", said[start:end], refuri=there, internal=True, classes=["term"])
+                    parts += [nodes.Text(said[done:start]), link]
+                    done = end
                 told.add(term.anchor)
             if parts:
-                text.parent.replace(text, [*parts, nodes.Text(text[done:])])
+                node.parent.replace(node, [*parts, nodes.Text(said[done:])])
 
 
 def is_prose(node) -> bool:
