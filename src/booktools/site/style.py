@@ -6,22 +6,8 @@ from pathlib import Path
 
 DARK, LIGHT = 'html[data-theme="dark"]', 'html[data-theme="light"]'
 BEFORE = ("pygments", "copybutton", "widgets/shared/base", "katex/katex")
-OURS = (
-    "frame",
-    "text",
-    "code",
-    "boxes",
-    "guess",
-    "notes",
-    "glossary",
-    "search",
-    "screens",
-    "contents",
-    "heads",
-    "map",
-    "touch",
-    "write",
-)
+FRAME = ("frame", "text", "code", "boxes", "guess", "notes", "search", "screens")
+OURS = (*FRAME, "glossary", "contents", "heads", "map", "touch", "write")
 PARTS = BEFORE + OURS  # in their order: what comes later wins
 
 
