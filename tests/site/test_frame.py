@@ -6,11 +6,13 @@ from types import SimpleNamespace
 import pytest
 from docutils import nodes
 from fontTools.ttLib import TTFont
+from PIL import Image
 from sphinx.errors import ExtensionError
 
 from booktools.book.address import Address
 from booktools.book.labels import Entry
 from booktools.directives.page import buttons
+from booktools.make.wall import WALL, wall
 from booktools.site import frame as book
 from booktools.site import page
 from booktools.site.frame import FRONT
@@ -93,6 +95,12 @@ def test_a_preview_is_safe_html_with_absolute_addresses():
     assert 'property="og:url" content="https://ada.github.io/book/notation.html"' in tags
     assert 'property="og:image" content="https://ada.github.io/book/_static/card.png"' in tags
     assert (FRONT / "static/card.png").is_file()
+
+
+def test_the_heads_on_the_first_page_are_those_that_are_stored():
+    assert Image.open(WALL).convert("RGBA").tobytes() == wall().convert("RGBA").tobytes()
+    size = "{} / {}".format(*wall().size)
+    assert f"aspect-ratio: {size};" in (FRONT / "static/text.css").read_text("utf-8")
 
 
 def test_labels_do_not_hide_the_words_on_a_summary():
