@@ -126,7 +126,9 @@ def make_stubs(page: Page) -> None:
         raise ExtensionError(f"{page.name}: {why}") from why
     for editor in editors:
         if editor.content:
-            Path(page.app.outdir, "_static/write", editor.file).write_bytes(editor.content)
+            for file, content in ((editor.file, editor.content), editor.above):
+                if content:
+                    Path(page.app.outdir, "_static/write", file).write_bytes(content)
     page.body = write.marked(page.body, editors)
     page.app.add_js_file("write.js", type="module")
 
