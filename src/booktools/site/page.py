@@ -144,6 +144,8 @@ def choose_files(page: Page) -> None:
             app.add_js_file(script, priority=0, type="module", fetchpriority="high")
     if 'class="guess"' in page.body:
         app.add_js_file("guess.js", type="module")
+    if 'class="take"' in page.body:
+        app.add_js_file("take.js", type="module")
     scripts = [js for js in context["script_files"] if js.filename and js.filename not in UNUSED_SCRIPTS]
     if page.name != "search":  # whose own script calls the others at once
         scripts = [deferred(script) for script in scripts]
