@@ -1,14 +1,13 @@
 // What is computed over axes: sums, extremes, orders.
 
-import { fail, isFloat } from "./numbers.js";
+import { CALLED, fail, isFloat } from "./numbers.js";
 import { axis, fromValues, size } from "./tensor.js";
 import { track } from "./gradients.js";
-import { expand, narrow, squeeze, view } from "./windows.js";
+import { expand, squeeze, view } from "./windows.js";
 import { along, axesOf, reduced, spread } from "./rows.js";
 import { cast, div, exp, map, mul, scalar, sub, where } from "./pointwise.js";
 import { getitem } from "./places.js";
 
-const CALLED = { int64: "Long", bool: "Bool", int32: "Int" };
 export function sum(x, dim, keepdim = false, dtype = null) {
   x = cast(x, dtype ?? (isFloat(x.dtype) ? x.dtype : "int64"));
   const dims = axesOf(dim, x.ndim);
@@ -80,7 +79,8 @@ const shares = (v) => {
 };
 export function softmax(x, dim = null, dtype = null) {
   x = cast(x, dtype ?? x.dtype);
-  if (!isFloat(x.dtype)) fail(`"softmax_lastdim_kernel_impl" not implemented for '${CALLED[x.dtype]}'`);
+  if (!isFloat(x.dtype))
+    fail(`"softmax_lastdim_kernel_impl" not implemented for '${CALLED[x.dtype]}'`, "NotImplementedError");
   if (dim === null) fail('softmax() missing 1 required positional arguments: "dim"', "TypeError");
   const y = along(x, dim, shares);
   return track(
@@ -129,11 +129,6 @@ export const argsort = (x, dim = -1, descending = false) => along(x, dim, (v) =>
 export const sort = (x, dim = -1, descending = false) => {
   const indices = argsort(x, dim, descending);
   return { named: true, values: gather(x, dim, indices), indices };
-};
-export const topk = (x, k, dim = -1, largest = true) => {
-  const s = sort(x, dim, largest),
-    cut = (t) => narrow(t, axis(dim, x.ndim), 0, k);
-  return { named: true, values: cut(s.values), indices: cut(s.indices) };
 };
 export const cummin = (x, dim) => ({
   named: true,

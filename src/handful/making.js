@@ -1,6 +1,6 @@
 // Tensors from sizes and from numbers.
 
-import { fail, higher, isFloat } from "./numbers.js";
+import { fail, higher, isFloat, isNumber, kindOf } from "./numbers.js";
 import { copyOf, filled, fromValues, size } from "./tensor.js";
 import { cast } from "./pointwise.js";
 
@@ -11,8 +11,10 @@ export const drawn =
     return fromValues(Array.from({ length: size(s) }, fn), s);
   };
 export const made = (value) => (shape, dtype) => filled([shape].flat(2), value, dtype ?? "float32");
-export const arange = (a, b, step = 1, dtype = null) => {
-  if (b === null || b === undefined) [a, b] = [0, a];
+export const arange = (...given) => {
+  const [first, end, step = 1, dtype = null] = given.map((x) => (x?.isT ? item(x, true) : x));
+  const [a, b] = end === null || end === undefined ? [0, first] : [first, end];
+  if ((b - a) * step < 0) fail("upper bound and lower bound inconsistent with step sign");
   const n = Math.max(0, Math.ceil((b - a) / step));
   return fromValues(
     Array.from({ length: n }, (_, i) => +a + i * step),
@@ -30,7 +32,10 @@ export function tensor(data, dtype = null) {
       if (x.length !== shape[d])
         fail(`expected sequence of length ${shape[d]} at dim ${d} (got ${x.length})`, "ValueError");
       x.forEach((y) => walk(y, d + 1));
-    } else flat.push(x?.isT ? item(x, true) : x);
+    } else if (x?.isT && x.n !== 1) fail("only one element tensors can be converted to Python scalars", "ValueError");
+    else if (typeof x === "string") fail("new(): invalid data type 'str'", "TypeError");
+    else if (x?.isT || isNumber(x)) flat.push(x.isT ? item(x, true) : x);
+    else fail(`Could not infer dtype of ${kindOf(x)}`);
   };
   walk(data, 0);
   const kind = (x) =>

@@ -34,6 +34,28 @@ export const KINDS = {
   },
   float64: { rank: 5, round: (x) => x, min: -Number.MAX_VALUE, max: Number.MAX_VALUE, eps: 2 ** -52, tiny: 2 ** -1022 },
 };
+export const CALLED = {
+  bool: "Bool",
+  int32: "Int",
+  int64: "Long",
+  float16: "Half",
+  float32: "Float",
+  float64: "Double",
+};
+export const isNumber = (x) => typeof x === "number" || typeof x === "boolean" || x?.py !== undefined;
+// How Python calls the kind of a value.
+export const kindOf = (x) =>
+  x?.isT
+    ? "Tensor"
+    : Array.isArray(x)
+      ? "list"
+      : typeof x === "string"
+        ? "str"
+        : typeof x === "boolean"
+          ? "bool"
+          : isNumber(x)
+            ? x.py || (Number.isInteger(x) ? "int" : "float")
+            : "NoneType";
 export const finfo = (dtype) => KINDS[dtype];
 export const isFloat = (dtype) => KINDS[dtype].rank >= 3;
 export const category = (dtype) => (dtype === "bool" ? 0 : isFloat(dtype) ? 2 : 1);

@@ -1,6 +1,6 @@
 // One number from each input, and by which kind of number.
 
-import { KINDS, category, fail, higher, isFloat } from "./numbers.js";
+import { CALLED, KINDS, category, fail, higher, isFloat, isNumber, kindOf } from "./numbers.js";
 import { blank, broadcast, copyOf, fromValues, named, places, stridesOf, values } from "./tensor.js";
 import { track } from "./gradients.js";
 import { reshape } from "./windows.js";
@@ -42,8 +42,12 @@ export const scalar = (x, dtype) => fromValues([+x], [], dtype);
 // Tensors of one kind, from tensors and plain numbers, by torch's rules of promotion.
 function promote(xs, least = 0) {
   const kind = (x) =>
-    x.isT ? x.dtype : typeof x === "boolean" ? "bool" : x.py === "float" || !Number.isInteger(+x) ? "float32" : "int64";
-  const level = (x) => (x.isT ? (x.ndim ? 2 : 1) : 0);
+    x?.isT
+      ? x.dtype
+      : isNumber(x)
+        ? { bool: "bool", int: "int64", float: "float32" }[kindOf(x)]
+        : fail(`argument must be Tensor or Number, not ${kindOf(x)}`, "TypeError");
+  const level = (x) => (x?.isT ? (x.ndim ? 2 : 1) : 0);
   let dtype = null,
     top = -1;
   for (const l of [2, 1, 0]) {
@@ -74,7 +78,7 @@ export const unary = (fn, slope) => (x) => {
 export const floorMod = (a, b) => a - Math.floor(a / b) * b;
 export const add = binary((a, b) => a + b, [(g) => g, (g) => g]);
 const INSTEAD = "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.";
-const isBool = (x) => x === true || x === false || x.dtype === "bool";
+const isBool = (x) => x === true || x === false || x?.dtype === "bool";
 const difference = binary((a, b) => a - b, [(g) => g, (g) => -g]);
 export const sub = (a, b) =>
   isBool(a) || isBool(b)
@@ -114,6 +118,7 @@ export const erf = (x) => {
   return (2 / Math.sqrt(Math.PI)) * s;
 };
 export const close = (a, b, rtol = 1e-5, atol = 1e-8, nan = false) =>
+  (a.dtype !== b.dtype && fail(`${CALLED[a.dtype]} did not match ${CALLED[b.dtype]}`)) ||
   map(
     (x, y) =>
       x === y || (nan && x !== x && y !== y) || (Math.abs(x - y) <= atol + rtol * Math.abs(y) && Number.isFinite(y)),

@@ -1,13 +1,18 @@
 // Products, and tensors put together.
 
 import { KINDS, fail, higher } from "./numbers.js";
-import { axis, blank, broadcast, size, values } from "./tensor.js";
+import { axis, blank, broadcast, named, size, values } from "./tensor.js";
 import { silently, track } from "./gradients.js";
-import { expand, narrow, permute, reshape, squeeze, transpose, unsqueeze } from "./windows.js";
+import { expand, narrow, reshape, squeeze, transpose, unsqueeze } from "./windows.js";
 import { cast, mul, sumTo } from "./pointwise.js";
 import { put } from "./places.js";
 import { sum } from "./axes.js";
 
+// Where PyTorch makes one matrix of many: it then says other sizes.
+const isFolded = (a, b) =>
+  a.ndim > 2 &&
+  b.ndim === 2 &&
+  (b.node !== null || a.strides.every((s, d) => d > a.ndim - 3 || s === a.strides[d + 1] * a.shape[d + 1]));
 export function matmul(a, b) {
   if (!a.isT || !b.isT) fail("matmul(): argument must be Tensor", "TypeError");
   if (!a.ndim || !b.ndim)
@@ -25,9 +30,11 @@ export function matmul(a, b) {
     [k2, m] = b.shape.slice(-2);
   if (k !== k2)
     fail(
-      a.ndim > 2 || b.ndim > 2
-        ? `Expected size for first two dimensions of batch2 tensor to be: [${size(a.shape.slice(0, -2))}, ${k}] but got: [${size(b.shape.slice(0, -2))}, ${k2}].`
-        : `mat1 and mat2 shapes cannot be multiplied (${n}x${k} and ${k2}x${m})`,
+      isFolded(a, b)
+        ? `mat1 and mat2 shapes cannot be multiplied (${a.n / k}x${k} and ${k2}x${m})`
+        : a.ndim > 2 || b.ndim > 2
+          ? `Expected size for first two dimensions of batch2 tensor to be: [${size(a.shape.slice(0, -2))}, ${k}] but got: [${size(b.shape.slice(0, -2))}, ${k2}].`
+          : `mat1 and mat2 shapes cannot be multiplied (${n}x${k} and ${k2}x${m})`,
     );
   const lead = broadcast(a.shape.slice(0, -2), b.shape.slice(0, -2)),
     out = blank([...lead, n, m], a.dtype),
@@ -51,37 +58,6 @@ export function matmul(a, b) {
     ],
     [a, b].filter((_, i) => [b, a][i].node),
   );
-}
-// Put every tensor on the axes of all letters, multiply, add up what is not asked for.
-export function einsum(rule, ...xs) {
-  xs = xs.flat();
-  const [left, right] = rule.replaceAll(" ", "").split("->"),
-    terms = left.split(",");
-  if (rule.includes("...")) fail("torch.einsum with ...", "Lacking");
-  const letters = [...new Set(terms.join(""))],
-    asked =
-      right ??
-      letters
-        .filter((c) => terms.join("").split(c).length === 2)
-        .sort()
-        .join("");
-  const spreadOut = xs.map((x, i) => {
-    const own = [...terms[i]];
-    if (own.length !== x.ndim)
-      fail(
-        `einsum(): the number of subscripts in the equation (${own.length}) does not match the number of dimensions (${x.ndim}) for operand ${i}`,
-      );
-    const sorted = letters.filter((c) => own.includes(c));
-    return reshape(
-      permute(x, ...sorted.map((c) => own.indexOf(c))),
-      letters.map((c) => (own.includes(c) ? x.shape[own.indexOf(c)] : 1)),
-    );
-  });
-  const all = spreadOut.reduce((a, b) => mul(a, b)),
-    drop = letters.map((c, i) => (asked.includes(c) ? -1 : i)).filter((i) => i >= 0);
-  const kept = letters.filter((c) => asked.includes(c)),
-    t = drop.length ? sum(all, drop) : all;
-  return permute(t, ...[...asked].map((c) => kept.indexOf(c)));
 }
 export function cat(xs, dim = 0) {
   const d = axis(dim, xs[0].ndim),
@@ -111,10 +87,14 @@ export function cat(xs, dim = 0) {
   return track(out, xs, (g) => xs.map((x, i) => narrow(g, d, starts[i], x.shape[d])));
 }
 export const split = (x, n, dim = 0) => {
-  const d = axis(dim, x.ndim),
-    all = Array.isArray(n)
-      ? n
-      : Array.from({ length: Math.ceil(x.shape[d] / n) }, (_, i) => Math.min(n, x.shape[d] - i * n));
+  const d = axis(dim, x.ndim);
+  if (Array.isArray(n) && n.reduce((a, b) => a + b, 0) !== x.shape[d])
+    fail(
+      `split_with_sizes expects split_sizes to sum exactly to ${x.shape[d]} (input tensor's size at dimension ${dim}), but got split_sizes=${named(n)}`,
+    );
+  const all = Array.isArray(n)
+    ? n
+    : Array.from({ length: Math.ceil(x.shape[d] / n) }, (_, i) => Math.min(n, x.shape[d] - i * n));
   let at = 0;
   return all.map((m) => narrow(x, d, (at += m) - m, m));
 };

@@ -1,9 +1,9 @@
 // The table of all that is known, by name: parameters as torch calls them; m a method, t in torch, F in
 // torch.nn.functional.
 
-import { KINDS, fail, isFloat } from "./numbers.js";
-import { axis, blank, filled, fromValues, named, values } from "./tensor.js";
-import { backward, silently } from "./gradients.js";
+import { CALLED, KINDS, fail, isFloat, isNumber, kindOf } from "./numbers.js";
+import { axis, filled, fromValues, named, values } from "./tensor.js";
+import { backward } from "./gradients.js";
 import {
   clone,
   contiguous,
@@ -67,10 +67,9 @@ import {
   softmax,
   sort,
   sum,
-  topk,
   triangle,
 } from "./axes.js";
-import { cat, einsum, matmul, repeat, split } from "./products.js";
+import { cat, matmul, repeat, split } from "./products.js";
 import {
   attention,
   clamp,
@@ -79,6 +78,7 @@ import {
   linear,
   logsigmoid,
   norm,
+  nllLoss,
   normalize,
   total,
   variance,
@@ -86,10 +86,11 @@ import {
 import { drawingFrom, gauss, random, seed } from "./chance.js";
 import { arange, drawn, item, likeness, made, tensor, toKind } from "./making.js";
 
+const byAxis = (places) => Array.from({ length: places.shape[1] }, (_, d) => select(places, 1, d));
 // Steps: their gradient is 0 everywhere.
 const flat = (fn) => (x) => pointwise(fn, x.dtype, [x], [() => 0]);
 export const ops = {};
-const op = (spec, fn, wheres = "mt") => {
+export const op = (spec, fn, wheres = "mt") => {
   const [names, ...params] = spec.split(" ");
   for (const name of names.split("/")) ops[name] = { fn, params, where: wheres };
 };
@@ -171,7 +172,6 @@ for (const [name, fn] of Object.entries({
         : map((v) => -v - 1, x.dtype, [x]),
   clone,
   contiguous,
-  nonzero,
   detach: (x) => seen(x, x.shape, x.strides),
 }))
   op(`${name} self`, fn, "mtF");
@@ -182,11 +182,13 @@ op("round self decimals", (x, k = 0) =>
     return (Math.abs(y % 1) === 0.5 && r % 2 ? r - 1 : r) / 10 ** k;
   })(x),
 );
-op("matmul/mm/bmm/mv/dot self other", matmul);
+op("matmul self other", matmul);
+op("dot self tensor", (a, b) =>
+  a.ndim === 1 && b.ndim === 1 ? matmul(a, b) : fail(`1D tensors expected, but got ${a.ndim}D and ${b.ndim}D tensors`),
+);
 op("outer/ger self vec2", (a, b) => mul(unsqueeze(a, 1), b));
-op("einsum equation *operands", einsum, "t");
 op("permute self *dims", permute);
-op("transpose/swapaxes self dim0 dim1", transpose);
+op("transpose/swapaxes/swapdims self dim0 dim1", transpose);
 op("t self", (x) => (x.ndim < 2 ? x : transpose(x, 0, 1)));
 op("expand self *sizes", expand, "m");
 op("expand_as self other", (x, y) => expand(x, y.shape), "m");
@@ -200,18 +202,12 @@ op("squeeze self dim", squeeze);
 op("repeat self *repeats", repeat, "m");
 op("flip self *dims", flip);
 op("roll self shifts dims", (x, n, d) => {
+  if (d === undefined) return reshape(ops.roll.fn(flatten(x), n, 0), x.shape);
   const m = x.shape[axis(d, x.ndim)],
     k = floorMod(n, m);
   return k ? cat([narrow(x, axis(d, x.ndim), m - k, k), narrow(x, axis(d, x.ndim), 0, m - k)], d) : x;
 });
 op("diagonal self offset dim1 dim2", diagonal);
-op("diag self diagonal", (x, k = 0) => {
-  if (x.ndim === 2) return diagonal(x, k);
-  const m = x.n + Math.abs(k),
-    z = blank([m, m], x.dtype);
-  put(diagonal(z, k), x);
-  return z;
-});
 op("diag_embed self", (x) => {
   const m = x.shape.at(-1);
   return mul(
@@ -235,8 +231,10 @@ op(
   "where condition self other",
   (m, a, b) =>
     a === undefined
-      ? nonzero(m).shape[1] && Array.from({ length: m.ndim }, (_, d) => select(nonzero(m), 1, d))
-      : where(m, a, b),
+      ? byAxis(nonzero(m))
+      : m.dtype === "bool"
+        ? where(m, a, b)
+        : fail(`where expected condition to be a boolean tensor, but got a tensor with dtype ${CALLED[m.dtype]}`),
   "t",
 );
 op("masked_fill self mask value", (x, m, v) =>
@@ -254,6 +252,7 @@ op("masked_fill self mask value", (x, m, v) =>
         x,
       ),
 );
+op("nonzero self as_tuple", (x, each) => (each ? byAxis(nonzero(x)) : nonzero(x)));
 op("sum self dim keepdim dtype", sum);
 op("mean self dim keepdim", mean);
 op("prod self dim keepdim", (x, d, k) => reduced(x, axesOf(d, x.ndim), k, (v) => v.reduce((a, b) => a * b, 1)));
@@ -271,30 +270,11 @@ op("argmax self dim keepdim", argmax);
 op("argmin self dim keepdim", argmin);
 op("any self dim keepdim", (x, d, k) => reduced(x, axesOf(d, x.ndim), k, (v) => v.some((y) => y !== 0), "bool"));
 op("all self dim keepdim", (x, d, k) => reduced(x, axesOf(d, x.ndim), k, (v) => v.every((y) => y !== 0), "bool"));
-op("median self", (x) => {
-  const order = orderOf(values(x), false);
-  const odd = values(x).findIndex(Number.isNaN);
-  return select(flatten(x), 0, odd < 0 ? order[Math.floor((x.n - 1) / 2)] : odd);
-});
-op("diff self n dim", (x, n = 1, d = -1) => {
-  const e = axis(d, x.ndim);
-  for (; n > 0; n--) {
-    const m = Math.max(x.shape[e] - 1, 0);
-    const [after, before] = [narrow(x, e, Math.min(1, x.shape[e]), m), narrow(x, e, 0, m)];
-    x = x.dtype === "bool" ? ops.logical_xor.fn(after, before) : sub(after, before);
-  }
-  return x;
-});
 op("var self dim unbiased keepdim correction", variance);
 op("std self dim unbiased keepdim correction", (...a) => sqrt(variance(...a)));
 op("norm self p dim keepdim", (x, p, d, k) =>
   (p ?? 2) === 2 ? norm(x, d, k) : fail("norm with another p than 2", "Lacking"),
 );
-op("logsumexp self dim keepdim", (x, d, k) => {
-  const m = silently(() => amax(x, d, true)),
-    s = add(log(sum(exp(sub(x, m)), d, true)), m);
-  return k ? s : squeeze(s, d);
-});
 op("softmax self dim dtype", softmax, "mtF");
 op("log_softmax self dim", logSoftmax, "mtF");
 op("cumsum self dim", cumsum);
@@ -305,13 +285,11 @@ op(
 op("cummin self dim", cummin);
 op("sort self dim descending stable", sort);
 op("argsort self dim descending stable", argsort);
-op("topk self k dim largest", topk);
 op("gather self dim index", gather);
 op("scatter self dim index src", (x, d, index, src) => setitem(clone(x), placesAlong(x, d, index), src));
-op("index_select self dim index", (x, d, i) =>
-  getitem(x, [...Array.from({ length: axis(d, x.ndim) }, () => ({ slice: [null, null, null] })), i]),
-);
-op("cat/concat tensors dim", cat, "t");
+const before = (d) => Array.from({ length: d }, () => ({ slice: [null, null, null] }));
+op("index_select self dim index", (x, d, i) => getitem(x, [...before(axis(d, x.ndim)), i]));
+op("cat/concat/concatenate tensors dim", cat, "t");
 op(
   "stack tensors dim",
   (xs, d = 0) =>
@@ -332,6 +310,10 @@ op("repeat_interleave self n dim", (x, n, d) => {
     d = 0;
   }
   const e = axis(d, x.ndim);
+  if (n.isT) {
+    const places = [...values(n)].flatMap((times, i) => Array(times).fill(i));
+    return ops.index_select.fn(x, e, fromValues(places, [places.length], "int64"));
+  }
   return reshape(expand(unsqueeze(x, e + 1), x.shape.toSpliced(e + 1, 0, n)), x.shape.with(e, x.shape[e] * n));
 });
 op("clamp/clip self min max", clamp);
@@ -346,12 +328,6 @@ op("nan_to_num self nan posinf neginf", (x, nan = 0, up = KINDS[x.dtype].max, do
     : clone(x),
 );
 op("broadcast_to self size", (x, size) => expand(x, size));
-op("count_nonzero self dim", (x, d) =>
-  sum(
-    map((v) => v !== 0, "bool", [x]),
-    d,
-  ),
-);
 op("clamp_min self min", (x, m) => clamp(x, m));
 op("allclose self other rtol atol equal_nan", (...a) => values(close(...a)).every(Boolean));
 op("isclose self other rtol atol equal_nan", close);
@@ -383,7 +359,7 @@ op(
   "linspace start end steps",
   (a, b, n) =>
     fromValues(
-      Array.from({ length: n }, (_, i) => +a + ((b - a) * i) / (n - 1)),
+      Array.from({ length: n }, (_, i) => +a + ((b - a) * i) / Math.max(n - 1, 1)),
       [n],
     ),
   "t",
@@ -487,16 +463,19 @@ for (const name of [
   "relu",
 ])
   op(`${name}_ ${ops[name].params.join(" ")}`, (x, ...rest) => put(x, ops[name].fn(x, ...rest)), "m");
-op("normalize self p dim", (x, p, d) => normalize(x, d), "F");
+op(
+  "normalize self p dim",
+  (x, p = 2, d) => (+p === 2 ? normalize(x, d) : fail("normalize with another p than 2", "Lacking")),
+  "F",
+);
 op(
   "cosine_similarity x1 x2 dim",
   (a, b, d = 1) => div(sum(mul(a, b), d), clamp(mul(norm(a, d), norm(b, d)), 1e-8)),
   "tF",
 );
-op("cdist x1 x2", (a, b) => norm(sub(unsqueeze(a, -2), unsqueeze(b, -3)), -1), "t");
 op("logsigmoid self", logsigmoid, "F");
 op("cross_entropy self target ignore_index reduction", crossEntropy, "F");
-op("nll_loss self target", (x, t) => mean(neg(squeeze(gather(x, 1, unsqueeze(t, 1)), 1))), "F");
+op("nll_loss self target ignore_index reduction", nllLoss, "F");
 op("mse_loss self target reduction", (x, y, r = "mean") => total(pow(sub(x, y), 2), r), "F");
 op("layer_norm self normalized_shape weight bias eps", layerNorm, "F");
 op("linear self weight bias", linear, "F");
@@ -507,15 +486,37 @@ op(
   (x, n) => map((a, b) => (a === b ? 1 : 0), "int64", [unsqueeze(x, -1), arange(0, n ?? values(amax(x))[0] + 1)]),
   "F",
 );
-op("bincount self weights minlength", (x, w = null, least = 0) => {
-  if (w) fail("bincount with weights", "Lacking");
-  const all = values(x);
-  if (x.ndim !== 1 || all.some((n) => n < 0)) fail("bincount only supports 1-d non-negative integral inputs.");
-  return sum(ops.one_hot.fn(x, Math.max(least, ...all.map((n) => n + 1))), 0);
-});
 op("embedding self weight", (i, w) => getitem(w, [i]), "F");
 op("scaled_dot_product_attention query key value attn_mask dropout_p is_causal", attention, "F");
 
+const WHOLE = new Set(
+  "dim dim0 dim1 dim2 dims start_dim end_dim n m k diagonal offset num_classes size shape sizes repeats shifts length row col num_samples".split(
+    " ",
+  ),
+);
+// Sizes and axes are whole numbers, or tensors of one.
+function whole(name, param, x, at) {
+  if (Array.isArray(x)) return x.map((y, i) => whole(name, param, y, i + 1));
+  if (x?.isT && !x.ndim && !isFloat(x.dtype)) return values(x)[0];
+  if (isNumber(x) && (x.py === "float" || !Number.isInteger(+x)))
+    fail(
+      `${name}(): argument '${param}' ${at ? `failed to unpack the object at pos ${at} with error "type must be tuple of ints,but got float"` : "must be int, not float"}`,
+      "TypeError",
+    );
+  return x;
+}
+function refuse(name, first, full) {
+  if (first === "tensors") {
+    const xs = full[0];
+    if (!Array.isArray(xs))
+      fail(`${name}(): argument 'tensors' (position 1) must be tuple of Tensors, not ${kindOf(xs)}`, "TypeError");
+    const other = xs.findIndex((x) => !x?.isT);
+    if (other >= 0)
+      fail(`expected Tensor as element ${other} in argument 0, but got ${kindOf(xs[other])}`, "TypeError");
+    if (!xs.length) fail(`torch.${name}(): expected a non-empty list of Tensors`, "ValueError");
+  } else if (first === "self" && !full.some((x) => x?.isT))
+    fail(`${name}(): argument 'input' (position 1) must be Tensor, not ${kindOf(full[0])}`, "TypeError");
+}
 // An operation by its name: arguments in order, and by name; a name that is not here raises.
 export function call(name, args, named_ = null) {
   const { fn, params } = ops[name],
@@ -523,7 +524,7 @@ export function call(name, args, named_ = null) {
   let full = [...args];
   const extra = { axis: "dim", input: "self", keepdims: "keepdim" };
   const given = Object.entries(named_ ?? {}).filter(
-    ([k]) => !["device", "generator", "requires_grad", "inplace"].includes(k),
+    ([k, v]) => !["device", "generator", "requires_grad"].includes(k) && (k !== "inplace" || v),
   );
   if (star >= 0) {
     const after = params.length - star - 1,
@@ -534,22 +535,25 @@ export function call(name, args, named_ = null) {
       const p = params.indexOf(k);
       if (p > star) tail[p - star - 1] = v;
       else if (p >= 0) full.splice(p, 0, v);
-      else if (params[star].slice(1) !== k) fail(`${name}() got an unexpected keyword argument '${k}'`, "TypeError");
+      else if (params[star].slice(1) !== k) fail(`${name} with ${k}`, "Lacking");
     }
     full = [...full, ...tail];
   } else {
-    if (full.length > params.length)
-      fail(
-        `${name}() takes from 1 to ${params.length} positional arguments here, but ${full.length} were given`,
-        "TypeError",
-      );
+    if (full.length > params.length) fail(`${name} with ${full.length} arguments`, "Lacking");
     for (const [k, v] of given) {
       const p = params.indexOf(extra[k] && !params.includes(k) ? extra[k] : k);
-      if (p < 0) fail(`${name}() got an unexpected keyword argument '${k}'`, "TypeError");
+      if (p < 0) fail(`${name} with ${k}`, "Lacking");
       full[p] = v;
     }
     full = Array.from(full, (v) => (v === null ? undefined : v));
   }
+  refuse(name, params[0], full);
+  const last = star < 0 ? 0 : full.length - (params.length - star - 1);
+  full = full.map((x, i) => {
+    const inStar = star >= 0 && i >= star && i < last;
+    const param = inStar ? params[star].slice(1) : params[star >= 0 && i >= last ? i - last + star + 1 : i];
+    return WHOLE.has(param) ? whole(name, param, x, inStar && last - star > 1 ? i - star + 1 : 0) : x;
+  });
   const made = drawingFrom(named_?.generator, () => fn(...full));
   if (named_?.requires_grad === true) made.node = { leaf: made };
   return made;

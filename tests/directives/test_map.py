@@ -264,6 +264,74 @@ def test_storage_that_fails_is_passed_over_in_silence(visit, storage):
     expect(page.locator(".map .lit")).to_have_count(1)
 
 
+# ---- what a reader takes along ----
+
+CODE = "write 05-function-stub"
+
+
+def taken(page):
+    """The file that one gets, and what is said of it."""
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save my code and place").press("Enter")
+    return download.value, page.locator(".take output").inner_text()
+
+
+def brought(page, text, replace=True):
+    page.once("dialog", lambda dialog: dialog.accept() if replace else dialog.dismiss())
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Bring them back").press("Enter")
+    file = {"name": "code.py", "mimeType": "text/x-python", "buffer": text.encode()}
+    chooser.value.set_files(file)
+    expect(page.locator(".take output")).not_to_be_empty()
+    return page.locator(".take output").inner_text()
+
+
+def test_code_and_place_go_to_another_browser_as_python(visit, tmp_path):
+    page = visit(page_of(5))
+    code = "def my_attention(q, k, v, mask=None):\n    x = 1\n\n    return '# %%', x"
+    page.evaluate("([key, code]) => localStorage.setItem(key, code)", [CODE, code])
+    page.goto(visit.home)
+    file, said = taken(page)
+    assert said == "Saved as attention-you-can-touch.py. Pieces of code in it: 1."
+    file.save_as(tmp_path / file.suggested_filename)
+    text = (tmp_path / "attention-you-can-touch.py").read_text("utf-8")
+    space = {}
+    exec(text, space)
+    assert space["my_attention"](1, 2, 3) == ("# %%", 1)
+    other = visit()
+    assert other.evaluate("localStorage.length") == 0
+    assert brought(other, text.replace("\n", "\r\n")) == "Your place is here again. Pieces of code brought: 1."
+    assert other.evaluate("(key) => localStorage.getItem(key)", CODE) == code
+    expect(other.locator(".go-on a")).to_contain_text("chapter 5")
+    other.goto(f"{visit.home}{page_of(5)}")
+    expect(other.locator('[data-write^="05-function-stub"] textarea')).to_have_value(code)
+
+
+@pytest.mark.parametrize("replace", [True, False])
+def test_code_that_stands_here_is_not_lost_unasked(visit, replace):
+    page = visit()
+    page.evaluate("(key) => localStorage.setItem(key, 'here = 1')", CODE)
+    text = f"# x\n\n# %% {CODE}\nthere = 1\n\n\n# %% write 02-fill-stub\nnew = 1\n"
+    assert brought(page, text, replace).endswith("brought: 2." if replace else "brought: 1.")
+    assert page.evaluate("(key) => localStorage.getItem(key)", CODE) == ("there = 1" if replace else "here = 1")
+    assert page.evaluate("localStorage.getItem('write 02-fill-stub')") == "new = 1"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "print(1)",
+        "# %% write ../../theme\nx",
+        '# reading {"visited": [1], "last": {"chapter": 1, "page": "javascript:alert(1)", "title": "x"}}',
+        '# reading {"visited": [1], "last": {"chapter": 1, "page": "https://a.org/chapters/1.html", "title": ""}}',
+    ],
+)
+def test_of_a_file_nothing_is_taken_but_code_and_place(visit, text):
+    page = visit()
+    assert brought(page, text) == "Nothing in this file was saved here."
+    assert page.evaluate("localStorage.length") == 0
+
+
 def test_without_scripts_cards_and_parts_are_links(visit):
     page = visit(javascript=False)
     expect(page.locator(".go-on")).to_be_hidden()

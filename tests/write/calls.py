@@ -11,10 +11,10 @@ from torch import Tensor
 ODD = (math.nan, math.inf, -math.inf)
 IN_F = {
     *("normalize", "cosine_similarity", "logsigmoid", "cross_entropy", "nll_loss", "mse_loss", "layer_norm", "linear"),
-    *("gelu", "softplus", "one_hot", "embedding", "scaled_dot_product_attention"),
+    *("gelu", "silu", "pad", "softplus", "one_hot", "embedding", "scaled_dot_product_attention"),
 }
 NO_GRADIENT = {"cummin", "prod", "cumprod", "sort", "topk", "std", "remainder", "floor_divide", "detach"}
-CHANCE = {"rand", "randn", "randn_like", "randint", "randperm", "manual_seed", "empty", "empty_like"}
+CHANCE = {"multinomial", "rand", "randn", "randn_like", "randint", "randperm", "manual_seed", "empty", "empty_like"}
 
 
 class Draw:
@@ -125,6 +125,8 @@ def rules(d: Draw) -> list:
         ["i,j->ij", d.floats(2), d.floats(3)],
         ["bij->bji", d.floats(2, 3, 4)],
         ["ij->", x],
+        ["...ij,...jk->...ik", d.floats(d(1, 2), 2, 3), y],
+        ["...i->...", d.floats(*d.shape(1))],
         ["bhld,bhmd->bhlm", d.floats(2, 2, 3, 4), d.floats(2, 2, 2, 4)],
     )
 
@@ -140,7 +142,7 @@ CALLS: dict[str, Callable[[Draw], list | tuple[list, dict]]] = (
     | many("median", lambda d: [d.floats(*d.shape(), odd=True)])
     | many("diff", lambda d: [x := d(d.floats(*d.shape(1)), d.ints(2, 3) > 2, d.ints(3)), d(1, 2), d.axis(x)])
     | many("neg negative", lambda d: [d(d.floats(*d.shape(), odd=True), d.ints(3), d.ints(3) > 2)])
-    | many("gelu", lambda d: [d.floats(*d.shape())])
+    | many("gelu silu", lambda d: [d.floats(*d.shape())])
     | many("log sqrt rsqrt log2 log1p reciprocal", lambda d: [d.floats(*d.shape(), positive=True)])
     | many("add sub mul div subtract multiply divide true_divide eq ne lt le gt ge", Draw.two)
     | many("maximum minimum", lambda d: [d.floats(*s, odd=True) for s in d.alike()])
@@ -152,7 +154,7 @@ CALLS: dict[str, Callable[[Draw], list | tuple[list, dict]]] = (
     | many("outer ger", lambda d: [d.floats(3), d.floats(d(1, 2, 3))])
     | many("view_as expand_as", lambda d: [d.floats(1, 6).contiguous(), d.floats(1, 6)])
     | many("permute", lambda d: [x := d.floats(*d.shape(1)), *d.rng.sample(range(x.ndim), x.ndim)])
-    | many("transpose swapaxes", lambda d: [x := d.floats(*d.shape(1)), d.axis(x), d.axis(x)])
+    | many("transpose swapaxes swapdims", lambda d: [x := d.floats(*d.shape(1)), d.axis(x), d.axis(x)])
     | many("view", lambda d: [d.floats(2, 6), *d((3, 4), (-1,), (2, 3, -1), (12, 1), (1, 2, 2, 3))])
     | many("reshape", lambda d: [d.floats(2, 6), *d((3, 4), (-1,), (2, 3, -1), (12, 1), (1, 2, 2, 3))])
     | many("tril triu", lambda d: [d.floats(*d.shape(0, 1), 3, 4), d.rng.randint(-3, 3)])
@@ -163,10 +165,20 @@ CALLS: dict[str, Callable[[Draw], list | tuple[list, dict]]] = (
     | many("amax amin argmax argmin prod logsumexp norm max min", lambda d: d.along(none=False))
     | many("softmax log_softmax cumsum cumprod cummin", lambda d: d.along(keep=False, none=False))
     | many("sort argsort", lambda d: (lambda a, n: (a, n | {"descending": d(True, False)}))(*d.along(False, False)))
-    | many("cat concat stack", lambda d: [[d.floats(2, 3) for _ in range(3)], d(0, 1, -1)])
-    | many("split chunk", lambda d: [d.floats(5, 4), d(2, 3), d(0, 1)])
+    | many("hstack vstack", lambda d: [[d.floats(*shape) for _ in range(3)] for shape in [d(([2, 3]), [3], [2, 1, 3])]])
+    | many("tril_indices triu_indices", lambda d: [d(2, 3, 4), d(2, 3, 4), d(-1, 0, 1)])
     | many(
-        "clamp clip", lambda d: ([d.floats(2, 3, odd=True)], d({"min": 0.1}, {"max": 0.2}, {"min": -0.3, "max": 0.3}))
+        "movedim moveaxis",
+        lambda d: d([d.floats(2, 3, 4), d(0, 1, -1), d(0, 2, -2)], [d.floats(2, 3, 4), [0, 2], [1, 0]]),
+    )
+    | many("cat concat concatenate stack", lambda d: [[d.floats(2, 3) for _ in range(3)], d(0, 1, -1)])
+    | many("split chunk tensor_split", lambda d: [d.floats(5, 4), d(2, 3), d(0, 1)])
+    | many(
+        "clamp clip",
+        lambda d: (
+            [d.floats(2, 3, odd=True)],
+            d({"min": 0.1}, {"max": 0.2}, {"min": -0.3, "max": 0.3}, {"max": torch.tensor([0.1, 0.2, 0.3])}),
+        ),
     )
     | many("isclose allclose equal", lambda d: [x := d.floats(3), x + d(0, 1e-7, 1)])
     | many("zeros_like ones_like empty_like randn_like", lambda d: [d.floats(*d.shape())])
@@ -183,6 +195,28 @@ CALLS: dict[str, Callable[[Draw], list | tuple[list, dict]]] = (
     | many("getitem", lambda d: [x := d.floats(*d.shape(1)), d.index(x)])
     | many("setitem", written_into)
     | {
+        "addmm": lambda d: [d.floats(2, 4), d.floats(2, 3), d.floats(3, 4)],
+        "baddbmm": lambda d: [d.floats(2, 2, 1), d.floats(2, 2, 3), d.floats(2, 3, 1)],
+        "addcmul": lambda d: [d.floats(2, 3), d.floats(3), d.floats(2, 1)],
+        "inner": lambda d: [d.floats(2, 3), d.floats(*d([3], [4, 3]))],
+        "tensordot": lambda d: [d.floats(2, 3, 4), d.floats(3, 4, 2), *d(([[1, 2], [0, 1]],), (2,), ([[-1], [1]],))][
+            :3
+        ],
+        "tile": lambda d: [d.floats(2, 3), *d((2,), (2, 1), (2, 1, 3))],
+        "narrow": lambda d: [d.floats(3, 4), d(0, -1), d(0, 1), 2],
+        "select": lambda d: [d.floats(3, 4), d(0, -1), d(0, 1, -1)],
+        "masked_select": lambda d: [d.floats(2, 3), d.floats(*d([2, 3], [3])) > 0],
+        "argwhere": lambda d: [d.floats(2, 3) > 0],
+        "index_fill": lambda d: [d.floats(3, 4), d(0, -1), d.ints(2, high=3), 0.5],
+        "take_along_dim": lambda d: [d.floats(3, 4), d.ints(3, 2, high=4), 1],
+        "trace": lambda d: [d.floats(3, d(3, 4))],
+        "var_mean": lambda d: ([d.floats(3, 4)], {"dim": d(0, -1), "keepdim": d(True, False), "correction": d(0, 1)}),
+        "clamp_max": lambda d: [d.floats(2, 3), 0.1],
+        "unique": lambda d: ([d.ints(2, 4)], d({}, {"return_counts": True}, {"return_inverse": True})),
+        "pad": lambda d: ([d.floats(2, 3), d([1, 0], [0, 2], [1, 1, 2, 0])], d({}, {"value": 0.5})),
+        "block_diag": lambda d: [d.floats(2, 3), d.floats(1, 2), d.floats(2)],
+        "meshgrid": lambda d: ([d.floats(3), d.floats(2)], {"indexing": "ij"}),
+        "multinomial": lambda d: [d.floats(4, positive=True), 1],
         "mm": lambda d: [d.floats(2, 3), d.floats(3, 4)],
         "bmm": lambda d: [d.floats(2, 2, 3), d.floats(2, 3, 1)],
         "mv": lambda d: [d.floats(2, 3), d.floats(3)],
@@ -198,7 +232,7 @@ CALLS: dict[str, Callable[[Draw], list | tuple[list, dict]]] = (
         "squeeze": lambda d: [x := d.floats(*d.shape(1)), *d((), (d.axis(x),))],
         "repeat": lambda d: [d.floats(2, 3), *d((2, 1), (1, 3), (2, 1, 2))],
         "flip": lambda d: [x := d.floats(*d.shape(1, 3)), d.axis(x)],
-        "roll": lambda d: [x := d.floats(*d.shape(1, 3)), d.rng.randint(-3, 3), d.axis(x)],
+        "roll": lambda d: [x := d.floats(*d.shape(1, 3)), d.rng.randint(-3, 3), *d((), (d.axis(x),))],
         "diag_embed": lambda d: [d.floats(*d.shape(1, 2))],
         "where": lambda d: [d.floats(2, 3) > 0, d.floats(2, 3, odd=True), d(d.floats(3), 0.0)],
         "masked_fill": lambda d: [x := d.floats(*d.shape(1, 3)), d.floats(*x.shape[1:]) > 0, d(0, -torch.inf, 1.5)],
@@ -208,7 +242,9 @@ CALLS: dict[str, Callable[[Draw], list | tuple[list, dict]]] = (
         "scatter": lambda d: [d.floats(3, 4), 1, d.ints(3, 4).argsort(-1)[:, :2], d(0.5, d.floats(3, 2))],
         "index_select": lambda d: [d.floats(3, 4), d(1, -1), d.ints(2, high=4)],
         "unbind": lambda d: [d.floats(2, 3), d(0, 1)],
-        "repeat_interleave": lambda d: ([d.floats(2, 3), 2], d({"dim": 1}, {})),
+        "repeat_interleave": lambda d: (
+            ([d.floats(2, 3), 2], d({"dim": 1}, {})) if d(True, False) else [d.floats(2, 3), d.ints(2), 0]
+        ),
         "clamp_min": lambda d: [d.floats(2, 3), 0.1],
         "clamp_": lambda d: ([d.floats(2, 3)], {"min": -0.3, "max": 0.3}),
         "sqrt_": lambda d: [d.floats(2, positive=True)],
@@ -230,10 +266,13 @@ CALLS: dict[str, Callable[[Draw], list | tuple[list, dict]]] = (
         "cdist": lambda d: [d.floats(2, 3, 4), d.floats(d(1, 2), 2, 4)],
         "cosine_similarity": lambda d: ([d.floats(3, 4), d.floats(4)], {"dim": -1}),
         "cross_entropy": lambda d: (
-            [d.floats(4, 5), d.ints(4)],
+            d([d.floats(4, 5), d.ints(4)], [d.floats(2, 5, 3), d.ints(2, 3)], [d.floats(2, 5, 3), d.ints(2, 5)]),
             d({}, {"ignore_index": 0}, {"reduction": "sum"}, {"reduction": "none"}),
         ),
-        "nll_loss": lambda d: [d.floats(4, 5), d.ints(4)],
+        "nll_loss": lambda d: (
+            d([d.floats(4, 5), d.ints(4)], [d.floats(2, 5, 3), d.ints(2, 3)], [d.floats(5), d.ints()]),
+            d({}, {"ignore_index": 0}, {"reduction": "none"}),
+        ),
         "mse_loss": lambda d: [d.floats(4), d.floats(4)],
         "layer_norm": lambda d: [d.floats(2, 3, 4), [4], d.floats(4), d.floats(4)],
         "linear": lambda d: [d.floats(2, 3), d.floats(4, 3), d.floats(4)],

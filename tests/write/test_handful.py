@@ -2,13 +2,16 @@
 
 import json
 import re
+from base64 import b64encode
 
 import pytest
 
-from booktools.write import HANDFUL, engine
+from attnbook.widgets.shared.files import one_module
+from booktools.write import HANDFUL, engine, tight
 from tests.write.calls import CALLS, CHANCE, calls
 
-RUN = """(asked) => import(HANDFUL).then(({ default: handful }) => {
+RUN = """(asked) => Promise.all([import(HANDFUL), import(MORE)]).then(([{ handful }, { default: more }]) => {
+    if (!handful.ops.einsum) more(handful);
     const number = (text) => Number(text.replace("inf", "Infinity"));
     const read = (x, leaves) => {
         if (x?.t) {
@@ -57,7 +60,7 @@ ROUNDED = {"float16": 4e-3, "float32": 3e-5, "float64": 1e-9}
 def handful(browser, home):
     page = browser.new_page()
     page.goto(f"{home}index.html")
-    script = RUN.replace("HANDFUL", f'"{home}_static/{engine()[0]}handful.js"')
+    script = with_modules(RUN)
     yield lambda asked: json.loads(page.evaluate(script, json.dumps(asked)))
     page.close()
 
@@ -66,12 +69,25 @@ def handful(browser, home):
 def handful_names(browser, home):
     page = browser.new_page()
     page.goto(f"{home}index.html")
-    names = page.evaluate(
-        "(from) => import(from).then(({ default: { ops } }) => Object.keys(ops))",
-        f"{home}_static/{engine()[0]}handful.js",
-    )
+    names = page.evaluate(with_modules(NAMES))
     page.close()
     return set(names)
+
+
+NAMES = """() => Promise.all([import(HANDFUL), import(MORE)]).then(([{ handful }, { default: more }]) => {
+    more(handful);
+    return Object.keys(handful.ops);
+})"""
+
+
+def with_modules(script: str) -> str:
+    """A script in which Handful stands, as a page is sent it, and what is fetched later."""
+    for name, text in (
+        ("HANDFUL", tight(one_module(HANDFUL / "handful.js"))),
+        ("MORE", engine()[1]["more.js"].decode()),
+    ):
+        script = script.replace(name, f'"data:text/javascript;base64,{b64encode(text.encode()).decode()}"')
+    return script
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -7,10 +7,12 @@ from collections import OrderedDict
 
 import pytest
 import torch
+from nbformat.v4 import new_code_cell
 
 from attnbook import check
 from booktools.write import checks
 from booktools.write.checks import exported, needed_words, stored
+from booktools.write.definitions import above
 from booktools.write.source import NotForThePage, Reworded, source_of
 from booktools.write.stubs import sent
 
@@ -119,4 +121,11 @@ def test_what_a_chapter_had_before_its_stub():
         ["from attnbook import causal", "causal"],
         ["PAD = 0", "PAD"],
     ]
-    assert found["above"] == ["numpy", "plots", "row"]
+
+
+def test_what_a_stub_may_ask_for():
+    two = "def twice(x):\n    return 2 * x\n\n\ndef drawn(x):\n    return plots.drawn(twice(x))"
+    sources = ["import math, numpy\nfrom attnbook import plots", two, "four = twice(2)", "twice = 3"]
+    found = above([new_code_cell(source) for source in sources])
+    assert found["names"] == {"math": 0, "numpy": 0, "plots": 0, "twice": 1, "drawn": 1, "four": 2}
+    assert found["definitions"] == [(1, "twice", "def twice(x):\n    return 2 * x"), (3, "twice", "")]

@@ -125,7 +125,7 @@ SAID = {
     "x = 1": "Your code defines no my_attention.",
     f"import numpy\n{HEAD}return 1": "This page has a small Python and a small stand-in for PyTorch, without numpy.",
     f"{HEAD}return torch.lobpcg(q)": "This page has a small Python and a small stand-in for PyTorch, without torch.l",
-    f"{HEAD}return plots": "plots comes from a cell further up. Here your function runs alone;",
+    f"{HEAD}return plots": "plots comes from a cell further up. This page",
     f"{HEAD}return [*q, 1]": "Line 2: This page's small Python reads no * inside a list",
     f"{HEAD}return 1 < q": "Line 2: This page's small Python compares a number with a tensor only when",
     f"{HEAD}return my_attention(q, k, v)": "Line 2: your function raised RuntimeError",

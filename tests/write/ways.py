@@ -27,6 +27,24 @@ def my_padding(lengths_B, M):
 ---
 def my_padding(lengths_B, M):
     return torch.arange(M).expand(len(lengths_B), 1, M).lt(lengths_B.reshape(-1, 1, 1))
+---
+def my_padding(lengths_B, M):
+    B = len(lengths_B)
+    mask = torch.zeros((B, 1, M), dtype=torch.bool)
+    for b in range(B):
+        mask[b, 0, :lengths_B[b]] = True
+    return mask
+---
+def my_padding(lengths_B, M):
+    rows = [torch.nn.functional.pad(torch.ones(n), (0, M - n)) for n in lengths_B.tolist()]
+    return torch.stack(rows).bool()[:, None]
+---
+def my_padding(lengths_B, M):
+    b, m = torch.meshgrid(lengths_B, torch.arange(M), indexing="ij")
+    return (m < b).unsqueeze(1)
+---
+def my_padding(lengths_B, M):
+    return torch.vstack([torch.arange(M) < n for n in lengths_B]).unsqueeze(1)
 """,
     "my_causal": """
 def my_causal(L, M):
@@ -54,6 +72,16 @@ def my_causal(L, M):
 ---
 def my_causal(L, M):
     return torch.full((L, M), -torch.inf).triu(M - L + 1)
+---
+def my_causal(L, M):
+    mask = torch.zeros(M, M, dtype=torch.bool)
+    i, j = torch.tril_indices(M, M)
+    mask[i, j] = True
+    return mask[M - L :]
+---
+def my_causal(L, M):
+    past = torch.ones(L, M - L, dtype=torch.bool)
+    return torch.hstack([past, torch.ones(L, L, dtype=torch.bool).tril()])
 """,
     "my_masked_softmax": """
 def my_masked_softmax(scores, mask):
@@ -121,6 +149,14 @@ def my_packed(documents_M):
     start = documents_M.diff().ne(0)
     which = torch.cat([torch.zeros(1).long(), start.long().cumsum(0)])
     return (which[:, None] == which) & causal(len(which), len(which))
+---
+def my_packed(documents_M):
+    same = documents_M[:, None] == documents_M
+    return same & causal(len(documents_M), len(documents_M))
+---
+def my_packed(documents_M):
+    _, counts = torch.unique(documents_M, return_counts=True)
+    return torch.block_diag(*[torch.ones(n, n).tril() for n in counts]).bool()
 """,
     "my_attention": """
 def my_attention(q, k, v, mask=None):
@@ -161,6 +197,14 @@ def my_attention(q, k, v, mask=None):
 ---
 def my_attention(q, k, v, mask=None):
     raise ValueError("not yet")
+---
+def my_attention(q, k, v, mask=None):
+    s = torch.tensordot(q, k, dims=([1], [1])) / q.shape[1] ** 0.5
+    if mask is not None:
+        s = s.masked_fill(~mask, torch.finfo(s.dtype).min)
+    w = s.softmax(1)
+    w = w if mask is None else w * mask
+    return torch.inner(w, v.T), w
 """,
     "MyAttention": """
 class MyAttention(nn.Module):
@@ -200,6 +244,41 @@ class MyAttention(nn.Module):
         q, k, v = self.query(x), self.key(x), self.value(x)
         w = (q @ k.mT / math.sqrt(k.shape[-1])).softmax(-1)
         return self.output(w @ v), w
+---
+class MyAttention(nn.Module):
+    def __init__(self, D, K):
+        super().__init__()
+        self.query = nn.Linear(D, K, bias=False)
+        self.key = nn.Linear(D, K, bias=False)
+        self.value = nn.Linear(D, K, bias=False)
+        self.output = nn.Linear(K, D, bias=False)
+
+    def forward(self, x_BLD, context_BMD, mask=None):
+        y, w = attention(self.query(x_BLD), self.key(context_BMD), self.value(context_BMD), mask)
+        return self.output(y), w
+---
+class MyAttention(nn.Module):
+    def __init__(self, D, K):
+        self.query = nn.Linear(D, K, bias=False)
+        self.key = nn.Linear(D, K, bias=False)
+        self.value = nn.Linear(D, K, bias=False)
+        self.output = nn.Linear(K, D, bias=False)
+
+    def forward(self, x, c, mask=None):
+        y, w = attnbook.attention(self.query(x), self.key(c), self.value(c), mask)
+        return self.output(y), w
+---
+class MyAttention(nn.Module):
+    def __init__(self, D, K):
+        super().__init__()
+        self.query = nn.Parameter(torch.randn(D, K))
+        self.key = nn.Parameter(torch.randn(D, K))
+        self.value = nn.Parameter(torch.randn(D, K))
+        self.output = nn.Parameter(torch.randn(K, D))
+
+    def forward(self, x, c, mask=None):
+        y, w = attnbook.attention(x @ self.query, c @ self.key, c @ self.value, mask)
+        return y @ self.output, w
 """,
     "my_loops": """
 def my_loops(q, k, v, mask=None):
@@ -249,6 +328,13 @@ def my_loops(q, k, v, mask=None):
     for i in range(len(q)):
         w[i] = torch.softmax(k @ q[i], 0)
     return w @ v
+---
+def my_loops(q, k, v, mask=None):
+    w = torch.zeros(len(q), len(k), dtype=torch.int)
+    for i in range(len(q)):
+        for j in range(len(k)):
+            w[i, j] = q[i] @ k[j] / math.sqrt(q.shape[1])
+    return w.softmax(-1) @ v, w
 """,
     "my_softmax_jacobian": """
 def my_softmax_jacobian(w):
@@ -292,6 +378,24 @@ def my_test(function):
 ---
 def my_test(function):
     return 1 / 0
+---
+def my_test(function):
+    try:
+        for L, M, K, V in [(3, 5, 4, 2), (1, 1, 2, 3), (6, 4, 3, 3)]:
+            q, k, v = torch.randn(L, K), torch.randn(M, K), torch.randn(M, V)
+            masks = [None, torch.zeros(L, M).bool(), causal(L, M) if M >= L else torch.rand(L, M) < 0.5]
+            for mask in masks:
+                got = function(q, k, v, mask)
+                want = attnbook.attention(q, k, v, mask)
+                torch.testing.assert_close(got, want)
+    except AssertionError:
+        return False
+    return True
+---
+def my_test(function):
+    q, k, v = torch.randn(3, 4), torch.randn(5, 4), torch.randn(5, 2)
+    mask = torch.ones(3, 5)
+    return torch.allclose(function(q, k, v, mask)[0], attnbook.attention(q, k, v)[0])
 """,
     "my_layer": """
 def my_layer(x, W_q, W_k, W_v, W_o, H):
@@ -324,6 +428,24 @@ def my_layer(x, W_q, W_k, W_v, W_o, heads):
     split = lambda y: y.unflatten(-1, (heads, -1)).transpose(1, 2)
     y = F.scaled_dot_product_attention(split(x @ W_q.T), split(x @ W_k.T), split(x @ W_v.T))
     return y.transpose(1, 2).flatten(-2) @ W_o.T
+---
+def my_layer(x_BLD, W_q, W_k, W_v, W_o, heads):
+    split = lambda W: (x_BLD @ W.T).unflatten(-1, (heads, -1)).movedim(2, 1)
+    y = F.scaled_dot_product_attention(split(W_q), split(W_k), split(W_v))
+    return y.movedim(1, 2).flatten(2) @ W_o.T
+---
+def my_layer(x_BLD, W_q, W_k, W_v, W_o, heads):
+    out = []
+    for h in range(heads):
+        q, k, v = x_BLD @ W_q, x_BLD @ W_k, x_BLD @ W_v
+        out.append(attnbook.attention(q, k, v)[0])
+    return torch.cat(out, -1) @ W_o
+---
+def my_layer(x_BLD, W_q, W_k, W_v, W_o, heads):
+    out = []
+    for q, k, v in zip(W_q.chunk(heads), W_k.chunk(heads), W_v.chunk(heads)):
+        out.append(attnbook.attention(x_BLD @ q.T, x_BLD @ k.T, x_BLD @ v.T))
+    return torch.cat(out, dim=-1) @ W_o.T
 """,
     "my_split": """
 def my_split(x, H):
@@ -342,6 +464,18 @@ def my_split(x, heads):
 ---
 def my_split(x, heads):
     return torch.stack(x.split(heads, dim=-1), 1)
+---
+def my_split(x_BLD, heads):
+    B, L, D = x_BLD.shape
+    x = x_BLD.reshape([B, L, heads, D // heads])
+    return x.moveaxis(2, 1)
+---
+def my_split(x_BLD, heads):
+    return torch.stack(torch.tensor_split(x_BLD, heads, dim=-1), dim=1)
+---
+def my_split(x_BLD, heads):
+    B, L, D = x_BLD.shape
+    return x_BLD.view(B, L, heads, D / heads).transpose(1, 2)
 """,
     "my_causal_layer": """
 def my_causal_layer(x, W_q, W_k, W_v, W_o, heads):
@@ -367,6 +501,17 @@ def my_causal_layer(x, W_q, W_k, W_v, W_o, heads):
 ---
 def my_causal_layer(x, W_q, W_k, W_v, W_o, heads):
     return x @ W_o
+---
+def my_causal_layer(x_BLD, W_q, W_k, W_v, W_o, heads):
+    q, k, v = (split(x_BLD @ W.T, heads) for W in (W_q, W_k, W_v))
+    past = torch.ones(x_BLD.shape[1], x_BLD.shape[1]).tril().bool()
+    y, _ = attention(q, k, v, past)
+    return join(y) @ W_o.T
+---
+def my_causal_layer(x_BLD, W_q, W_k, W_v, W_o, heads):
+    split = lambda W: (x_BLD @ W.T).unflatten(-1, (heads, -1)).transpose(1, 2)
+    y, _ = attnbook.attention(split(W_q), split(W_k), split(W_v), torch.ones(x_BLD.shape[1], x_BLD.shape[1]).tril())
+    return y.transpose(1, 2).flatten(2) @ W_o.T
 """,
     "my_block": """
 def my_block(x, attention, norm_1, feed_forward, norm_2):
@@ -415,6 +560,23 @@ def my_loss(model, source, target):
 def my_loss(model, source, target):
     logits, want = model(source, target[:, :-1]), target[:, 1:]
     return F.cross_entropy(logits[want != PAD], want[want != PAD])
+---
+def my_loss(model, source_BM, target_BL):
+    logits = model(source_BM, target_BL[:, :-1])
+    answers = target_BL[:, 1:]
+    losses = F.cross_entropy(logits.transpose(1, 2), answers, reduction="none")
+    real = (answers != PAD).float()
+    return (losses * real).sum() / real.sum()
+---
+def my_loss(model, source_BM, target_BL):
+    p = model(source_BM, target_BL[:, :-1]).softmax(-1)
+    y = target_BL[:, 1:]
+    picked = torch.gather(p, 2, y.unsqueeze(2)).squeeze(2)
+    return -torch.masked_select(picked.log(), y != PAD).mean()
+---
+def my_loss(model, source_BM, target_BL):
+    logits = model(source_BM, target_BL[:, :-1])
+    return F.cross_entropy(logits, target_BL[:, 1:], ignore_index=PAD)
 """,
     "my_greedy": """
 def my_greedy(model, start, stop, length):
@@ -452,6 +614,16 @@ def my_greedy(model, start, stop, length):
         row = model(torch.as_tensor(ids))[-1]
         return more(ids + [max(range(len(row)), key=lambda i: row[i])])
     return more([start])
+---
+@torch.no_grad()
+def my_greedy(model, start, stop, length):
+    out = [start]
+    while len(out) < length:
+        p = model(torch.LongTensor(out))[-1].softmax(-1)
+        out += [int(p.argmax())]
+        if out[-1] == stop:
+            return out
+    return out
 """,
     "my_layer_norm": """
 def my_layer_norm(x, gain, bias):
@@ -474,6 +646,15 @@ def my_layer_norm(x, g, b):
 ---
 def my_layer_norm(x, g, b):
     return (x - x.mean()) / x.std() * g + b
+---
+def my_layer_norm(x_BLD, gain_D, bias_D):
+    var, mean = torch.var_mean(x_BLD, dim=-1, keepdim=True, correction=0)
+    return gain_D * (x_BLD - mean) / (var + 1e-5) ** 0.5 + bias_D
+---
+def my_layer_norm(x_BLD, gain_D, bias_D, eps=1e-5):
+    std = (x_BLD.var(-1, keepdim=True, correction=0) + eps).sqrt()
+    x = (x_BLD - x_BLD.mean(axis=-1, keepdim=True)).div(std)
+    return torch.addcmul(bias_D, x, gain_D)
 """,
     "my_pre_norm_block": """
 def my_pre_norm_block(x, attention, norm_1, feed_forward, norm_2):

@@ -81,7 +81,9 @@ def call(answer: Callable, *inputs):
     copies = [x.clone() if isinstance(x, Tensor) else x for x in inputs]
     try:
         got = answer(*copies)
-    except NotImplementedError:
+    except NotImplementedError as error:
+        if error.args:  # PyTorch says what it has not
+            raise Wrong("raised", kind=type(error).__name__, error=error) from error
         got = None
     except (Exception, SystemExit) as error:
         raise Wrong("raised", kind=type(error).__name__, error=error) from error

@@ -126,7 +126,9 @@ def make_stubs(page: Page) -> None:
         raise ExtensionError(f"{page.name}: {why}") from why
     for editor in editors:
         if editor.content:
-            Path(page.app.outdir, "_static/write", editor.file).write_bytes(editor.content)
+            for file, content in ((editor.file, editor.content), editor.above):
+                if content:
+                    Path(page.app.outdir, "_static/write", file).write_bytes(content)
     page.body = write.marked(page.body, editors)
     page.app.add_js_file("write.js", type="module")
 
@@ -144,6 +146,8 @@ def choose_files(page: Page) -> None:
         app.add_js_file("guess.js", type="module")
     if 'class="find-term"' in page.body:
         app.add_js_file("glossary.js", type="module")
+    if 'class="take"' in page.body:
+        app.add_js_file("take.js", type="module")
     scripts = [js for js in context["script_files"] if js.filename and js.filename not in UNUSED_SCRIPTS]
     context["script_files"], context["css_files"] = [deferred(script) for script in scripts], []
 

@@ -6,6 +6,7 @@ worker.js            holds MicroPython (micropython/, as its npm package has it)
 python/torch         the names of PyTorch, over the tensors of Handful (src/handful)
 checks.py            sends a check as it is: its source, its tensors, its sentences
 mistakes.py          sends what a chapter's mistake needs from the cells above it
+definitions.py       sends what the chapter defines above a stub, for code that asks for it
 """
 
 import ast
@@ -21,6 +22,7 @@ from attnbook.language import words
 from attnbook.widgets.shared.files import one_module, without_comments
 from booktools.book.checked import stub
 from booktools.write.checks import HANDFUL, judging_source
+from booktools.write.definitions import above
 from booktools.write.mistakes import tried
 from booktools.write.source import NotForThePage, without_docstring
 from booktools.write.stubs import sent
@@ -35,6 +37,7 @@ class Editor:
     file: str  # with what the page is sent, on the site
     checks: str  # the name of what is checked; none where code is only run
     content: bytes  # none where a cell stays as it is
+    above: tuple[str, bytes] = ("", b"")  # a file of what the chapter defines, if code asks for it
 
     @property
     def div(self) -> str:
@@ -42,17 +45,27 @@ class Editor:
         if not self.content:
             return '<div class="cell '
         checks = f'data-name="{escape(self.checks)}" ' if self.checks else ""
-        return f'<div data-write="{self.file}?v={sha256(self.content).hexdigest()[:8]}" {checks}class="cell '
+        return f'<div data-write="{versioned(self.file, self.content)}" {checks}class="cell '
+
+
+def versioned(file: str, content: bytes) -> str:
+    return f"{file}?v={sha256(content).hexdigest()[:8]}"
 
 
 @cache
 def engine() -> tuple[str, dict[str, bytes]]:
-    """A folder's name, made of what is in it, and what is fetched at the first press."""
-    front = (path for path in sorted((HERE / "front").iterdir()) if path.name not in EARLY)
-    files = {path.name: without_comments(path).encode() for path in front}
+    """A folder's name, made of what is in it, and what is fetched at the first press, or when it is asked for."""
+    files = {name: without_comments(HERE / "front" / name).encode() for name in ("picture.js", "picture.css")}
+    files["ask.js"] = tight(without_comments(HERE / "front/ask.js")).encode()
+    files["worker.js"] = tight(one_module(HERE / "front/worker.js")).encode()
     files |= {name: (HERE / "micropython" / name).read_bytes() for name in ("micropython.mjs", "micropython.wasm")}
-    files["handful.js"] = tight(one_module(HANDFUL / "handful.js")).encode()
-    files["python.json"] = as_json({"files": python(), "say": words(HERE)["verdict"] | words(HERE)["picture"]})
+    files["more.js"] = tight(without_comments(HANDFUL / "more.js")).encode()
+    files["picture.json"] = as_json(words(HERE)["picture"])
+    modules = python()
+    for name in RARE:
+        files[f"{name}.json"] = as_json({path: modules.pop(path) for path in [*modules] if name in path})
+    more = {"names": "|".join(names_in_more()), "modules": RARE}
+    files["python.json"] = as_json({"files": modules, "say": words(HERE)["verdict"]} | more)
     version = sha256(b"".join(files.values())).hexdigest()[:8]
     return f"write/{version}/", files
 
@@ -68,6 +81,15 @@ def front() -> dict[str, bytes]:
     return early() | {folder + name: content for name, content in files.items()}
 
 
+RARE = ("autograd", "einops", "optim", "testing")  # modules of Python that are fetched where code names them
+
+
+def names_in_more() -> list[str]:
+    """What Handful knows once it has been given more.js."""
+    specs = re.findall(r'\bop\(\s*"([\w/]+)', (HANDFUL / "more.js").read_text("utf-8"))
+    return [name for spec in specs for name in spec.split("/")]
+
+
 def python() -> dict[str, str]:
     """The page's own modules, and the one of sentences and comparisons, which is the book's."""
     folder = HERE / "python"
@@ -81,7 +103,9 @@ _APART = re.compile(r'("(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`)|//.*|\s*([=*/<>?:;,{
 
 
 def tight(script: str) -> str:
-    """A script without comments, and without the spaces that only a reader needs; its statements end in semicolons.
+    """A script without comments, and without the spaces that only a reader needs.
+
+    Its statements end in semicolons; in its regular expressions quotes are \\x22, and spaces \\x20 or \\s.
 
     >>> tight('if (x < 1)\\n  say("a, b");')
     'if(x<1)say("a, b");'
@@ -100,12 +124,17 @@ def terse(path: Path) -> str:
 
 def editors(stem: str, cells: list) -> list[Editor]:
     """The cells of a notebook that are written in on its page, in order; and its mistakes that can't be run there."""
-    mistakes, found = tried(cells), []
+    mistakes, found, written = tried(cells), [], []
+    asked_for = above(cells)
+    further = f"{stem[:2]}-above.json", as_json(asked_for)
     for place, cell in enumerate(cells):
         file = f"{stem[:2]}-{cell.id}.json"
         if asked := stub(cell):
             before = [each.source for each in cells[:place] if each.cell_type == "code"]
-            found.append(Editor(file, asked[1], as_json(sent(asked[0], before))))
+            names = sorted({name for at, name, _ in asked_for["definitions"] if at < place})
+            more = {"place": place, "defined": names, "above": versioned(*further), "written": [*written]}
+            found.append(Editor(file, asked[1], as_json(sent(asked[0], before) | more), further))
+            written.append((cell.id, asked[1]))
         elif cell.id in mistakes:
             what = mistakes[cell.id]
             found.append(Editor(file, "", b"" if isinstance(what, NotForThePage) else as_json(what)))

@@ -11,13 +11,9 @@ BUILT_IN = {"functools", "math", "random", "re"}  # into MicroPython
 
 
 def sent(check: str, before: list[str]) -> dict:
-    """The check, what the code before the stub gives as far as the page can do it, and the names that it can't know."""
-    given, above = [], set()
-    for node in (node for source in before for node in body(source)):
-        above |= {*names_of(node)}
-        given += possible(node)
-    lines = [[line, name] for line, name in dict.fromkeys(given)]
-    return exported(check) | {"given": lines, "above": sorted(above - {name for _, name in given} - {"check"})}
+    """The check, and what the code before the stub gives as far as the page can do it at once."""
+    given = (line for source in before for node in body(source) for line in possible(node))
+    return exported(check) | {"given": [[line, name] for line, name in dict.fromkeys(given)]}
 
 
 def body(source: str) -> list[ast.stmt]:

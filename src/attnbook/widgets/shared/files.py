@@ -15,7 +15,7 @@ from attnbook.widgets import all_widgets
 
 ROOMS = Path(__file__).parents[1]
 SHARED = ROOMS / "shared"
-_IMPORT = re.compile(r'^import \{\s*([^{}]+?),?\s*\} from "(\.{1,2}/(?:\w+/)*)(\w+)\.js";$', re.M)
+_IMPORT = re.compile(r'^import \{\s*([^{}]+?),?\s*\} from "((?:\.{1,2}/)+(?:\w+/)*)(\w+)\.js";$', re.M)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class) (\w+))", re.M)
 _COMMENT = re.compile(r"^ *(?://.*|/\*\*(?s:.*?)\*/)\n", re.M)
 _FOREIGN = re.compile(

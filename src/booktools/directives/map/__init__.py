@@ -1,5 +1,6 @@
 """The map of the book as a figure, `{map}`; and the contents, `{chapters}`: the map, and a card for each chapter."""
 
+import json
 import re
 from base64 import b64encode
 from dataclasses import dataclass
@@ -74,9 +75,22 @@ def visit_place(translator, node):
         go_on = f'<p class="go-on" data-words="{escape(words(HERE)["go_on"])}" hidden></p>'  # book.js fills it in
         translator.body.append(
             f'<div class="contents" id="map"><div class="ab-stage">{go_on}{drawn}</div>'
-            f'<ol class="cards">{listed}</ol></div>'
+            f'<ol class="cards">{listed}</ol>{take_along()}</div>'
         )
     raise nodes.SkipNode
+
+
+def take_along() -> str:
+    """What take.js needs to save a reader's code and place, and to bring them back."""
+    say = words(HERE)["take"]
+    texts = json.dumps(
+        {name: say[name] for name in ("file", "head", "nothing", "saved", "brought", "differ", "strange")}
+    )
+    buttons = "".join(f'<button type="button">{say[name]}</button>' for name in ("save", "bring"))
+    return (
+        f'<div class="take" data-words="{escape(texts)}" hidden><p>{say["why"]}</p>{buttons}'
+        '<input type="file" accept=".py,text/*" hidden><output role="status"></output></div>'
+    )
 
 
 def leads(edition: Edition, builder=None, page: str = "") -> list[Lead]:

@@ -21,8 +21,8 @@ function end() {
   answers = 0;
 }
 
-const TEXT = /#.*|"""[^]*?"""|'''[^]*?'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|[([{]|[)\]}]|\n/g;
-const INTO = /^([ \t]*)([A-Za-z_][\w.]*(?:\[[^\]\n]*\])*)[ \t]*(\*\*|\/\/|[*/%&|^])=(?!=)/gm;
+const TEXT = /#.*|"""[^]*?"""|'''[^]*?'''|"(?:\\.|[^\x22\\\n])*"|'(?:\\.|[^'\\\n])*'|[([{]|[)\]}]|\n/g;
+const INTO = /^([\t\x20]*)([A-Za-z_][\w.]*(?:\[[^\]\n]*\])*)[\t\x20]*(\*\*|\/\/|[*/%&|^])=(?!=)/gm;
 
 // Where the expression ends that begins at a place: at the end of its line, unless a bracket is open, or at a comment.
 function endOf(code, from) {
@@ -51,12 +51,13 @@ export function writtenInto(code) {
 }
 
 // What the code prints and draws, one below the other.
-function tell({ printed, picture }, out, say, marks) {
+function tell({ printed, picture }, out, marks) {
   out.hidden = false;
   if (picture) {
     const figure = document.createElement("figure");
     out.append(figure);
-    import(new URL("picture.js", base)).then(({ draw }) => draw(figure, picture, say, marks));
+    const words = get(new URL("picture.json", base));
+    import(new URL("picture.js", base)).then(async ({ draw }) => draw(figure, picture, await words, marks));
     return;
   }
   if (!out.lastElementChild?.matches("pre")) out.append(document.createElement("pre"));
@@ -75,7 +76,7 @@ function fieldOf(text, from) {
   return -1;
 }
 
-const FORMATTED = /(?<!\w)f(["'])((?:\\.|(?!\1)[^\\\n])+)\1/g;
+const FORMATTED = /(?<!\w)f([\x22'])((?:\\.|(?!\1)[^\\\n])+)\1/g;
 
 // `{x:.2f}` as a call, as MicroPython would format no tensor.
 export function formatted(code) {
@@ -120,7 +121,7 @@ function verdict(question, say, out) {
     };
     const hear = ({ data }) => {
       if (data.picture || data.printed !== undefined)
-        tell(data, out, say, Object.fromEntries(question.sent.words.attnbook.number));
+        tell(data, out, Object.fromEntries(question.sent.words.attnbook.number));
       else if (data.running) timer = setTimeout(() => stop(fill(say.slow, { n: SECONDS })), SECONDS * 1000);
       else if (data.broken) stop(say.broken);
       else {
@@ -135,11 +136,12 @@ function verdict(question, say, out) {
 }
 
 // The check's own sentence, or what this page has less of. Code that is only run says what it prints.
-function sentence({ correct, said, missing, lacks, above, traceback = "" }, say, code) {
+function sentence({ correct, said, missing, lacks, above, own, traceback = "" }, say, code) {
   if (missing) return { kind: "wrong", text: fill(say.missing, { name: missing }) };
   if (lacks) return { kind: "lacking", text: fill(say.lacks, { name: lacks }) };
+  if (own) return { kind: "wrong", text: fill(say.own, { name: own, said }) };
   if (above) return { kind: "lacking", text: fill(say.above, { name: above }) };
-  const line = correct ? undefined : [...traceback.matchAll(/"<yours>", line (\d+)/g)].at(-1)?.[1];
+  const line = correct ? undefined : [...traceback.matchAll(/"<yours>",\sline\s(\d+)/g)].at(-1)?.[1];
   const written = code.split("\n")[line - 1] ?? "";
   const limit = LIMITS.find(([error, way]) => error.test(said) && way.test(written))?.[2];
   if (limit) return { kind: "lacking", line, text: say[limit] };
@@ -153,7 +155,7 @@ const LIMITS = [
   [/SyntaxError/, /^\s*match\b/, "match"],
   [/SyntaxError/, /def .*[(,]\s*\/\s*[,)]/, "slash"],
   [/NotImplementedError/, /\[[^\]]*:[^\]]*:[^\]]*\]/, "step"],
-  [/unsupported types for __[lg][et]__: '(int|float)', 'Tensor'/, /./, "turned"],
+  [/unsupported types for __[lg][et]__:\s'(int|float)',\s'Tensor'/, /./, "turned"],
 ];
 
 /**
@@ -169,11 +171,53 @@ export function ask(question, out) {
   return turn;
 }
 
+const asksFor = (text, names) => names.some((name) => new RegExp(`\\b${name}\\b`).test(text));
+const field = (id) => document.querySelector(`[data-write*="-${id}.json"] textarea`)?.value ?? "";
+
+// What the reader wrote in the stubs above, as far as the code asks for it: names and code.
+function writtenAbove(code, stubs) {
+  const own = [];
+  for (const [id, name] of stubs.toReversed())
+    if (asksFor([code, ...own.flat()].join("\n"), [name]) && field(id)) own.unshift([name, ready(field(id))]);
+  return own;
+}
+
+// What the chapter defines above a place, if the code asks for any of it.
+async function definedAbove(code, { defined, above, place }, sent) {
+  if (!asksFor(code, defined)) return [];
+  const { definitions } = await get(new URL(above, sent));
+  const latest = new Map(definitions.filter(([at]) => at < place).map((each) => [each[1], each]));
+  return [...latest.values()].map(([, , line]) => line).filter(Boolean);
+}
+
+// What fewer ask for: names of Handful, and modules.
+async function rare(text, { names, modules }) {
+  const asked = modules.filter((name) => asksFor(text, [name]));
+  const found = await Promise.all(asked.map((name) => get(new URL(`${name}.json`, base))));
+  return { more: new RegExp(`\\.(${names})\\b`).test(text), modules: Object.assign({}, ...found) };
+}
+
 async function answered({ code, name, sent }, out) {
-  const [{ files, say }, check] = await Promise.all([get(new URL("python.json", base)), get(sent)]);
-  const above = (check.after ?? []).map((id) => document.querySelector(`[data-write*="-${id}.json"] textarea`).value);
-  const question = { files, code: ready(code), name: name ?? "", above: ready(above.join("\n\n")), sent: check };
+  const [python, check] = await Promise.all([get(new URL("python.json", base)), get(sent)]);
+  const above = name ? writtenAbove(code, check.written) : check.after.map((id) => ["", ready(field(id))]);
+  const text = [code, ...above.flat()].join("\n");
+  const given = name ? await definedAbove(text, check, sent) : [];
+  const lines = (check.given ?? []).filter(([, brought]) => asksFor(text, [brought])).flat();
+  const question = {
+    ...(await rare([text, check.source, ...given, ...lines].join("\n"), python)),
+    files: python.files,
+    code: ready(code),
+    name: name ?? "",
+    given,
+    above,
+    sent: check,
+  };
+  const { say } = python;
   const answer = await verdict({ ...question, id: sent.href }, say, out);
   if (!name && answer.correct) return { kind: "done", text: out.hidden ? say.silent : "" };
+  if (answer.unknown) {
+    const { names } = await get(new URL(check.above, sent));
+    answer.above = names[answer.unknown] < check.place && answer.unknown;
+  }
   return sentence(answer, say, code);
 }

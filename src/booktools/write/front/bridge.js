@@ -1,8 +1,8 @@
 // What Python sees of the tensors: one function by name, with answers that its bridge carries unharmed.
 
-import handful from "./handful.js";
+import { handful } from "../../../handful/handful.js";
 
-const { Stream, TorchError, call, filled, finfo, float, fromValues, ops, record, room, values, whole } = handful;
+const { Stream, call, filled, finfo, float, fromValues, ops, record, room, values, whole } = handful;
 
 const SMALL = 2 ** 30; // MicroPython's bridge has 32 bits
 const NUMBERS = 40_000_000; // in all tensors of one run
@@ -98,8 +98,9 @@ export const bridge = {
     try {
       return plain(call(name, args, named));
     } catch (error) {
-      if (!(error instanceof TorchError || error instanceof RangeError)) console.error(error);
-      return { isT: false, kind: "error", error: error.kind ?? "RuntimeError", message: error.message };
+      if (error.kind || error instanceof RangeError)
+        return { isT: false, kind: "error", error: error.kind ?? "RuntimeError", message: error.message };
+      return { isT: false, kind: "error", error: "Lacking", message: `${name} with such arguments` };
     }
   },
   call0: (name, a) => bridge.call(name, [a]),

@@ -48,7 +48,7 @@ self.addEventListener("message", async ({ data: { files, wasm, ...question } }) 
   printed = drawn = 0;
   send({ running: true });
   try {
-    send(answer(question));
+    send(await answer(question));
   } catch (error) {
     send({ broken: `${error}` });
   }

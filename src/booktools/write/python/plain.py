@@ -74,7 +74,14 @@ class NotImplementedError(NotImplementedError):
 
 
 def number(x=0.0):
-    return x.item() * 1.0 if isinstance(x, torch.Tensor) else float(x)
+    if not isinstance(x, torch.Tensor):
+        return float(x)
+    if x.numel() != 1:
+        raise ValueError("only one element tensors can be converted to Python scalars")
+    return x.item() * 1.0
+
+
+torch.FLOAT.append(number)
 
 
 def is_one(x, kinds):
@@ -136,6 +143,13 @@ def prod(xs, start=1):
 def isclose(a, b, rel_tol=1e-9, abs_tol=0.0):
     a, b = number(a), number(b)
     return a == b or abs(a - b) <= max(rel_tol * max(abs(a), abs(b)), abs_tol)
+
+
+def exp(x):
+    try:
+        return _math.exp(number(x))
+    except ValueError:
+        raise OverflowError("math range error")
 
 
 def __getattr__(name):

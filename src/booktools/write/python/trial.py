@@ -89,16 +89,17 @@ def judge(answer):
     return True, judging.say("correct"), None
 
 
-def run(code, name, above):
+def run(code, name, given, above):
     """The verdict on a reader's code; without the name of what is checked, it is only run."""
-    return verdict(code, name) if name else played(code, above)
+    torch.lacked.clear()
+    return verdict(code, name, given, above) if name else played(code, above)
 
 
 def played(code, above):
     """Runs code after what it needs of the cells above it, and prints the value of its last line as a notebook does."""
     space = dict(GIVEN, __name__="reader", tensors=[x.clone() for x in SPACE["tensors"]])
     try:
-        for text in (SENT["source"], above):
+        for text in [SENT["source"]] + [text for _, text in above]:
             exec(compile(text, "<above>", "exec"), space)
         lines = code.rstrip().split("\n")
         last = max([i for i, line in enumerate(lines) if line and line[0] not in " \t#)]}"] + [0])
@@ -118,21 +119,37 @@ def played(code, above):
     return {"correct": True, "said": ""}
 
 
-def verdict(code, name):
+def verdict(code, name, given, above):
     space = dict(PYTHON, __name__="reader")
-    for line, brought in SENT["given"]:
+    for line, _ in SENT["given"]:
         try:
             exec(line, space)
-        except (ImportError, AttributeError):  # a name that this page's torch has not
-            SENT["above"].append(brought)
+        except (ImportError, AttributeError):
+            pass  # a name that this page's torch has not
+    for text in given:
+        exec(compile(text, "<above>", "exec"), space)
+    torch.lacked.clear()
+    own = ""
     try:
+        for own, text in above:
+            exec(compile(text, "<above>", "exec"), space)
+        own = ""
         exec(compile(code, "<yours>", "exec"), space)
         if name not in space:
             return {"correct": False, "missing": name}
         correct, said, error = judge(space[name])
     except Exception as caught:
         correct, said, error = False, type(caught).__name__ + ": " + str(caught), caught
-    return {"correct": correct, "said": said, "traceback": traced(error), "lacks": lacks(error), "above": above(error)}
+    tried = [] if correct else [each for each in torch.lacked if each.split(".")[-1] in code]
+    lacking = lacks(error) or (tried + [""])[0]
+    return {
+        "correct": correct,
+        "said": said,
+        "traceback": traced(error),
+        "lacks": lacking,
+        "unknown": unknown(error),
+        "own": own,
+    }
 
 
 def lacks(error):
@@ -144,10 +161,9 @@ def lacks(error):
     return ""
 
 
-def above(error):
-    """What the code takes from cells that the page does not run, if that was it."""
-    name = str(error).split("'")[1] if isinstance(error, NameError) else ""
-    return name if name in SENT["above"] else ""
+def unknown(error):
+    """The name that the code uses and nothing gives, if that was it."""
+    return (str(error) + "''").split("'")[1] if isinstance(error, NameError) else ""
 
 
 def traced(error):

@@ -126,6 +126,7 @@ function showPlaces() {
 if (contents) {
   showPlaces();
   addEventListener("pageshow", ({ persisted }) => persisted && showPlaces());
+  addEventListener("ab-place", showPlaces);
 
   // A part of the map and its chapter's card light up together.
   const light = ({ type, target }) => {

@@ -15,13 +15,35 @@ def padding(lengths, M=None):
     return keep[:, None] if lengths.ndim == 1 else keep
 
 
+class ShapeError(ValueError):
+    pass
+
+
+def _boolean(mask):
+    if mask.dtype is not torch.bool_:
+        got = "got %r of %s" % (mask.dtype, tuple(mask.shape))
+        hint = "For a mask of zeros and ones, try mask.bool(); for one of 0 and -inf, try mask == 0."
+        raise ValueError("mask must be a boolean tensor with True = may attend, %s. %s" % (got, hint))
+
+
+def _one_batch(q, name, x):
+    batch = tuple(q.shape[:-2])
+    if x.shape[:-2] != q.shape[:-2]:
+        rule = "must have shape (batch..., M, width) = %s" % (batch + tuple(x.shape[-2:]),)
+        hint = "The batch of q is %s; to share one set of %s, try .expand." % (batch, name)
+        raise ShapeError("%s %s, got %s. %s" % (name, rule, tuple(x.shape), hint))
+
+
 def masked_softmax(scores, mask=None):
     if mask is None:
         return scores.softmax(-1)
+    _boolean(mask)
     return scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(-1) * mask
 
 
 def attention(q, k, v, mask=None):
+    _one_batch(q, "k", k)
+    _one_batch(q, "v", v)
     weights = masked_softmax(q @ k.mT / q.shape[-1] ** 0.5, mask)
     return weights @ v, weights
 

@@ -12,7 +12,7 @@ class Lacking(AttributeError):
     """A name that PyTorch has and this page has not."""
 
 
-_ERRORS = {"TypeError": TypeError, "IndexError": IndexError, "ValueError": ValueError, "Lacking": Lacking}
+_ERRORS = {each.__name__: each for each in (TypeError, IndexError, ValueError, NotImplementedError)}
 
 
 class dtype:
@@ -47,8 +47,15 @@ def math_prod(xs):
     return n
 
 
+lacked = []  # what was asked for and is not here, even if the code that asked goes on
+
+
 def _missing(name):
+    lacked.append(name)
     return Lacking(name)
+
+
+FLOAT = [float]  # and what a reader's code calls so: see plain.py
 
 
 def _given(x):
@@ -64,7 +71,7 @@ def _given(x):
     if isinstance(x, (list, tuple, range)):
         return [_given(y) for y in x]
     if isinstance(x, slice):
-        return {"slice": [_given(x.start), _given(x.stop), _given(x.step)]}
+        return {"slice": [_bound(x.start), _bound(x.stop), _bound(x.step)]}
     if x is Ellipsis:
         return "..."
     if isinstance(x, dtype):
@@ -73,9 +80,17 @@ def _given(x):
         return None
     if isinstance(x, Generator):
         return x._s
-    if x in (bool, int, float):
-        return {bool: "bool", int: "int64", float: "float32"}[x]
+    if x in (bool, int) or x in FLOAT:
+        return {bool: "bool", int: "int64"}.get(x, "float64")
     raise TypeError("torch can't take a %s here" % type(x).__name__)
+
+
+def _bound(x):
+    if isinstance(x, Tensor):
+        return x.__index__()
+    if x is None or isinstance(x, int):
+        return x
+    raise TypeError("slice indices must be integers or None or have an __index__ method")
 
 
 class _Pair(tuple):
@@ -94,6 +109,8 @@ def _taken(r):
         return r
     if r.isT:
         return Tensor(r)
+    if r.kind == "error" and r.error == "Lacking":
+        raise _missing(r.message)
     if r.kind == "error":
         raise _ERRORS.get(r.error, RuntimeError)(r.message)
     if r.kind == "big":
@@ -246,6 +263,8 @@ class Tensor:
         return int(self.item())
 
     def __index__(self):
+        if self._h.n != 1 or self.dtype.is_floating_point:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(self.item())
 
     def __hash__(self):
@@ -270,11 +289,15 @@ class Tensor:
 def _items(key):
     if not isinstance(key, tuple):
         key = (key,)
+    for k in key:
+        if isinstance(k, (float, str)):
+            kinds = "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables"
+            raise IndexError("%s are valid indices (got %s)" % (kinds, type(k).__name__))
     return [
         tensor(list(k), dtype=int64 if not k else None)
         if isinstance(k, (list, range, tuple))
         else int(k)
-        if isinstance(k, Tensor) and not k.ndim and k.dtype is not bool_
+        if isinstance(k, Tensor) and not k.ndim and k.dtype in (int32, int64)
         else k
         for k in key
     ]
@@ -287,35 +310,48 @@ def _named(name):
     return f
 
 
+def _operator(name, sign):
+    """What `a + b` and `b + a` are; only tensors and numbers stand beside a tensor."""
+
+    def f(a, b):
+        if isinstance(b, (Tensor, int, float, bool)):
+            return _do(name, (a, b))
+        if name in ("eq", "ne"):
+            return name == "ne"
+        raise TypeError("unsupported operand type(s) for %s: 'Tensor' and '%s'" % (sign, type(b).__name__))
+
+    def reflected(a, b):
+        return _do(name, (b, a)) if isinstance(b, (int, float, bool)) else f(a, b)
+
+    return f, reflected
+
+
 def _operators():
-    for sign, name in (
-        ("add", "add"),
-        ("sub", "sub"),
-        ("mul", "mul"),
-        ("truediv", "div"),
-        ("floordiv", "floor_divide"),
-        ("mod", "remainder"),
-        ("pow", "pow"),
-        ("matmul", "matmul"),
-        ("and", "bitwise_and"),
-        ("or", "bitwise_or"),
-        ("xor", "bitwise_xor"),
-        ("lt", "lt"),
-        ("le", "le"),
-        ("gt", "gt"),
-        ("ge", "ge"),
-        ("eq", "eq"),
-        ("ne", "ne"),
+    for sign, name, written in (
+        ("add", "add", "+"),
+        ("sub", "sub", "-"),
+        ("mul", "mul", "*"),
+        ("truediv", "div", "/"),
+        ("floordiv", "floor_divide", "//"),
+        ("mod", "remainder", "%"),
+        ("pow", "pow", "** or pow()"),
+        ("matmul", "matmul", "@"),
+        ("and", "bitwise_and", "&"),
+        ("or", "bitwise_or", "|"),
+        ("xor", "bitwise_xor", "^"),
+        ("lt", "lt", "<"),
+        ("le", "le", "<="),
+        ("gt", "gt", ">"),
+        ("ge", "ge", ">="),
+        ("eq", "eq", "=="),
+        ("ne", "ne", "!="),
     ):
-        setattr(Tensor, "__%s__" % sign, lambda a, b, name=name: _do(name, (a, b)))
-        setattr(Tensor, "__r%s__" % sign, lambda a, b, name=name: _do(name, (b, a)))
+        for before, f in zip(("__", "__r"), _operator(name, written)):
+            setattr(Tensor, before + sign + "__", f)
     for sign, name in (("neg", "neg"), ("invert", "bitwise_not"), ("abs", "abs")):
         setattr(Tensor, "__%s__" % sign, lambda a, name=name: _do(name, (a,)))
     for sign in ("add", "sub"):
         setattr(Tensor, "__i%s__" % sign, lambda a, b, name=sign + "_": _do(name, (a, b)))
-    for name in _tensors.names("m"):
-        if name not in ("item",):
-            setattr(Tensor, name, _named(name))
 
 
 _operators()
@@ -381,6 +417,10 @@ def enable_grad():
 
 class finfo:
     def __init__(self, kind=None):
+        if kind and not kind.is_floating_point:
+            raise TypeError(
+                "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
+            )
         k = _tensors.finfo((kind or float32).name)
         self.min, self.max, self.eps, self.tiny = [float(x) for x in k.split()]
 
@@ -389,15 +429,34 @@ def is_tensor(x):
     return isinstance(x, Tensor)
 
 
-_KNOWN = {name: _named(name) for name in _tensors.names("t")}
-_KNOWN["bool"], _KNOWN["int"], _KNOWN["float"] = bool_, int32, float32
+_KNOWN = {"bool": bool_, "int": int32, "float": float32}
+IN_F = {}  # the names of torch.nn.functional
 
 
+def learn():
+    """All that Handful knows now."""
+    for where, known in (("t", _KNOWN), ("F", IN_F)):
+        known.update({name: _named(name) for name in _tensors.names(where) if name not in known})
+    for name in _tensors.names("m"):
+        if name != "item":
+            setattr(Tensor, name, _named(name))
+
+
+learn()
 tensor, as_tensor = _KNOWN["tensor"], _KNOWN["as_tensor"]
-from torch import autograd, nn, optim  # before there is a __getattr__, which would answer for them
+from torch import nn  # before there is a __getattr__, which would answer for them
+
+
+def _of_kind(kind):
+    return lambda data: tensor(data, dtype=kind)
+
+
+LongTensor, IntTensor, FloatTensor, BoolTensor = [_of_kind(kind) for kind in (int64, int32, float32, bool_)]
 
 
 def __getattr__(name):
     if name in _KNOWN:
         return _KNOWN[name]
+    if name in ("autograd", "optim", "testing"):  # which the page fetches when somebody asks for them
+        return getattr(__import__("torch." + name), name)
     raise _missing("torch." + name)

@@ -4,15 +4,13 @@ import torch
 from torch.nn import functional
 
 
-def Parameter(x, requires_grad=True):
-    x = x.detach().clone()
-    x.requires_grad_(requires_grad)
-    _order.append(x)
-    x._n = len(_order)
-    return x
+class Parameter(torch.Tensor):
+    made = 0
 
-
-_order = []
+    def __init__(self, x, requires_grad=True):
+        self._h = x.detach().clone().requires_grad_(requires_grad)._h
+        Parameter.made += 1
+        self._n = Parameter.made
 
 
 # What PyTorch's layers have and these have not.
@@ -24,6 +22,7 @@ _MORE = set(
 
 class Module:
     training = True
+    _ready = False
 
     def __getattr__(self, name):
         if name in _MORE:
@@ -37,7 +36,13 @@ class Module:
         setattr(self, name, tensor)
 
     def __init__(self):
-        pass
+        self._ready = True
+
+    def __setattr__(self, name, value):
+        if not self._ready and isinstance(value, (Module, Parameter)):
+            kind = "module" if isinstance(value, Module) else "parameter"
+            raise AttributeError("cannot assign %s before Module.__init__() call" % kind)
+        object.__setattr__(self, name, value)
 
     def __call__(self, *args, **named):
         return self.forward(*args, **named)
@@ -89,7 +94,11 @@ def _drawn(bound, *shape):
     return Parameter((torch.rand(*shape) * 2 - 1) * bound)
 
 
-class Linear(Module):
+class _Layer(Module):
+    _ready = True
+
+
+class Linear(_Layer):
     def __init__(self, in_features, out_features, bias=True):
         self.in_features, self.out_features = in_features, out_features
         self.weight = _drawn(in_features**-0.5, out_features, in_features)
@@ -99,7 +108,7 @@ class Linear(Module):
         return functional.linear(x, self.weight, self.bias)
 
 
-class Embedding(Module):
+class Embedding(_Layer):
     def __init__(self, num_embeddings, embedding_dim):
         self.weight = Parameter(torch.randn(num_embeddings, embedding_dim))
 
@@ -107,7 +116,7 @@ class Embedding(Module):
         return self.weight[ids]
 
 
-class LayerNorm(Module):
+class LayerNorm(_Layer):
     def __init__(self, normalized_shape, eps=1e-5):
         shape = normalized_shape if isinstance(normalized_shape, (list, tuple)) else (normalized_shape,)
         self.normalized_shape, self.eps, self.weight, self.bias = (
@@ -121,7 +130,7 @@ class LayerNorm(Module):
         return functional.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
 
 
-class Dropout(Module):
+class Dropout(_Layer):
     def __init__(self, p=0.5):
         self.p = p
 
@@ -129,7 +138,7 @@ class Dropout(Module):
         return functional.dropout(x, self.p, self.training)
 
 
-class Sequential(Module):
+class Sequential(_Layer):
     def __init__(self, *layers):
         self.layers = list(layers)
         for i, layer in enumerate(layers):
@@ -141,7 +150,7 @@ class Sequential(Module):
         return x
 
 
-class ModuleList(Module):
+class ModuleList(_Layer):
     def __init__(self, layers=()):
         self.layers = []
         for layer in layers:
@@ -162,7 +171,7 @@ class ModuleList(Module):
 
 
 def _layer(name):
-    class Layer(Module):
+    class Layer(_Layer):
         def forward(self, x):
             return getattr(x, name)()
 
@@ -172,25 +181,25 @@ def _layer(name):
 ReLU, Tanh, Sigmoid = _layer("relu"), _layer("tanh"), _layer("sigmoid")
 
 
-class GELU(Module):
+class GELU(_Layer):
     def forward(self, x):
         return functional.gelu(x)
 
 
-class Identity(Module):
+class Identity(_Layer):
     def forward(self, x):
         return x
 
 
-class Softmax(Module):
+class Softmax(_Layer):
     def __init__(self, dim=None):
         self.dim = dim
 
     def forward(self, x):
-        return x.softmax(self.dim)
+        return functional.softmax(x, self.dim)
 
 
-class CrossEntropyLoss(Module):
+class CrossEntropyLoss(_Layer):
     def __init__(self, **options):
         self.options = options
 

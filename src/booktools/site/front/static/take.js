@@ -1,0 +1,82 @@
+// What this browser keeps of a reader, their code and their place, as a Python file to take along; and back from one.
+const box = document.querySelector(".take");
+const say = JSON.parse(box.dataset.words);
+const [save, bring] = box.querySelectorAll("button");
+const [output, input] = [box.querySelector("output"), box.querySelector("input")];
+const fill = (text, gaps) => text.replace(/\{(\w+)\}/g, (_, name) => gaps[name]);
+const tell = (text) => {
+  output.textContent = text;
+};
+
+const KEY = /^write \d\d-[a-z0-9-]+$/;
+const PAGE = /^chapters\/\w+\.html(#[\w-]*)?$/;
+
+// A piece of code begins with a line that editors read as the beginning of a cell.
+function written(pieces, reading) {
+  const head = [`# ${say.head}`, ...(reading ? [`# reading ${reading}`] : [])].join("\n");
+  const cells = pieces.map(([key, code]) => `# %% ${key}\n${code.replace(/\n+$/, "")}`);
+  return `${[head, ...cells].join("\n\n\n")}\n`;
+}
+
+function read(text) {
+  const [head, ...parts] = text.replaceAll("\r\n", "\n").split(/^# %% (?=write )/m);
+  const pieces = parts.map((part) => [part.split("\n", 1)[0], part.replace(/^.*\n/, "").replace(/\n+$/, "")]);
+  return { pieces: pieces.filter(([key]) => KEY.test(key)), reading: place(/^# reading (.*)$/m.exec(head)?.[1]) };
+}
+
+// A place in the book, and nothing else that a file may say.
+function place(text) {
+  try {
+    const { visited, last } = JSON.parse(text);
+    const { chapter, page, title } = last;
+    if (!visited.every(Number.isInteger) || !Number.isInteger(chapter) || !PAGE.test(page)) return null;
+    return { visited, last: { chapter, page, title: String(title) } };
+  } catch {
+    return null;
+  }
+}
+
+function mine() {
+  const keys = Object.keys(localStorage).filter((key) => KEY.test(key));
+  return keys.sort().map((key) => [key, localStorage.getItem(key)]);
+}
+
+save.addEventListener("click", () => {
+  const [pieces, reading] = [mine(), localStorage.getItem("reading")];
+  if (!pieces.length && !reading) {
+    tell(say.nothing);
+    return;
+  }
+  const file = new Blob([written(pieces, place(reading) && reading)], { type: "text/x-python" });
+  const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(file), download: say.file });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  tell(fill(say.saved, { n: pieces.length, file: say.file }));
+});
+
+bring.addEventListener("click", () => input.click());
+input.addEventListener("change", async () => {
+  const { pieces, reading } = read(await input.files[0].text());
+  input.value = ""; // so that the same file may be chosen again
+  if (!pieces.length && !reading) {
+    tell(say.strange);
+    return;
+  }
+  const here = new Map(mine());
+  const others = pieces.filter(([key, code]) => here.has(key) && here.get(key).replace(/\n+$/, "") !== code);
+  const replaces = !others.length || confirm(fill(say.differ, { n: others.length }));
+  const taken = pieces.filter((piece) => replaces || !others.includes(piece));
+  for (const [key, code] of taken) localStorage.setItem(key, code);
+  if (reading) {
+    const before = place(localStorage.getItem("reading"))?.visited ?? [];
+    const visited = [...new Set([...before, ...reading.visited])];
+    localStorage.setItem("reading", JSON.stringify({ ...reading, visited }));
+    dispatchEvent(new Event("ab-place")); // book.js shows it
+  }
+  tell(fill(say.brought, { n: taken.length }));
+});
+try {
+  box.hidden = !localStorage;
+} catch {
+  /* nothing is kept here */
+}
