@@ -130,7 +130,7 @@ class AttentionHeatmap(BookWidget):
         weights = self.weights[self.head] if self.weights else self.attend()[1].tolist()
         queries, tokens = (list(map(Verbatim, names)) for names in (self.queries or self.tokens, self.tokens))
         rows = ((token, map(number, row)) for token, row in zip(queries, weights, strict=True))
-        return html_table(self.edition_words()["grid"], tokens, rows)
+        return html_table(self.edition_words()["table"], tokens, rows)
 
     def _vectors(self) -> tuple[Tensor, ...]:
         if self.q_LK:
@@ -149,11 +149,11 @@ def _check_shown(tokens, weights, queries, head, **traits) -> None:
         hint = "There is a column for each of the tokens and a row for each of the queries; special tokens count."
         if len(tokens) == M:
             hint = f"Are the rows other tokens than the columns? Give them, too: queries=[…], {L} of them."
-        raise ShapeError("weights", "(..., L, M)", ("...", len(rows), len(tokens)), (H, L, M), hint)
+        raise ShapeError("weights", "(..., L, M)", ("...", len(rows), len(tokens)), (H, L, M)[H == 1 :], hint)
     if max(L, M) > MOST_SHOWN:
         raise ValueError(
-            f"AttentionHeatmap shows weights of up to {MOST_SHOWN} tokens, got {max(L, M)}. HeadBrowser(tokens, weights) "
-            "shows up to 512."
+            f"AttentionHeatmap shows weights of up to {MOST_SHOWN} tokens, got {max(L, M)}. "
+            "HeadBrowser(tokens, weights) shows up to 512."
         )
     if head >= H:
         raise ValueError(f"head is counted from 0 and must be below {H}, got {head}.")

@@ -14,7 +14,7 @@ import traitlets
 from attnbook import language
 from attnbook._inputs import check_options
 from attnbook.widgets import room
-from attnbook.widgets.shared.files import ROOMS, SHARED, Asset, one_module, shared_style
+from attnbook.widgets.shared.files import ROOMS, SHARED, Asset, one_module, one_style
 
 
 class BookWidget(anywidget.AnyWidget):
@@ -27,7 +27,7 @@ class BookWidget(anywidget.AnyWidget):
             cls.name = room(cls.__name__)
             own = ROOMS / cls.name / cls.name
             cls._esm = cls.module = one_module(own.with_suffix(".js"))
-            cls._css = shared_style() + own.with_suffix(".css").read_text("utf-8")
+            cls._css = one_style(own.with_suffix(".css"), cls.module)
         super().__init_subclass__(**kwargs)
 
     _words = traitlets.Dict().tag(sync=True)

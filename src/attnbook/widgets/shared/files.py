@@ -16,6 +16,7 @@ from attnbook.widgets import all_widgets
 ROOMS = Path(__file__).parents[1]
 SHARED = ROOMS / "shared"
 _IMPORT = re.compile(r'^import \{\s*([^{}]+?),?\s*\} from "(\.{1,2}/(?:\w+/)*)(\w+)\.js";$', re.M)
+_OUTERMOST = re.compile(r'\bbody\(\s*el,\s*[^"]*"(?:\w+ ab-)?(\w+)"')
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class) (\w+))", re.M)
 _COMMENT = re.compile(r"^ *(?://.*|/\*\*(?s:.*?)\*/)\n", re.M)
 _FOREIGN = re.compile(
@@ -92,6 +93,17 @@ def without_comments(path: Path) -> str:
 def shared_style() -> str:
     """The style of all widgets: the palettes, and what uses them."""
     return css() + (SHARED / "base.css").read_text("utf-8")
+
+
+def one_style(path: Path, module: str) -> str:
+    """The style of a widget as a notebook loads it, where each kind of widget brings the shared style once more.
+
+    It holds for this kind alone, which the class that its script gives its outermost element tells: what another kind
+    brings later can't undo a widget's own style. And it counts for more than Jupyter's rules for tables and buttons.
+    """
+    (kind,) = _OUTERMOST.findall(module)
+    style = (SHARED / "base.css").read_text("utf-8") + path.read_text("utf-8")
+    return f"{css()}:has(> .ab-widget > .ab-{kind}) {{\n{style}}}\n"
 
 
 def one_module(path: Path) -> str:
