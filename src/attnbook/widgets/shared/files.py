@@ -16,7 +16,6 @@ from attnbook.widgets import all_widgets
 ROOMS = Path(__file__).parents[1]
 SHARED = ROOMS / "shared"
 _IMPORT = re.compile(r'^import \{\s*([^{}]+?),?\s*\} from "(\.{1,2}/(?:\w+/)*)(\w+)\.js";$', re.M)
-_OUTERMOST = re.compile(r'\bbody\(\s*el,\s*[^"]*"(?:\w+ ab-)?(\w+)"')
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class) (\w+))", re.M)
 _COMMENT = re.compile(r"^ *(?://.*|/\*\*(?s:.*?)\*/)\n", re.M)
 _FOREIGN = re.compile(
@@ -95,15 +94,20 @@ def shared_style() -> str:
     return css() + (SHARED / "base.css").read_text("utf-8")
 
 
-def one_style(path: Path, module: str) -> str:
-    """The style of a widget as a notebook loads it, where each kind of widget brings the shared style once more.
+def style_of(path: Path) -> str:
+    """The style of a widget, and what all widgets share before it."""
+    return shared_style() + path.read_text("utf-8")
 
-    It holds for this kind alone, which the class that its script gives its outermost element tells: what another kind
-    brings later can't undo a widget's own style. And it counts for more than Jupyter's rules for tables and buttons.
+
+def for_a_notebook(name: str, script: str, style: Path) -> tuple[str, str]:
+    """A widget's script and style for a page where others stand, too, and each kind brings the shared style once more.
+
+    The script gives its place a class of its kind, and the style holds within it: what another kind brings later can't
+    undo it, and it counts for more than Jupyter's rules for tables and buttons.
     """
-    (kind,) = _OUTERMOST.findall(module)
-    style = (SHARED / "base.css").read_text("utf-8") + path.read_text("utf-8")
-    return f"{css()}:has(> .ab-widget > .ab-{kind}) {{\n{style}}}\n"
+    base = (SHARED / "base.css").read_text("utf-8").replace(".ab-widget {", "& {", 1)
+    placed = script.replace('classList.add("ab-widget")', f'classList.add("ab-widget", "ab-in-{name}")')
+    return placed, f"{css()}.ab-widget.ab-in-{name} {{\n{base}{style.read_text('utf-8')}}}\n"
 
 
 def one_module(path: Path) -> str:
