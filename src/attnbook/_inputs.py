@@ -1,5 +1,6 @@
 """What every layer asks of what it is given: a wrong input gets an error that teaches, never a silent broadcast."""
 
+import reprlib
 from collections.abc import Iterable, Sequence
 from numbers import Integral
 
@@ -101,6 +102,35 @@ def check_tensor(name: str, x: object, letters: str) -> None:
         raise ValueError(f"{name} must be a tensor {letters}, got {kind_of(x)}. {hint}")
 
 
+def weights_of(name: str, given: object) -> Tensor:
+    """A tensor, an array or lists of weights, as a tensor on the CPU; raise if it holds anything else.
+
+    >>> weights_of("weights", [[0.25, 0.75], [0.0, 2.0]])
+    Traceback (most recent call last):
+        ...
+    ValueError: weights must lie between 0 and 1, got 2 at weights[1, 1]. Scores, before softmax? Try \
+scores.softmax(-1); plots.cells(numbers, low=…, high=…) shows any numbers.
+    """
+    if isinstance(given, Tensor):
+        numbers = given.detach().cpu().float()
+    else:
+        parts = list(map(_array, given)) if isinstance(given, list | tuple) else given
+        try:
+            numbers = torch.from_numpy(np.array(parts, dtype=np.float32))
+        except (TypeError, ValueError):
+            rule = f"{name} must be numbers in rows of one length, as a tensor, an array or lists"
+            raise ValueError(f"{rule}; got {reprlib.repr(given)}.") from None
+    wrong = ~((numbers >= -1e-3) & (numbers <= 1 + 1e-3))
+    if wrong.any():
+        place = tuple(wrong.nonzero()[0].tolist())
+        hint = "Scores, before softmax? Try scores.softmax(-1); plots.cells(numbers, low=…, high=…) shows any numbers."
+        if numbers[place].isnan():
+            hint = "A softmax over nothing but -inf? attnbook.masked_softmax gives zeros there."
+        where = f"{name}{[*place]}" if place else name
+        raise ValueError(f"{name} must lie between 0 and 1, got {numbers[place]:.3g} at {where}. {hint}")
+    return numbers
+
+
 def check_sizes(least: int = 1, **sizes: object) -> None:
     """Raise unless each is a whole number, and large enough."""
     check_whole(**sizes)
@@ -157,6 +187,11 @@ def kind_of(x: object) -> str:
     if isinstance(x, np.ndarray):
         return f"a numpy array, {x.dtype} of {x.shape}"
     return f"{x.dtype} of {tuple(x.shape)}" if isinstance(x, Tensor) else f"a {type(x).__name__}"
+
+
+def _array(part: object) -> object:
+    """A part of a list: a tensor as an array, which numpy can join."""
+    return part.detach().cpu().float().numpy() if isinstance(part, Tensor) else part
 
 
 def _whole(size: object) -> str:

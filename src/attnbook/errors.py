@@ -16,7 +16,7 @@ columns are keys; try mask.mT.
     """
 
     def __init__(self, name: str, letters: str, wanted: Sequence[int | str], got: Sequence[int], hint: str):
-        rule = letters if letters == _shape(wanted) else f"{letters} = {_shape(wanted)}"
+        rule = letters if not wanted or letters == _shape(wanted) else f"{letters} = {_shape(wanted)}"
         super().__init__(f"{name} must have shape {rule}, got {_shape(got)}. {hint}")
 
 

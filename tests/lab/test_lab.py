@@ -1,4 +1,4 @@
-"""Every widget in a real JupyterLab, light and dark: it comes alive, and names stand by their values as on a page."""
+"""Every widget in a real JupyterLab, light and dark: it comes alive, and is laid out as on a page."""
 
 import json
 import os
@@ -16,11 +16,24 @@ from tests.browser.visiting import browser, home, visit
 __all__ = ["browser", "home", "visit"]
 
 KINDS = all_widgets()
-LISTS = """(body) => [...body.querySelectorAll("dt, dd")].map((node) => {
-    const [mine, around] = [node, node.closest("dl")].map((each) => each.getBoundingClientRect());
-    return [node.tagName, Math.round(mine.x - around.x), Math.round(mine.width)];
-})"""
+MINUTES_5 = 300_000  # a notebook of all widgets, on a machine with other work: no verdict, only an end
+# What can be seen: where each element lies in the widget, and how large its letters are. (SVG is drawn by numbers.)
+LAYOUT = """(body) => {
+    const around = body.getBoundingClientRect();
+    const parts = [...body.querySelectorAll(":not(svg *)")].filter((part) => part.checkVisibility());
+    return parts.map((part) => {
+        const [box, letters] = [part.getBoundingClientRect(), parseFloat(getComputedStyle(part).fontSize)];
+        const name = `${part.tagName} ${part.getAttribute("class") ?? ""}`;
+        return [name, box.x - around.x, box.y - around.y, box.width, box.height, letters];
+    });
+}"""
 SETTLED = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+RUN_ALL = """async () => {
+    const { sessionContext } = jupyterapp.shell.currentWidget.context;
+    await sessionContext.ready;
+    await sessionContext.session.kernel.info;
+    await jupyterapp.commands.execute("notebook:run-all-cells");
+}"""
 
 
 def settings(folder, theme):
@@ -51,29 +64,32 @@ def lab(request, browser, tmp_path_factory):
     told = os.environ | {"JUPYTERLAB_SETTINGS_DIR": str(folder / "settings")}
     with served(command, folder / "server.log", env=told) as address:
         page = browser.new_page(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
+        page.set_default_timeout(MINUTES_5)
         page.goto(f"{address}lab/tree/widgets.ipynb?reset")
-        page.locator(".jp-Notebook .jp-CodeCell").nth(len(KINDS)).wait_for(state="attached", timeout=60_000)
-        page.locator("[data-status='idle']").first.wait_for(state="attached", timeout=60_000)
-        page.evaluate("() => { jupyterapp.commands.execute('notebook:run-all-cells'); }")
-        page.locator(".ab-widget .ab-body").nth(len(KINDS) - 1).wait_for(state="attached", timeout=60_000)
+        page.locator(".jp-Notebook .jp-CodeCell").nth(len(KINDS)).wait_for(state="attached")
+        page.evaluate(RUN_ALL)
+        page.locator(".ab-widget .ab-body").nth(len(KINDS) - 1).wait_for(state="attached")
         yield page
         page.close()
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_names_stand_by_their_values(lab, visit, kind):
+def test_it_is_laid_out_as_on_a_page(lab, visit, kind):
     here = lab.locator(".jp-CodeCell").nth(KINDS.index(kind) + 1).locator(".ab-widget")
     here.scroll_into_view_if_needed()
     width = here.evaluate("(node) => node.getBoundingClientRect().width")
     html = bare(kind()).replace("<body>", f'<body><div style="width: {width}px">')
     page = visit("widget.html", served={"widget.html": html}, motion="reduce")
     page.locator("[data-mounted]").wait_for()
-    there = page.locator("[data-afm] .ab-body")
-    found = []
-    for each in (here.locator(".ab-body"), there):
-        each.page.locator("[aria-busy]").wait_for(state="detached")
-        each.evaluate(SETTLED)
-        found.append(each.evaluate(LISTS))
-    in_lab, on_a_page = found
-    for one, other in zip(in_lab, on_a_page, strict=True):
-        assert one == [other[0], pytest.approx(other[1], abs=3), pytest.approx(other[2], abs=3)]
+    if kind.name == "real_model":  # in a notebook there is no place to run it
+        page.locator(".ab-side").evaluate(
+            "(side) => { side.querySelector('.ab-start').remove(); side.lastChild.textContent = ''; }"
+        )
+    in_lab, on_a_page = [], []
+    for body, found in ((here.locator(".ab-body"), in_lab), (page.locator("[data-afm] .ab-body"), on_a_page)):
+        body.locator("xpath=..").locator("[aria-busy]").wait_for(state="detached")
+        body.evaluate(SETTLED)
+        found += body.evaluate(LAYOUT)
+    assert [name for name, *_ in in_lab] == [name for name, *_ in on_a_page]
+    for (name, *one), (_, *other) in zip(in_lab, on_a_page, strict=True):
+        assert one == pytest.approx(other, abs=2), name

@@ -192,16 +192,16 @@ SAID = {
     "attnbook.MultiheadAttention": "attnbook has no 'MultiheadAttention'. Did you mean 'MultiHeadAttention'?",
     "check.atention(None)": "attnbook.check has no 'atention'. Did you mean 'attention'?",
     'AttentionHeatmap("a b", masks="causal")': (
-        "AttentionHeatmap has no option 'masks'. Did you mean 'mask'? It takes blocked, k_LK, length, mask, "
-        "q_LK, query, scale, stage, temperature, tokens, v_LV, vocabulary."
+        "AttentionHeatmap has no option 'masks'. Did you mean 'mask'? It takes blocked, head, k_LK, length, "
+        "mask, q_LK, queries, query, scale, stage, temperature, tokens, v_LV, vocabulary, weights."
     ),
     'AttentionHeatmap("a b c d e f g h i j k l")': (
-        "AttentionHeatmap computes with up to 10 tokens, got 12. To look at weights of your own, of up to 512 "
-        "tokens, try HeadBrowser(tokens, maps)."
+        "AttentionHeatmap computes with 1 to 10 tokens, got 12. Weights of your own, of up to 64 tokens, are "
+        "shown by AttentionHeatmap(tokens, weights=…), of up to 512 by HeadBrowser(tokens, weights)."
     ),
     'AttentionHeatmap("a b", [[1.0]])': (
         "q_LK, k_LK and v_LV come together, one row for each of the 2 tokens; got [1, 0, 0] rows. Leave all "
-        "three out to use word vectors."
+        "three out to use word vectors; for other tokens make another AttentionHeatmap."
     ),
     'AttentionHeatmap("a b", [[1.0], [float("nan")]], [[1.0], [1.0]], [[1.0], [1.0]])': (
         "q_LK must hold rows of finite numbers, such as [[1.0, 0.5], [0.0, 2.0]]; got [[1.0], [nan]]."
@@ -211,16 +211,89 @@ SAID = {
         " weights[0, 0], or look at all of them in a HeadBrowser."
     ),
     'plots.heatmap(torch.full((1, 1), float("nan")), ["a"], ["b"])': (
-        "weights must lie between 0 and 1, got nan in row 0, column 0. Scores, before softmax? Try "
-        "scores.softmax(-1); plots.cells(numbers, low=…, high=…) shows any numbers."
+        "weights must lie between 0 and 1, got nan at weights[0, 0]. A softmax over nothing but -inf? "
+        "attnbook.masked_softmax gives zeros there."
     ),
     'plots.heatmap(torch.full((2, 2), 7.7), ["a", "b"], ["a", "b"])': (
-        "weights must lie between 0 and 1, got 7.7 in row 0, column 0. Scores, before softmax? Try "
+        "weights must lie between 0 and 1, got 7.7 at weights[0, 0]. Scores, before softmax? Try "
         "scores.softmax(-1); plots.cells(numbers, low=…, high=…) shows any numbers."
     ),
     'plots.heatmap(torch.ones(2, 2) / 2, ["a"], ["a", "b"])': (
         "weights must have shape (L, M) = (1, 2), got (2, 2). There is a row for each of the 1 queries and a "
         "column for each of the 2 keys."
+    ),
+    'AttentionHeatmap("a b c", weights=torch.eye(3)[None, None])': (
+        "weights must have shape (M,), (L, M) or (H, L, M), got (1, 1, 3, 3). Take the heads of one text, "
+        "weights[0], or one head of it, weights[0, 0]."
+    ),
+    'AttentionHeatmap("a b c", weights=torch.ones(1, 1, 1, 3, 3))': (
+        "weights must have shape (M,), (L, M) or (H, L, M), got (1, 1, 1, 3, 3). Take the heads of one text, "
+        "weights[0, 0], or one head of it, weights[0, 0, 0]."
+    ),
+    'AttentionHeatmap("a b c", weights=torch.eye(4))': (
+        "weights must have shape (..., L, M) = (..., 3, 3), got (4, 4). There is a column for each of the "
+        "tokens and a row for each of the queries; special tokens count."
+    ),
+    'AttentionHeatmap("a b c", weights=torch.eye(3)[:2])': (
+        "weights must have shape (..., L, M) = (..., 3, 3), got (2, 3). Are the rows other tokens than the"
+        " columns? Give them, too: queries=[…], 2 of them."
+    ),
+    'AttentionHeatmap("a b c", weights=torch.tensor([[0.5, float("nan"), 0.5]]))': (
+        "weights must lie between 0 and 1, got nan at weights[0, 1]. A softmax over nothing but -inf? "
+        "attnbook.masked_softmax gives zeros there."
+    ),
+    'AttentionHeatmap("a b c", weights=np.array([[0.5, -2.5, 0.5]]))': (
+        "weights must lie between 0 and 1, got -2.5 at weights[0, 1]. Scores, before softmax? Try "
+        "scores.softmax(-1); plots.cells(numbers, low=…, high=…) shows any numbers."
+    ),
+    'AttentionHeatmap("a b c", weights=[[1, 0, 0], [0.5, 0.5]])': (
+        "weights must be numbers in rows of one length, as a tensor, an array or lists; got [[1, 0, 0], [0.5, 0.5]]."
+    ),
+    'AttentionHeatmap("a b c", weights="abc")': (
+        "weights must be numbers in rows of one length, as a tensor, an array or lists; got 'abc'."
+    ),
+    'AttentionHeatmap("a b c", weights=torch.eye(3), mask="causal")': (
+        "leave out mask: weights that are given are shown as they are."
+    ),
+    'AttentionHeatmap("a b c", weights=torch.eye(3), head=1)': "head is counted from 0 and must be below 1, got 1.",
+    'AttentionHeatmap("a b c", queries="d e")': "queries are names of the rows of weights=…, which are missing.",
+    'AttentionHeatmap("a " * 65, weights=torch.eye(65))': (
+        "AttentionHeatmap shows weights of up to 64 tokens, got 65. HeadBrowser(tokens, weights) shows up to 512."
+    ),
+    'setattr(AttentionHeatmap("a b", weights=torch.eye(2)), "tokens", ["a"])': (
+        "weights must have shape (..., L, M) = (..., 1, 1), got (2, 2). There is a column for each of the "
+        "tokens and a row for each of the queries; special tokens count."
+    ),
+    'setattr(AttentionHeatmap("a b", weights=torch.eye(2)), "weights", torch.eye(3))': (
+        "weights must have shape (..., L, M) = (..., 2, 2), got (3, 3). There is a column for each of the "
+        "tokens and a row for each of the queries; special tokens count."
+    ),
+    'setattr(AttentionHeatmap("a b"), "weights", torch.eye(2))': (
+        "weights come with the widget: make another, AttentionHeatmap(tokens, weights=…)."
+    ),
+    'HeadBrowser("a b c", torch.eye(3)[0])': (
+        "maps must have shape (L, M), (H, L, M) or (layers, heads, L, M), got (3,). One query's weights? Try "
+        "maps[None], with queries=[…]."
+    ),
+    'HeadBrowser("a b c", torch.eye(3).expand(1, 1, 1, 3, 3))': (
+        "maps must have shape (L, M), (H, L, M) or (layers, heads, L, M), got (1, 1, 1, 3, 3). A batch of "
+        "texts? Choose one, maps[0]."
+    ),
+    'HeadBrowser("a b c", torch.eye(3) * float("nan"))': (
+        "maps must lie between 0 and 1, got nan at maps[0, 0]. A softmax over nothing but -inf? "
+        "attnbook.masked_softmax gives zeros there."
+    ),
+    'HeadBrowser("a b c", torch.eye(3) - 1)': (
+        "maps must lie between 0 and 1, got -1 at maps[0, 1]. Scores, before softmax? Try scores.softmax(-1);"
+        " plots.cells(numbers, low=…, high=…) shows any numbers."
+    ),
+    'HeadBrowser("a b c", torch.eye(3) / 2)': (
+        "each row of maps must hold weights that sum to 1, or to 0 with nothing to look at; row 0 of layer 0,"
+        " head 0 sums to 0.5. Weights without their normalisation? Try maps / maps.sum(-1, keepdim=True)."
+    ),
+    'HeadBrowser("a b c", [torch.eye(3), torch.eye(2)])': (
+        "maps must be numbers in rows of one length, as a tensor, an array or lists; got [tensor([[1., "
+        "...[0., 0., 1.]]), tensor([[1., ...    [0., 1.]])]."
     ),
 }
 

@@ -241,6 +241,9 @@ def test_buttons_of_a_chapter(chapter):
     notebooks = [("Open in Colab", "Download notebook", "colab")]
     if (ROOT / "assignments/source" / chapter.name).is_file():
         notebooks += [("Open assignment in Colab", "Download assignment", "assignments")]
+    own = links.pop("Run it in your own Jupyter")
+    assert resolve(html_of(chapter), own["href"]) == ("index.html", "how-to-read-it")
+    assert "pip install jupyterlab" in soup("index.html").select_one("#how-to-read-it").get_text()
     assert links.keys() == {name for open_it, download_it, _ in notebooks for name in (open_it, download_it)}
     for open_it, download_it, folder in notebooks:
         assert links[open_it]["href"] == HERE.colab(chapter.stem, folder)

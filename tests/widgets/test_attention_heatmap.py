@@ -36,7 +36,7 @@ READ = """(node) => {
         beams: all(".ab-beams path:not([data-dark])", (beam) => beam.style.getPropertyValue("--w")),
         chosen: all("[role=grid] tbody tr", (row) => String(Number(row.classList.contains("ab-chosen")))),
         hatched: all("[role=grid] tbody td", (cell) => String(Number(cell.classList.contains("ab-blocked")))),
-        hints: ["unknown", "paint", "empty"].map(shows),
+        hints: ["unknown", "paint", "empty", "given"].map(shows),
     };
 }"""
 
@@ -71,6 +71,15 @@ NUMBERS = {
 }
 
 
+def weights(*shape, mask=None) -> Tensor:
+    scores = 3 * torch.randn(*shape, generator=torch.Generator().manual_seed(0))
+    return (scores if mask is None else scores.masked_fill(~mask, -torch.inf)).softmax(-1)
+
+
+LONG = ["antidisestablishmentarianism", "pneumonoultramicroscopicsilicovolcanoconiosis", "a", "b", "c"]
+FORTY = [f"token{n}" if n % 5 else f"internationalisation{n}" for n in range(40)]
+
+
 TYPED = {
     "a " * 12: ["a"] * 10,
     "  ": ["the", "river"],
@@ -82,7 +91,30 @@ TYPED = {
 TWO_ROWS = {"q_LK": [[1, 0], [0, 2]], "k_LK": [[1, 0], [1, 1]], "v_LV": [[10, 0, 3], [0, 10, 3]]}
 
 
+def shown(widget) -> dict[str, Tensor]:
+    """What is to be seen of weights that were given."""
+    weights = torch.tensor(widget.weights[widget.head], dtype=torch.float64)
+    row = weights[min(widget.query, len(weights) - 1)]
+    nothing = torch.tensor([])
+    return {
+        "cells": weights,
+        "row": nothing,
+        "values": nothing,
+        "addends": nothing,
+        "output": nothing,
+        "colours": weights.flatten(),
+        "bars": nothing,
+        "words": row,
+        "beams": row.sqrt(),
+        "chosen": torch.arange(len(weights)) == min(widget.query, len(weights) - 1),
+        "hatched": torch.zeros(weights.numel()),
+        "hints": torch.tensor([False, False, not row.any(), True]),
+    }
+
+
 def expected(widget) -> dict[str, Tensor]:
+    if widget.weights:
+        return shown(widget)
     L = len(widget.tokens)
     if widget.q_LK:
         q, k, v = (torch.tensor(rows, dtype=torch.float64) for rows in (widget.q_LK, widget.k_LK, widget.v_LV))
@@ -117,7 +149,7 @@ def expected(widget) -> dict[str, Tensor]:
         "chosen": torch.arange(L) == asks,
         "hatched": (~sees & shows_mask).flatten(),
         "hints": torch.tensor(
-            [not widget.q_LK and bool(strangers(widget.tokens)), widget.mask == "paint", not sees[asks].any()]
+            [not widget.q_LK and bool(strangers(widget.tokens)), widget.mask == "paint", not sees[asks].any(), False]
         ),
     }
 
@@ -156,6 +188,15 @@ class TestAttentionHeatmap(Laws):
         "its own numbers": AttentionHeatmap("a b c", **NUMBERS, mask="causal", stage="masked", query=1),
         "its own numbers, sharp": AttentionHeatmap("a b c", **NUMBERS, scale="none", temperature=0.01),
         "a query beyond the words": AttentionHeatmap("the river", query=5),
+        "weights of its own": AttentionHeatmap("the river bank", weights=weights(3, 3), query=2),
+        "heads of its own": AttentionHeatmap("the river bank", weights=weights(4, 3, 3), head=3),
+        "one query's weights": AttentionHeatmap("the river bank", weights=[0.5, 0.5, 0.0]),
+        "twelve tokens": AttentionHeatmap(list("abcdefghijkl"), weights=weights(2, 12, 12, mask=causal(12)), query=11),
+        "forty tokens": AttentionHeatmap(FORTY, weights=weights(40, 40, mask=causal(40)), query=30),
+        "more rows than columns": AttentionHeatmap("a b", weights=weights(4, 2), queries="c d e f", query=3),
+        "long tokens": AttentionHeatmap(LONG, weights=weights(5, 5)),
+        "long words": AttentionHeatmap(LONG),
+        "a row of zeros": AttentionHeatmap("a b", weights=[[0, 0], [0.5, 0.5]]),
     }
     drags = {
         "temperature": (AttentionHeatmap("the river bank"), slide("Temperature", "temperature", first=0.1)),
@@ -164,8 +205,8 @@ class TestAttentionHeatmap(Laws):
     }
     by_finger = ("mask",)
     errors = [
-        (lambda: AttentionHeatmap(""), r"'tokens' trait .* length 1 <= L <= 10, but a value of \[\]"),
-        (lambda: AttentionHeatmap("a " * 11), r"up to 10 tokens, got 11"),
+        (lambda: AttentionHeatmap(""), r"with 1 to 10 tokens, got 0"),
+        (lambda: AttentionHeatmap("a " * 11), r"with 1 to 10 tokens, got 11.* weights=….*HeadBrowser"),
         (
             lambda: AttentionHeatmap("a", mask="future"),
             r"'mask' trait .* any of \['none', 'padding', 'causal', 'paint'\]",
@@ -281,5 +322,67 @@ def test_vectors_may_be_tensors_and_go_with_as_many_tokens():
     rows = [[1.0, 0.5], [0.0, 2.0]]
     heatmap = AttentionHeatmap("a b", *[torch.tensor(rows)] * 3)
     assert heatmap.q_LK == rows
-    with pytest.raises(ValueError, match="there are vectors of 2 tokens, got 1 tokens"):
+    with pytest.raises(ValueError, match="each of the 1 tokens; got .2, 2, 2. rows.* make another"):
         heatmap.tokens = ["a"]
+
+
+def test_weights_may_come_as_they_are():
+    given = weights(2, 3, 3)
+    want = AttentionHeatmap("a b c", weights=given).weights
+    assert_close(torch.tensor(want), given, atol=5e-5, rtol=0)
+    for one in (given.numpy(), given.tolist(), list(given), tuple(given.numpy()), given.clone().requires_grad_()):
+        assert AttentionHeatmap("a b c", weights=one).weights == want
+    for one in (given[0], given[0].double().numpy(), given[0].tolist(), list(given[0])):
+        assert AttentionHeatmap("a b c", weights=one).weights == want[:1]
+    for one in (given[0, 1], given[0, 1].numpy(), given[0, 1].tolist()):
+        row = AttentionHeatmap("a b c", weights=one)
+        assert (row.weights, row.queries) == ([want[0][1:2]], ["query"])
+
+
+def test_table_holds_weights_that_are_given():
+    widget = AttentionHeatmap("a b", weights=weights(2, 3, 2), queries="c d e", head=1)
+    assert_close(numbers(widget), weights(2, 3, 2)[1], rtol=0, atol=0.00501)
+    assert [head.text for head in parsed(widget).select("th[scope=row]")] == ["c", "d", "e"]
+    with pytest.raises(ValueError, match="nothing to compute"):
+        widget.attend()
+
+
+def test_heads_are_chosen_and_rows_asked(visit):
+    widget = AttentionHeatmap("the river bank", weights=weights(3, 3, 3))
+    page = visit("bare.html", served={"bare.html": bare(widget)})
+    node = live(page)
+    node.get_by_role("radio", name="2").check()
+    widget.head = 2
+    agree(node, widget, "head 2 chosen")
+    node.locator("tbody th").nth(1).click()
+    widget.query = 1
+    agree(node, widget, "a row asked")
+    expect(node.get_by_role("textbox")).to_have_count(0)
+
+
+@pytest.mark.parametrize("wide", [360, 992])
+def test_names_of_forty_tokens_do_not_collide(visit, wide):
+    """However long they are: each stands in its own row or column, and stays in sight when the grid scrolls."""
+    states = [AttentionHeatmap(FORTY, weights=weights(40, 40)), AttentionHeatmap(LONG, weights=weights(5, 5))]
+    page = visit("bare.html", viewport={"width": wide, "height": 800}, served={"bare.html": bare(*states)})
+    for place in range(2):
+        node = live(page, place)
+        apart = """(node) => ["tbody th", "thead th"].every((names) => {
+            const boxes = [...node.querySelectorAll(names)].map((name) => {
+                const box = (name.querySelector("span") ?? name).getBoundingClientRect();
+                const cell = name.getBoundingClientRect();
+                return [Math.max(box.left, cell.left), Math.min(box.right, cell.right), box.top, box.bottom];
+            });
+            return boxes.every((a, i) => boxes.slice(i + 1).every((b) =>
+                a[1] <= b[0] + 1 || b[1] <= a[0] + 1 || a[3] <= b[2] + 1 || b[3] <= a[2] + 1));
+        })"""
+        assert node.evaluate(apart), "names that overlap"
+        assert node.bounding_box()["height"] <= 700
+    stays = """(box) => {
+        box.scrollTo(300, 300);
+        const here = box.getBoundingClientRect();
+        const [column] = box.querySelectorAll("thead th");
+        const row = box.querySelectorAll("tbody th")[20];
+        return [column.getBoundingClientRect().top - here.top, row.getBoundingClientRect().left - here.left];
+    }"""
+    assert all(abs(off) < 6 for off in live(page).locator(".ab-scroll").evaluate(stays))

@@ -168,12 +168,19 @@ class TestHeadBrowser(Laws):
         "512 tokens": HeadBrowser(LONG, weights(1, 2, 512, 512, mask=causal(512)), token=300, head=1),
     }
     errors = [
-        (lambda: HeadBrowser("a b", torch.ones(2, 2)), r"maps must have shape \(layers, heads, L, M\), got \(2, 2\)"),
-        (lambda: HeadBrowser("a b", torch.ones(3, 2, 2)), r"got \(3, 2, 2\).*maps\[None\]"),
+        (
+            lambda: HeadBrowser("a b", torch.ones(2)),
+            r"maps must have shape \(L, M\), \(H, L, M\) or .* got \(2,\).*None",
+        ),
+        (lambda: HeadBrowser("a b", torch.ones(1, 1, 1, 2, 2)), r"got \(1, 1, 1, 2, 2\).*one, maps\[0\]"),
         (lambda: HeadBrowser("a b c", weights(1, 1, 2, 2)), r"= \(\.\.\., 3, 3\), got \(1, 1, 2, 2\).*special tokens"),
         (lambda: HeadBrowser("a b c", weights(1, 1, 2, 3)), r"queries=\[…\], 2 of them"),
-        (lambda: HeadBrowser("a b", torch.randn(1, 1, 2, 2)), r"row 0 of layer 0, head 0 sums to .*softmax\(-1\)"),
-        (lambda: HeadBrowser("a b", torch.full((1, 1, 2, 2), torch.nan)), r"sums to nan"),
+        (lambda: HeadBrowser("a b", torch.randn(1, 1, 2, 2)), r"between 0 and 1, got .* at maps\[.*softmax\(-1\)"),
+        (lambda: HeadBrowser("a b", torch.eye(2) / 2), r"row 0 of layer 0, head 0 sums to 0.5.*keepdim"),
+        (
+            lambda: HeadBrowser("a b", torch.full((1, 1, 2, 2), torch.nan)),
+            r"got nan at maps\[0, 0, 0, 0\].*masked_softmax",
+        ),
         (lambda: HeadBrowser("a b", {"x": weights(3, 1, 2, 2)}), r"maps\['x'\] .* several texts.*layer\[:1\]"),
         (lambda: HeadBrowser("a b", [weights(3, 1, 2, 2)]), r"maps\[0\] .* several texts"),
         (lambda: HeadBrowser("a b", [weights(1, 2, 2), weights(2, 2, 2)]), r"maps\['1'\] must have .*maps\['0'\]"),
@@ -240,12 +247,24 @@ def test_what_is_shown_is_close_to_what_was_given():
 def test_it_takes_maps_as_they_come():
     maps = weights(2, 3, 4, 4)
     want = HeadBrowser("a b c d", maps).maps
-    given = [list(maps), tuple(layer[None] for layer in maps), maps.numpy(), maps.bfloat16().float() * 0 + maps]
+    given = [
+        list(maps),
+        maps.tolist(),
+        tuple(layer[None] for layer in maps),
+        maps.numpy(),
+        maps.bfloat16().float() * 0 + maps,
+    ]
     given.append({f"blocks.{n}.attention": layer[None] for n, layer in enumerate(maps)})
     for one in given:
         widget = HeadBrowser(["a", "b", "c", "d"], one)
         assert (widget.maps, widget.layers, widget.heads) == (want, ["0", "1"], 3)
     HeadBrowser("a b c d", maps.bfloat16())
+    layer = HeadBrowser("a b c d", maps[:1]).maps
+    for one in (maps[0], maps[0].numpy(), maps[0].tolist(), list(maps[0])):
+        widget = HeadBrowser("a b c d", one)
+        assert (widget.maps, widget.layers, widget.heads) == (layer, ["0"], 3)
+    for one in (maps[0, 1], maps[0, 1].numpy(), maps[0, 1].tolist()):
+        assert HeadBrowser("a b c d", one).maps == HeadBrowser("a b c d", maps[:1, 1:2]).maps
 
 
 def test_it_takes_what_capture_attention_gives():

@@ -16,8 +16,8 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.rcsetup import cycler
 from matplotlib.transforms import offset_copy
-from torch import Tensor
 
+from attnbook._inputs import weights_of
 from attnbook.colours import LIGHT
 from attnbook.errors import ShapeError
 from attnbook.plots.artists import Cells, Dots
@@ -188,23 +188,15 @@ def heatmap(weights, queries: str | Sequence[str], keys: str | Sequence[str], ax
 
 def _weights(given, L: int, M: int) -> np.ndarray:
     """Checked: as many as there are names, numbers, and weights."""
-    given = given.detach().cpu().float().numpy() if isinstance(given, Tensor) else np.asarray(given, dtype=float)
-    numbers = given[None] if given.ndim == 1 else given
+    numbers = weights_of("weights", given).numpy()
     if numbers.ndim > 2:
-        one = ", ".join("0" * (given.ndim - 2))
+        one = ", ".join("0" * (numbers.ndim - 2))
         hint = f"Maps of several heads or texts? Take one, weights[{one}], or look at all of them in a HeadBrowser."
-        raise ShapeError("weights", "(L, M)", (L, M), given.shape, hint)
-    if numbers.shape != (L, M):
+        raise ShapeError("weights", "(L, M)", (L, M), numbers.shape, hint)
+    if np.atleast_2d(numbers).shape != (L, M):
         hint = f"There is a row for each of the {L} queries and a column for each of the {M} keys."
-        raise ShapeError("weights", "(L, M)", (L, M), given.shape, hint)
-    wrong = ~((numbers >= -1e-3) & (numbers <= 1 + 1e-3))
-    if wrong.any():
-        i, j = np.argwhere(wrong)[0]
-        raise ValueError(
-            f"weights must lie between 0 and 1, got {numbers[i, j]:.3g} in row {i}, column {j}. Scores, before "
-            "softmax? Try scores.softmax(-1); plots.cells(numbers, low=…, high=…) shows any numbers."
-        )
-    return numbers
+        raise ShapeError("weights", "(L, M)", (L, M), numbers.shape, hint)
+    return np.atleast_2d(numbers)
 
 
 def _turn_if_they_touch(ax: Axes) -> None:

@@ -24,7 +24,8 @@ def chapter_head(heading: str, chapter: Chapter, edition: Edition, root: str) ->
         f'<span title="{say["time"]["of"].format(**counted)}">{say["time"]["reading"].format(n=time.reading)}</span>',
         *(f"<span>{say['time'][part].format(n=getattr(time, part))}</span>" for part in ("touching", "exercises")),
     )
-    links = buttons(edition.here, chapter.stem, root, "colab", say["notebook"])
+    own = f'<a href="{root}index.html#how-to-read-it">{say["own"]}</a>'
+    links = buttons(edition.here, chapter.stem, root, "colab", say["notebook"], own)
     titled = re.sub(r"(?<=<h1>)(.*?)(?=<)", lambda text: without_number(text[1]), heading)
     return (
         f'<header class="chapter-head"><p class="number">{say["number"].format(n=chapter.number)}</p>{titled}'

@@ -16,7 +16,8 @@ import {
   words,
 } from "../shared/core.js";
 import { whenNeeded } from "../shared/needed.js";
-import { lexicon, nearestWords, wordVectors } from "../shared/lexicon.js";
+import { lexicon, wordVectors } from "../shared/lexicon.js";
+import { nearestWords } from "../shared/nearest.js";
 import { wordField } from "../shared/word_field.js";
 
 const FIELDS = ["a", "b", "c"];

@@ -24,19 +24,22 @@ import { grid } from "../shared/cells.js";
 import { fingerPainting, painter } from "../shared/painting.js";
 import { wordVectors } from "../shared/lexicon.js";
 
+// Words to compute with, and tokens of a grid that does not scroll.
 const MOST = 10;
 
 // An unknown word has the zero vector.
 function vocabulary(bytes) {
   const { row, part, width, vector } = wordVectors(bytes);
   const has = (word) => row(word) !== undefined;
-  return { has, part, vector: (word) => (has(word) ? Array.from(vector(row(word))) : new Array(width).fill(0)) };
+  const rows = (words) => words.map((word) => (has(word) ? Array.from(vector(row(word))) : Array(width).fill(0)));
+  return { has, part, vectors: rows };
 }
 
 function compute(model, known) {
   const tokens = model.get("tokens");
-  const given = ["q_LK", "k_LK", "v_LV"].map((name) => model.get(name));
-  const [q, k, v] = given.map((rows) => (rows.length ? rows : tokens.map(known.vector)));
+  const weights = model.get("weights")[model.get("head")];
+  if (weights) return { weights, masked: weights };
+  const [q, k, v] = ["q_LK", "k_LK", "v_LV"].map((name) => known?.vectors(tokens) ?? model.get(name));
   const blocked = new Set(model.get("blocked").map(String));
   const sees = {
     none: () => true,
@@ -48,21 +51,21 @@ function compute(model, known) {
   const scores = q.map((a) => times(k, a));
   const scaled = scores.map((row) => row.map((x) => x / divisor));
   const masked = scaled.map((row, i) => row.map((x, j) => (sees(i, j) ? x : -Infinity)));
-  const weights = masked.map(softmax);
-  return { scores, scaled, masked, weights, v };
+  return { scores, scaled, masked, weights: masked.map(softmax), v };
 }
 
 const sign = (node, x, largest) => node.style.setProperty("--s", x === -Infinity ? 0 : x / largest);
 
 // The row that asks, unrolled: a weight for each value, and what they add up to. Given values are short, and written.
-function sumOf(say, tokens, values, width) {
+function sumOf(say, tokens, values, written) {
+  const width = values[0].length;
   const strip = (name) => {
     const parts = Array.from({ length: width }, () => element("span", { class: "ab-signed" }));
     return { parts, node: element("div", { class: `ab-strip ${name}`, style: `--n: ${width}` }, ...parts) };
   };
   const weights = tokens.map(() => element("td", { class: "ab-weight" }));
   const addends = tokens.map(() => strip("attn-value"));
-  values.forEach((row, j) => row.forEach((x, c) => addends[j].parts[c].append(plain(x))));
+  if (written) values.forEach((row, j) => row.forEach((x, c) => addends[j].parts[c].append(plain(x))));
   const rows = tokens.map((token, j) => {
     const key = element("th", { scope: "row", class: "attn-key", translate: "no" }, token);
     return element("tr", {}, key, weights[j], element("td", {}, addends[j].node));
@@ -97,9 +100,8 @@ function fly(from, to) {
   const [start, end] = [from, to].map((node) => node.getBoundingClientRect());
   // In full screen there is a zoom.
   const [x, y] = [start.x - end.x, start.y - end.y].map((way) => way / (to.currentCSSZoom ?? 1));
-  const translate = [`${x}px ${y}px`, "0"];
-  if (!matchMedia("(prefers-reduced-motion: reduce)").matches)
-    to.animate({ translate }, { duration: 280, easing: "ease-out" });
+  const duration = parseFloat(getComputedStyle(to).getPropertyValue("--ab-moves"));
+  to.animate({ translate: [`${x}px ${y}px`, "0"] }, { duration, easing: "ease-out" });
 }
 
 function showGrid({ cells, heads, columns }, steps, stage, query) {
@@ -118,15 +120,20 @@ function showGrid({ cells, heads, columns }, steps, stage, query) {
   heads.forEach((head, i) => {
     head.parentNode.classList.toggle("ab-chosen", i === query);
     head.parentNode.ariaSelected = i === query;
-    columns[i].firstChild.className = "ab-weight";
-    columns[i].firstChild.style.setProperty("--w", steps.weights[query][i]);
+  });
+  columns.forEach(({ firstChild }, j) => {
+    firstChild.className = "ab-weight";
+    firstChild.style.setProperty("--w", steps.weights[query][j]);
   });
 }
 
 async function render({ model, el }) {
   const say = words(model);
   const subscriptions = follower(model);
-  const ownVectors = model.get("q_LK").length > 0;
+  // Weights that are given, and whose rows may have names of their own.
+  const heads = model.get("weights");
+  const queries = model.get("queries");
+  const ownVectors = heads.length + model.get("q_LK").length > 0;
   const read = async (part) => vocabulary(await asset(model, "vocabulary", part));
   let known = ownVectors ? null : await read("first.");
   const lacks = () => known?.part && !model.get("tokens").every(known.has);
@@ -152,49 +159,53 @@ async function render({ model, el }) {
   const hints = Object.entries(say.hints).map(([name, text]) =>
     element("p", { class: "ab-hint", "data-hint": name }, ...fillNodes(text, { words: strangers })),
   );
-  const pick = (trait) => choice(model, subscriptions, { trait, label: say[trait], options: say[`${trait}s`] });
+  const pick = (trait, options = say[`${trait}s`]) =>
+    choice(model, subscriptions, { trait, label: say[trait], options });
+  const controls = heads.length
+    ? heads.slice(1, 2).map(() => pick("head", { ...Object.keys(heads) }))
+    : [
+        control,
+        pick("stage"),
+        pick("mask"),
+        length,
+        pick("scale"),
+        slider(model, subscriptions, { trait: "temperature", label: say.temperature, values: TEMPERATURES }),
+      ];
   const light = beams();
   const picture = element("div", { class: "ab-scroll" });
   const finger = fingerPainting(say, picture);
   const row = element("div", { class: "ab-row" });
+  row.hidden = heads.length;
   const root = body(
     el,
     "heatmap",
     picture,
     row,
     finger,
-    element(
-      "div",
-      { class: "ab-controls" },
-      control,
-      pick("stage"),
-      pick("mask"),
-      length,
-      pick("scale"),
-      slider(model, subscriptions, { trait: "temperature", label: say.temperature, values: TEMPERATURES }),
-    ),
+    element("div", { class: "ab-controls" }, ...controls),
     ...hints,
   );
   const paint = painter(model, "blocked");
   let table, sum, asked;
 
-  function build(tokens) {
+  function build(rows, tokens, query, values) {
     field.value = tokens.join(" ");
     table = grid({
       label: say.grid,
-      rows: tokens,
+      rows,
       columns: tokens,
-      at: [Math.min(model.get("query"), tokens.length - 1), 0],
+      at: [query, 0],
       move: (i) => update(model, { query: i }),
       press: (...spot) => model.get("mask") === "paint" && paint(...spot),
     });
-    table.columns.forEach((head, j) => head.addEventListener("click", () => update(model, { query: j })));
+    if (rows === tokens)
+      table.columns.forEach((head, j) => head.addEventListener("click", () => update(model, { query: j })));
     picture.replaceChildren(light.node, table.node);
     root.classList.toggle("ab-long", tokens.length > 6);
-    const values = model.get("v_LV");
-    sum = sumOf(say, tokens, values, (values[0] ?? known.vector(tokens[0])).length);
+    root.classList.toggle("ab-many", rows !== tokens || tokens.length > MOST);
+    if (row.hidden) return;
+    sum = sumOf(say, tokens, values, ownVectors);
     row.replaceChildren(...sum.nodes);
-    asked = null;
   }
 
   const draw = () => {
@@ -211,25 +222,30 @@ async function render({ model, el }) {
       return;
     }
     const [tokens, mask, stage] = ["tokens", "mask", "stage"].map((name) => model.get(name));
-    if (String(table?.heads.map((head) => head.textContent)) !== String(tokens)) build(tokens);
-    const query = Math.min(model.get("query"), tokens.length - 1);
+    const rows = queries.length ? queries : tokens;
+    const query = Math.min(model.get("query"), rows.length - 1);
+    const steps = compute(model, known);
+    if (String(table?.columns.map((head) => head.textContent)) !== String(tokens)) build(rows, tokens, query, steps.v);
     const paints = mask === "paint";
     const unknown = ownVectors ? [] : tokens.filter((token) => !known.has(token));
-    const steps = compute(model, known);
     const weights = steps.weights[query];
     strangers.textContent = listed(unknown);
-    [unknown.length, paints, !weights.some(Boolean)].forEach((holds, n) => (hints[n].hidden = !holds));
+    [unknown.length, paints, !weights.some(Boolean), heads.length].forEach((holds, n) => (hints[n].hidden = !holds));
     length.hidden = mask !== "padding";
     finger.hidden = !paints;
     table.node.classList.toggle("ab-paints", paints);
     showGrid(table, steps, stage, query);
-    sum.show(weights, steps.v, tokens[query]);
     const from = table.columns[query];
-    light.draw(table.columns.map((to, j) => ({ from, to, weight: Math.sqrt(weights[j]) })));
+    light.draw(table.columns.map((to, j) => ({ from: from ?? to, to, weight: Math.sqrt(weights[j]) })));
+    if (row.hidden) return;
+    sum.show(weights, steps.v, tokens[query]);
     if ((asked ?? query) !== query) sum.weights.forEach((to, j) => fly(table.cells[query][j], to));
     asked = query;
   };
-  subscriptions.follow(["tokens", "mask", "length", "blocked", "scale", "temperature", "query", "stage"], draw);
+  subscriptions.follow(
+    ["tokens", "weights", "head", "mask", "length", "blocked", "scale", "temperature", "query", "stage"],
+    draw,
+  );
   return subscriptions.end;
 }
 

@@ -18,7 +18,8 @@ import {
   words,
 } from "../shared/core.js";
 import { beams } from "../shared/beams.js";
-import { nearestWords, wordVectors } from "../shared/lexicon.js";
+import { wordVectors } from "../shared/lexicon.js";
+import { nearestWords } from "../shared/nearest.js";
 import { networks } from "../shared/stored.js";
 import { whenNeeded } from "../shared/needed.js";
 

@@ -6,16 +6,16 @@ import {
   fillNodes,
   follower,
   heading,
-  large,
   nearestStop,
   number,
   plain,
-  update,
   slider,
+  update,
   verbatim,
   whole,
   words,
 } from "../shared/core.js";
+import { large } from "../shared/sizes.js";
 import { draggable } from "../shared/dragging.js";
 
 const MODELS = {

@@ -1,4 +1,5 @@
-import { body, choice, element, fill, follower, heading, number, scientific, slider, words } from "../shared/core.js";
+import { body, choice, element, fill, follower, heading, number, slider, words } from "../shared/core.js";
+import { scientific } from "../shared/sizes.js";
 import { attempt, FORMATS, SCORES } from "./formats.js";
 
 const SHIFTS = [-20000, -9995, -50, -10, 0];

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 import traitlets
 from torch import Tensor
 
+from attnbook._inputs import weights_of
 from attnbook.errors import ShapeError
 from attnbook.language import number
 from attnbook.widgets.shared.alone import alone
@@ -23,8 +24,8 @@ Kind = Tensor | Callable[[Tensor], Tensor]
 
 
 class HeadBrowser(BookWidget):
-    """Attention maps of one text, (layers, heads, L, M), or layer by layer: a list of (H, L, M), or what
-    `capture_attention` gives. Layers and heads are counted from 0, as in the tensor.
+    """Attention maps of one text: (layers, heads, L, M), one layer's (H, L, M) or one head's (L, M), as a tensor, an
+    array or lists; or what `capture_attention` gives. Layers and heads are counted from 0, as in the tensor.
 
     >>> import torch
     >>> tokens = ["the", "cat", "sat", "on", "the", "mat"]
@@ -276,13 +277,11 @@ def _packed(maps_NHLM: Tensor, causal: bool) -> str:
 def _stacked(maps: Any) -> tuple[list[str], Tensor]:
     """The layers' names, and all maps (layers, heads, L, M) as one tensor on the CPU."""
     captured = isinstance(maps, Mapping)
-    if not captured and hasattr(maps, "ndim"):
-        whole = torch.as_tensor(maps)
-        if whole.ndim != 4:
-            hint = "One layer of heads? Try maps[None]. A batch of texts? Choose one of them."
-            raise ShapeError("maps", "(layers, heads, L, M)", ("layers", "heads", "L", "M"), whole.shape, hint)
-        maps = list(whole)
-    given = dict(maps if captured else {str(n): layer for n, layer in enumerate(maps)})
+    if captured:
+        given = dict(maps)
+    else:
+        layered = isinstance(maps, list | tuple) and all(getattr(layer, "ndim", 0) > 2 for layer in maps)
+        given = {str(n): layer for n, layer in enumerate(maps if layered else _whole(maps))}
     if not given:
         raise ValueError("maps holds no layer. Was the model called inside `with capture_attention(model) as maps:`?")
     layers = {
@@ -296,9 +295,20 @@ def _stacked(maps: Any) -> tuple[list[str], Tensor]:
     return _short(list(layers)), torch.stack(list(layers.values()))
 
 
+def _whole(maps: Any) -> Tensor:
+    """Maps in one piece, with the axes of layers and heads that they lack."""
+    maps = weights_of("maps", maps)
+    if maps.ndim not in (2, 3, 4):
+        letters = "(L, M), (H, L, M) or (layers, heads, L, M)"
+        hint = "A batch of texts? Choose one, maps[0]." if maps.ndim else "See capture_attention."
+        hint = "One query's weights? Try maps[None], with queries=[…]." if maps.ndim == 1 else hint
+        raise ShapeError("maps", letters, (), maps.shape, hint)
+    return maps[(None,) * (4 - maps.ndim)]
+
+
 def _one_text(name: str, layer: Any, captured: bool) -> Tensor:
     """A layer's maps as (heads, L, M)."""
-    layer = torch.as_tensor(layer).detach().cpu().float()
+    layer = weights_of(name, layer)
     batched = layer.ndim == 4 or (captured and layer.ndim == 3)
     if layer.ndim not in (3, 4) or (batched and len(layer) != 1):
         letters = "(1, heads, L, M) or (1, L, M)" if captured else "(heads, L, M) or (1, heads, L, M)"
@@ -319,13 +329,13 @@ def _check(maps_NHLM: Tensor, tokens: Sequence[str], queries: Sequence[str]) -> 
             hint = f"Are the rows other tokens than the columns? Give them, too: queries=[…], {L} of them."
         raise ShapeError("maps", "(..., L, M)", ("...", *wanted), maps_NHLM.shape, hint)
     sums = maps_NHLM.sum(-1)
-    wrong = ~(((sums - 1).abs() < 0.02) | (sums.abs() < 0.02)) | (maps_NHLM < -1e-3).any(-1)
+    wrong = ((sums - 1).abs() >= 0.02) & (sums >= 0.02)
     if wrong.any():
         layer, head, row = wrong.nonzero()[0].tolist()
         raise ValueError(
             f"each row of maps must hold weights that sum to 1, or to 0 with nothing to look at; row {row} of layer "
-            f"{layer}, head {head} sums to {sums[layer, head, row]:.3g}, its least is "
-            f"{maps_NHLM[layer, head, row].min():.3g}. Scores, before softmax? Try maps.softmax(-1)."
+            f"{layer}, head {head} sums to {sums[layer, head, row]:.3g}. Weights without their normalisation? Try "
+            "maps / maps.sum(-1, keepdim=True)."
         )
 
 

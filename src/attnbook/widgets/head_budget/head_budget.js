@@ -4,13 +4,13 @@ import {
   fillNodes,
   follower,
   heading,
-  large,
   nearestStop,
   slider,
   update,
   whole,
   words,
 } from "../shared/core.js";
+import { large } from "../shared/sizes.js";
 import { draggable } from "../shared/dragging.js";
 
 const STOPS = {

@@ -15,7 +15,7 @@ def alone(widget: BookWidget) -> str:
     return (
         f'<!DOCTYPE html><html lang="{language()}"><head><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{html.escape(widget.edition_words()['name'])}</title><style>{widget._css}"
+        f"<title>{html.escape(widget.edition_words()['name'])}</title><style>{widget.sheet}"
         "body { max-inline-size: 62rem; margin: 1rem auto; padding: 0 1rem }</style></head>"
         f"<body>{node}{page_words([type(widget)])}"
         f'<script type="module">{host}\nconst widget = (() => {{\n{module}\n}})();\n'

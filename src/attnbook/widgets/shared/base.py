@@ -14,20 +14,21 @@ import traitlets
 from attnbook import language
 from attnbook._inputs import check_options
 from attnbook.widgets import room
-from attnbook.widgets.shared.files import ROOMS, SHARED, Asset, one_module, shared_style
+from attnbook.widgets.shared.files import ROOMS, SHARED, Asset, for_a_notebook, one_module, style_of
 
 
 class BookWidget(anywidget.AnyWidget):
     """A widget of the book: subclass it in the room NAME, beside NAME.js and NAME.css, as the class called Name."""
 
-    module: str  # what a notebook loads
+    module: str  # all of its script
+    sheet: str  # and of its style
 
     def __init_subclass__(cls, **kwargs):
         if cls.__base__ is BookWidget:  # and not a class that traitlets derives for one instance
             cls.name = room(cls.__name__)
             own = ROOMS / cls.name / cls.name
-            cls._esm = cls.module = one_module(own.with_suffix(".js"))
-            cls._css = shared_style() + own.with_suffix(".css").read_text("utf-8")
+            cls.module, cls.sheet = one_module(own.with_suffix(".js")), style_of(own.with_suffix(".css"))
+            cls._esm, cls._css = for_a_notebook(cls.name, cls.module, own.with_suffix(".css"))
         super().__init_subclass__(**kwargs)
 
     _words = traitlets.Dict().tag(sync=True)

@@ -157,7 +157,8 @@ export async function asset(model, name, part = "") {
   return files.get(part + value) ?? fetched(part + value);
 }
 
-const files = new Map(); // of a page, by name: one that several widgets read is fetched once
+// Of a page, by name: one that several widgets read is fetched once.
+const files = new Map();
 
 function fetched(name) {
   const bytes = fetch(new URL(`../${name}`, import.meta.url)).then((answer) => {
@@ -213,7 +214,8 @@ export function slider(model, subscriptions, { trait, label, values, with: other
   const node = element("div", { class: "ab-control" }, element("label", {}, `${label} `, output, input));
   input.addEventListener("input", () => update(model, { [trait]: choices()[input.value] }));
   subscriptions.follow([trait, ...others], () => {
-    const value = model.get(trait); // which need not be one of the stops: the thumb goes to the nearest
+    // It need not be one of the stops: the thumb goes to the nearest.
+    const value = model.get(trait);
     input.max = choices().length - 1;
     input.value = nearestStop(choices(), value);
     output.textContent = show(value);
@@ -247,7 +249,8 @@ export function choice(model, subscriptions, { trait, label, options, with: more
   const group = `${trait}-${Math.random().toString(36).slice(2)}`;
   const inputs = Object.entries(options).map(([value, text]) => {
     const input = element("input", { type: "radio", name: group, value });
-    const given = () => (typeof model.get(trait) === "number" ? Number(value) : value); // keys of an object are texts
+    // Keys of an object are texts.
+    const given = () => (typeof model.get(trait) === "number" ? Number(value) : value);
     input.addEventListener("change", () => update(model, { [trait]: given(), ...more }));
     return [input, text];
   });
@@ -367,22 +370,3 @@ function marked(digits) {
   const { decimal, group, minus } = written.number;
   return digits.replace(/[.,-]/g, (mark) => ({ ".": decimal, ",": group, "-": minus })[mark]);
 }
-
-/**
- * A whole number, from `from` on rounded, in the words for its size: 335.5 million.
- * @param {number} x
- * @param {[number, string][]} sizes  from shared/en.json: another language may go by other powers of ten
- * @param {number} [from]
- * @returns {string}
- */
-export function large(x, sizes, from = 0) {
-  const size = x >= from && sizes.find(([least]) => x >= least);
-  return size ? fill(size[1], { x: number(x / size[0], 1) }) : whole(x);
-}
-
-/**
- * As a power of ten: 4.2e−5.
- * @param {number} x
- * @returns {string}
- */
-export const scientific = (x) => marked(x.toExponential(1).replace("e+", "e"));

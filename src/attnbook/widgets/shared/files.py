@@ -94,6 +94,22 @@ def shared_style() -> str:
     return css() + (SHARED / "base.css").read_text("utf-8")
 
 
+def style_of(path: Path) -> str:
+    """The style of a widget, and what all widgets share before it."""
+    return shared_style() + path.read_text("utf-8")
+
+
+def for_a_notebook(name: str, script: str, style: Path) -> tuple[str, str]:
+    """A widget's script and style for a page where others stand, too, and each kind brings the shared style once more.
+
+    The script gives its place a class of its kind, and the style holds within it: what another kind brings later can't
+    undo it, and it counts for more than Jupyter's rules for tables and buttons.
+    """
+    base = (SHARED / "base.css").read_text("utf-8").replace(".ab-widget {", "& {", 1)
+    placed = script.replace('classList.add("ab-widget")', f'classList.add("ab-widget", "ab-in-{name}")')
+    return placed, f"{css()}.ab-widget.ab-in-{name} {{\n{base}{style.read_text('utf-8')}}}\n"
+
+
 def one_module(path: Path) -> str:
     """The ES module `path` with what it imports inside it, since Jupyter loads a widget from a single text.
 

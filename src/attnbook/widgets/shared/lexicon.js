@@ -1,6 +1,6 @@
 // Words and their vectors, from files made by booktools/make/words.py.
 
-import { dot, headed, length } from "./core.js";
+import { headed } from "./core.js";
 
 /**
  * The words in their order, and where to find one, whatever the size of its letters.
@@ -23,21 +23,4 @@ export function wordVectors(bytes) {
   const numbers = Float64Array.from(new Int8Array(bytes, start), (step) => step * unit);
   const vector = (i) => numbers.subarray(i * width, (i + 1) * width);
   return { list, row, part, width, vector };
-}
-
-/**
- * The rows nearest to a vector by cosine.
- * @param {ReturnType<typeof wordVectors>} vectors
- * @param {ArrayLike<number>} to
- * @param {number} n
- * @param {number[]} [without]  rows left out
- * @returns {[row: number, cosine: number][]}
- */
-export function nearestWords({ list, vector }, to, n, without = []) {
-  const size = length(to);
-  const cosines = list.map((_, i) => [i, dot(vector(i), to) / (length(vector(i)) * size || 1)]);
-  return cosines
-    .filter(([i]) => !without.includes(i))
-    .sort((a, b) => b[1] - a[1])
-    .slice(0, n);
 }

@@ -6,12 +6,12 @@ import {
   fillNodes,
   follower,
   heading,
-  large,
-  update,
   slider,
+  update,
   whole,
   words,
 } from "../shared/core.js";
+import { large } from "../shared/sizes.js";
 
 const [WIDTH, MOST] = [64, 32];
 const KERNELS = [2, 3, 4, 5];

@@ -14,7 +14,8 @@ import {
   whole,
   words,
 } from "../shared/core.js";
-import { lexicon, nearestWords, wordVectors } from "../shared/lexicon.js";
+import { lexicon, wordVectors } from "../shared/lexicon.js";
+import { nearestWords } from "../shared/nearest.js";
 import { whenNeeded } from "../shared/needed.js";
 import { wordField } from "../shared/word_field.js";
 
