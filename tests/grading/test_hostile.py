@@ -19,7 +19,7 @@ from booktools.grading.run_tests import run_tests
 from booktools.grading.sandbox import Limits, StudentError
 from booktools.grading.submissions import code_of
 from booktools.grading.values import send
-from booktools.grading.walls import MACHINES, REFUSED
+from booktools.grading.walls import MACHINES, REFUSED, SIEVED
 from tests.grading.three_things import SHARES, answered, write
 
 pytestmark = pytest.mark.slow
@@ -104,6 +104,10 @@ RIGHT = {
     "tensors that share memory with the input": {
         "shares": body("y = x[...]\np = (y - y.amax(-1, keepdim=True)).exp()\nreturn p / p.sum(-1, keepdim=True)")
     },
+    "a cell that waits for others": {
+        "more": "import asyncio\nawait asyncio.sleep(0)\ncount = 12",
+        "count": "assert count == 12",
+    },
     "a thread that goes on": {
         "more": "from concurrent.futures import ThreadPoolExecutor as P\nP(1).submit(sum, iter(int, 1))",
     },
@@ -179,6 +183,12 @@ WRONG = {
         REST,
         "Operation not permitted",
     ),
+    "leases what others open": (
+        body("import fcntl\nfcntl.fcntl(open('/usr/bin/env'), fcntl.F_SETLEASE, fcntl.F_WRLCK)"),
+        REST,
+        "Operation not permitted",
+    ),
+    "takes a device from everybody": (body("import os\nos.chmod('/dev/null', 0o666)"), REST, "Read-only file system"),
     "the network": (
         body("import socket\nsocket.create_connection(('1.1.1.1', 53), 1)"),
         REST,
@@ -547,6 +557,81 @@ def test_submissions_leave_nothing_to_each_other(assignment, server):
     assert grade(assignment, server, count=look).total(assignment) == 10
 
 
+# name: what a submission does, what its neighbour does, what the first one then sees; whoever returns True has heard
+CHANNELS = {
+    "an abstract name": ("leave(); s.bind(name)", "leave(); s.sendto(b'1', name)", "return len(s.recv(1))"),
+    "an abstract name that is taken": ("s.bind(name)", "return attempt(s.bind, name) == errno.EADDRINUSE", ""),
+    "a name that the kernel gives": (
+        "s.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1); attempt(s.send, b'1'); leave()",
+        "leave(); [attempt(s.sendto, b'1', f'\\0{n:05x}') for n in range(2**15)]",
+        "return len(s.recv(1))",
+    ),
+    "a lock": (
+        "fcntl.fcntl(env, fcntl.F_SETLK, lock(fcntl.F_RDLCK))",
+        "return fcntl.fcntl(env, fcntl.F_GETLK, lock(fcntl.F_WRLCK)) != lock(fcntl.F_UNLCK)",
+        "",
+    ),
+    "a lease": (
+        "fcntl.fcntl(env, fcntl.F_SETLEASE, fcntl.F_WRLCK)",
+        "return attempt(os.open, env.name, os.O_NONBLOCK) == errno.EWOULDBLOCK",
+        "",
+    ),
+    "how the empty input is read": (
+        "fcntl.fcntl(0, fcntl.F_SETFL, os.O_APPEND)",
+        "return fcntl.fcntl(0, fcntl.F_GETFL) & os.O_APPEND",
+        "",
+    ),
+    "the time of a device": ("os.utime('/dev/null', (7, 7))", "return os.stat('/dev/null').st_mtime == 7", ""),
+    "a watched file": (
+        "global watch; watch = libc.inotify_init1(os.O_NONBLOCK); libc.inotify_add_watch(watch, b'/usr/bin/env', 0xfff)",
+        "open(env.name)",
+        "return len(os.read(watch, 99))",
+    ),
+    "a file": ("open('/dev/shm/x', 'w')", "return os.path.exists('/dev/shm/x')", ""),
+    "a signal": ("", "[attempt(os.kill, n, 10) for n in range(2, 999)]; attempt(os.kill, -1, 10)", "return called"),
+}
+TALK = """
+import errno, fcntl, importlib, os, signal, socket, struct
+libc, env, called = importlib.import_module("cty" + "pes").CDLL(None), open("/usr/bin/env"), []
+signal.signal(10, lambda *_: called.append(1))
+name = "\\0we talk"
+if {sockets}:
+    s, t = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    s.setblocking(False)
+def leave():
+    libc.connect(s.fileno(), bytes(16), 16)
+def lock(kind):
+    return struct.pack("hhqqi", kind, 0, 0, 1, 0)
+def attempt(act, *args):
+    try:
+        act(*args)
+    except OSError as error:
+        return error.errno
+def first():
+    {first}
+def neighbour():
+    {neighbour}
+def then():
+    {then}
+"""
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_submissions_cannot_talk_while_they_run(channel, server):
+    first, neighbour, then = (code or "pass" for code in CHANNELS[channel])
+    talk = TALK.format(sockets="name" in channel, first=first, neighbour=neighbour, then=then)
+    with server.open(LIMITS) as one, server.open(LIMITS) as other:
+        heard = []
+        for sandbox in (one, other):
+            sandbox.run({"name": "talk", "source": talk, "forbidden": []})
+        for sandbox, act in ((one, "first"), (other, "neighbour"), (one, "then")):
+            try:
+                heard.append(Remote(sandbox, Exercise("talk", "", ""), act)())
+            except StudentError as error:
+                assert "Error" in str(error), error
+    assert not any(heard)
+
+
 def test_hidden_tests_meet_a_process_that_has_not_seen_the_visible_ones(assignment, server):
     source = "seen = []\n" + body(f"seen.append(x.shape)\nassert len(seen) < 4, seen\n{HONEST}")
     assert grade(assignment, server, shares=source).total(assignment) == 10
@@ -558,8 +643,8 @@ def test_the_system_calls_that_no_answer_needs_are_refused(server):
     import importlib, platform
     lib = importlib.import_module("cty" + "pes").CDLL(None, use_errno=True)
     errno = importlib.import_module("cty" + "pes").get_errno
-    def attempt(number):
-        return lib.syscall(number, 0, 0, 0, 0, 0, 0), errno()
+    def attempt(number, *arguments):
+        return lib.syscall(number, *arguments, *[0] * 4), errno()
     """
     column = MACHINES[platform.machine()][0]
     with server.open(LIMITS) as sandbox:
@@ -567,6 +652,7 @@ def test_the_system_calls_that_no_answer_needs_are_refused(server):
         attempt = Remote(sandbox, Exercise("calls", "", ""), "attempt")
         numbers = {name: columns[column] for name, columns in REFUSED.items() if columns[column] is not None}
         assert {name: attempt(number) for name, number in numbers.items()} == dict.fromkeys(numbers, (-1, 1))
+        assert {name: attempt(call[column], 99, 99) for name, call in SIEVED.items()} == dict.fromkeys(SIEVED, (-1, 1))
 
 
 def test_an_answer_is_the_same_on_both_sides(server):
