@@ -21,7 +21,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from torch import Tensor
 from traitlets.config import Config
 
-import attnbook
+import attnbook.data
 from attnbook.language import words
 from booktools.grading import HERE, say, walls
 from booktools.grading.forbidden_calls import Forbidden, ForbiddenCalls, refuse_backstage
