@@ -9,6 +9,7 @@ import signal
 import time
 from datetime import UTC, datetime, timedelta
 from multiprocessing import get_context
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -338,8 +339,8 @@ def table(path):
 
 @pytest.fixture
 def grade(server):
-    def grade(source, submissions, out, **settings):
-        work = Classwork.read(source, submissions)
+    def grade(source, submissions, out, stamped=False, **settings):
+        work = Classwork.read(source, submissions, stamped=stamped)
         write_all(out, work.assignment, grade_all(work, out, server, **settings))
         return table(out / "grades.csv")
 
@@ -485,7 +486,7 @@ def test_nbgraders_folders_late_ones_and_wrong_names(source, tmp_path, grade):
     checkpoint.write_text("{}")
     (submitted / "zip.zip").touch()
     (submitted / "zoe").symlink_to(submitted / "ada")
-    rows = grade(source, submitted, tmp_path / "out", deadline=datetime(2026, 11, 21, 12, tzinfo=UTC))
+    rows = grade(source, submitted, tmp_path / "out", stamped=True, deadline=datetime(2026, 11, 21, 12, tzinfo=UTC))
     assert {name: (row["score"], row["status"]) for name, row in rows.items()} == {
         "ada": ("10", "graded"),
         "late": ("10", "late"),
@@ -594,14 +595,166 @@ def test_what_is_wrong_with_a_command_is_said(arguments, says, source, tmp_path,
     assert says in capsys.readouterr().err
 
 
-def test_both_a_file_and_a_folder_of_one_student(tmp_path):
-    submissions = make_class(tmp_path, ada={})
+def test_both_a_file_and_a_folder_of_one_student(source, tmp_path, grade):
+    submissions = make_class(tmp_path, ada={}, bob={})
     (submissions / "ada").mkdir()
-    with pytest.raises(BookError, match="ada: more than one submission"):
-        find_submissions(submissions, "three_things")
+    rows = grade(source, submissions, tmp_path / "out")
+    assert {name: row["status"] for name, row in rows.items()} == {"ada": "missing", "bob": "graded"}
+    assert rows["ada"]["remark"] == "more than one submission: ada, ada.ipynb"
+
+
+def nested(folder):
+    folder.mkdir()
+    here = os.open(folder, os.O_RDONLY)
+    for _ in range(1500):
+        os.mkdir("d", dir_fd=here)
+        here, above = os.open("d", os.O_RDONLY, dir_fd=here), here
+        os.close(above)
+    os.close(here)
+
+
+def in_folder(folder, stamp):
+    write(folder / "three_things")
+    with open(folder / "three_things/timestamp.txt", "wb") as file:
+        stamp(file)
+
+
+# student: what is handed in, and what becomes of it
+ODD = {
+    "deep": (lambda place: nested(place / "deep"), "error", "RecursionError"),
+    "far off": (
+        lambda place: in_folder(place / "far off", lambda file: file.write(b"9999-12-31 23:59:59 Asia/Tokyo")),
+        "late",
+        "timestamp.txt can't be read",
+    ),
+    "60 GB": (
+        lambda place: in_folder(place / "60 GB", lambda file: file.truncate(60_000_000_000)),
+        "late",
+        "timestamp.txt can't be read",
+    ),
+    "old": (lambda place: os.utime(write(place).rename(place / "old.ipynb"), (-(10**11), -(10**11))), "graded", ""),
+    "new": (lambda place: os.utime(write(place).rename(place / "new.ipynb"), (2**37, 2**37)), "graded", ""),
+    "pipe": (lambda place: os.mkfifo(place / "pipe.ipynb"), "error", "plain file"),
+    "\N{PARROT}" * 50: (lambda place: write(place / ("\N{PARROT}" * 63) / "three_things"), "late", ""),
+    "\ufffd[2J \ufffd": (lambda place: write(place / "\x1b[2J\n\u202e" / "three_things"), "late", ""),
+    "other": (lambda place: shutil.copy(SOURCES[0], place / "other.ipynb"), "error", "no exercise of this assignment"),
+    "three": (lambda place: (place / "three.ipynb").write_text('{"cells": [3]}'), "error", "can be read"),
+    "number": (lambda place: (place / "number.ipynb").write_text("3"), "error", "can be read"),
+    "nothing": (lambda place: (place / "nothing.ipynb").write_text('{"cells": []}'), "error", "no exercise"),
+}
+
+
+def test_odd_entries_concern_nobody_else(source, tmp_path, grade):
+    submissions = make_class(tmp_path, zoe={})
+    for make, *_ in ODD.values():
+        make(submissions)
+    rows = grade(source, submissions, tmp_path / "out", stamped=True, deadline=datetime(2026, 1, 1, tzinfo=UTC))
+    assert (rows.pop("zoe")["score"], set(rows)) == ("10", set(ODD))
+    assert {name: row["status"] for name, row in rows.items()} == {name: status for name, (_, status, _) in ODD.items()}
+    assert all(says in rows[name]["remark"] for name, (*_, says) in ODD.items())
+
+
+def test_a_file_that_cannot_be_read(source, tmp_path, grade, monkeypatch):
+    submissions = make_class(tmp_path, ada={}, bob={})
+    readable = Path.read_bytes, Path.read_text
+
+    def refuse(path, read, *args, **about):
+        if path.name == "bob.ipynb":
+            raise PermissionError(13, "Permission denied")
+        return read(path, *args, **about)
+
+    monkeypatch.setattr(Path, "read_bytes", lambda path: refuse(path, readable[0]))
+    monkeypatch.setattr(Path, "read_text", lambda path, *args, **about: refuse(path, readable[1], *args, **about))
+    rows = grade(source, submissions, tmp_path / "out")
+    assert {name: row["status"] for name, row in rows.items()} == {"ada": "graded", "bob": "error"}
+    assert "PermissionError" in rows["bob"]["remark"]
+
+
+def test_names_that_begin_alike_stay_apart(source, tmp_path, grade):
+    submissions = make_class(tmp_path, **{f"{'x' * 90}{n}": {"count": f"count = {12 + n}"} for n in range(2)})
+    nbformat.write(three_things(), os.fsdecode(bytes(submissions) + b"/Zo\xeb.ipynb"))
+    nbformat.write(three_things(), os.fsdecode(bytes(submissions) + b"/Zo\xec.ipynb"))
+    rows = grade(source, submissions, tmp_path / "out")
+    assert sorted(row["score"] for row in rows.values()) == ["10", "10", "10", "8"]
+    assert sorted(re.sub("~.{6}$", "~", name) for name in rows) == ["Zo?~", "Zo?~", f"{'x' * 80}~", f"{'x' * 80}~"]
+
+
+def test_a_stamp_from_a_students_own_zip_is_not_believed(source, tmp_path, grade):
+    submissions = tmp_path / "submissions"
+    in_folder(submissions / "ada", lambda file: file.write(b"2020-01-01 10:00:00 UTC"))
+    row = grade(source, submissions, tmp_path / "out", deadline=datetime(2026, 1, 1, tzinfo=UTC))["ada"]
+    assert row["status"] == "late"
+
+
+def test_points_that_no_longer_hold_go_away(source, tmp_path, grade):
+    submissions, out = make_class(tmp_path, ada={}), tmp_path / "out"
+    grade(source, submissions, out)
+    assert (out / "gradescope/ada/results.json").exists()
+    (submissions / "ada.ipynb").write_text("{")
+    assert grade(source, submissions, out)["ada"]["status"] == "error"
+    assert not (out / "gradescope/ada/results.json").exists()
+
+
+def test_a_notebook_saved_without_ids_is_graded_as_it_was(source, tmp_path, running, monkeypatch):
+    """Some editors know nothing of ids; the cell that installs things is none of the student's."""
+    monkeypatch.chdir(ROOT)
+    assert main(["student", str(source), "-o", str(tmp_path / "copies")]) == 0
+    copy = nbformat.read(tmp_path / "copies/three_things.ipynb", 4)
+    for cell in copy.cells:
+        cell.source = {cell.id: cell.source for cell in three_things().cells}.get(cell.id, cell.source)
+    (tmp_path / "submissions").mkdir()
+    nbformat.write(copy, tmp_path / "submissions/ada.ipynb")
+    without_ids(tmp_path / "submissions/ada.ipynb")
+    assert main(["grade", str(source), str(tmp_path / "submissions"), "-o", str(tmp_path / "out")]) == 0
+    stored = json.loads((tmp_path / "out/results/ada.json").read_text())
+    assert stored["outcome"]["cells"] == []
+    assert table(tmp_path / "out/grades.csv")["ada"]["score"] == "10"
+
+
+def without_ids(path):
+    """Save a notebook as it was before cells had ids."""
+    notebook = nbformat.read(path, 4)
+    notebook.nbformat_minor = 4
+    for cell in notebook.cells:
+        cell.pop("id")
+    nbformat.write(notebook, path)
+
+
+def pressed(*_, **__):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("spoil", "code", "says"),
+    [
+        (lambda source, patch: patch.setattr(classroom, "find_submissions", pressed), 130, "stopped"),
+        (lambda source, patch: patch.setattr(classroom, "find_submissions", lambda *_, **__: 1 / 0), 1, "division"),
+        (lambda source, patch: source.write_text("{"), 1, "not a notebook"),
+        (lambda source, patch: source.write_text("[]"), 1, ""),
+        (lambda source, patch: without_ids(source), 1, "have no ids"),
+        (lambda source, patch: source.write_text(source.read_text().replace('"grade_id"', '"was"')), 1, "grade_id"),
+    ],
+)
+def test_an_instructor_reads_a_sentence_and_no_traceback(spoil, code, says, source, tmp_path, monkeypatch, capsys):
+    submissions = make_class(tmp_path, ada={})
+    spoil(source, monkeypatch)
+    assert main(["grade", str(source), str(submissions), "-o", str(tmp_path / "out")]) == code
+    told = capsys.readouterr().err
+    assert told.startswith("attnbook: ")
+    assert says in told
+    assert "Traceback" not in told
+
+
+def test_an_overlay_without_ids(source, tmp_path):
+    overlay = overlay_with(tmp_path, ("count", "### BEGIN SOLUTION\ncount = 1\n### END SOLUTION"))
+    path = overlay / source.name
+    without_ids(path)
+    with pytest.raises(BookError, match="cells have no ids"):
+        Assignment.read(source, overlay)
 
 
 def test_a_deadline_is_in_local_time(tmp_path):
     submissions = make_class(tmp_path, ada={})
-    handed_in = find_submissions(submissions, "three_things")[0].handed_in
+    (submission,) = find_submissions(submissions, "three_things")
+    handed_in = submission.handed_in
     assert abs(handed_in - datetime.now().astimezone()) < timedelta(minutes=1)

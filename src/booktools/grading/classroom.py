@@ -17,7 +17,7 @@ from booktools.grading.processes import side_by_side
 from booktools.grading.prove import sandbox_leaks, self_test
 from booktools.grading.run_tests import Outcome, Result, run_tests
 from booktools.grading.sandbox import Limits
-from booktools.grading.submissions import Submission, Unreadable, find_submissions, is_plain_file, printable, read_code
+from booktools.grading.submissions import Submission, Unreadable, find_submissions, is_plain_file, read_code, stumbled
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,10 @@ class Classwork:
     private: list[Path]
 
     @classmethod
-    def read(cls, source: Path, folder: Path, overlay: Path | None = None) -> "Classwork":
+    def read(cls, source: Path, folder: Path, overlay: Path | None = None, *, stamped: bool = False) -> "Classwork":
         assignment = Assignment.read(source, overlay)
         private = [place.resolve() for place in (source, folder, overlay) if place]
-        return cls(assignment, find_submissions(folder, assignment.name), private)
+        return cls(assignment, find_submissions(folder, assignment.name, stamped=stamped), private)
 
 
 @dataclass
@@ -81,6 +81,8 @@ class Grader:
         return [*leaks, *self_test(self.assignment, self.server, self.limits)]
 
     def grade(self, submission: Submission) -> Grade:
+        if submission.fault:
+            return _ungraded(submission, submission.fault)
         if submission.path is None:
             return Grade(submission.student, "missing", submission.remark)
         digest = self.digest(submission)
@@ -90,13 +92,16 @@ class Grader:
         except Unreadable as error:
             return _ungraded(submission, say("ungraded", why=error), digest)
         except Exception as error:
-            return _ungraded(submission, printable(say("stumbled", error=f"{type(error).__name__}: {error}")))
+            return _ungraded(submission, stumbled(error))
         return Grade(submission.student, "graded", submission.remark, outcome, digest)
 
     def digest(self, submission: Submission) -> str:
         """The same as long as neither the submission, nor the assignment, nor the limits have changed."""
         path = submission.path
-        content = path.read_bytes() if path and is_plain_file(path) else b""
+        try:
+            content = path.read_bytes() if path and is_plain_file(path) else b""
+        except OSError:
+            content = b""
         about = json.dumps([self.assignment.notebook, submission.remark, asdict(self.limits)], sort_keys=True)
         return hashlib.sha256(about.encode() + content).hexdigest()
 

@@ -44,9 +44,10 @@ def write_all(out: Path, assignment: Assignment, grades: list[Grade]) -> None:
         body = MarkdownIt("commonmark", {"html": False}).render(text)
         page = PAGE.format(language=language(), title=title, body=body)
         write(out / "feedback" / f"{grade.student}.html", page)
+        results = out / "gradescope" / grade.student / "results.json"
+        results.unlink(missing_ok=True)
         if grade.outcome:
-            results = json.dumps(_gradescope(assignment, grade.outcome), ensure_ascii=False, indent=1)
-            write(out / "gradescope" / grade.student / "results.json", results)
+            write(results, json.dumps(_gradescope(assignment, grade.outcome), ensure_ascii=False, indent=1))
 
 
 def _row(assignment: Assignment, grade: Grade) -> dict:
