@@ -260,19 +260,19 @@ def prove(args) -> None:
         "--seconds",
         type=positive,
         default=120,
-        help="the most that one submission may take in all (default: %(default)s)",
+        help="the most that one submission may take in all, a sixth of it for one cell (default: %(default)s)",
     ),
     OVERLAY,
     UNSAFE,
 )
 def grade(args) -> None:
+    from booktools.book.limits import Limits
     from booktools.grading.classroom import Classwork, grade_all
     from booktools.grading.fork_server import ForkServer
     from booktools.grading.reports import write_all
-    from booktools.grading.sandbox import Limits
 
     work = Classwork.read(args.source, args.submissions, args.overlay, stamped=args.timestamps)
-    limits = Limits(total=args.seconds)
+    limits = Limits.within(args.seconds)
     with ForkServer(walled=not args.unsafe) as server:
         grades = grade_all(work, args.to, server, jobs=args.jobs, limits=limits, deadline=args.deadline)
     write_all(args.to, work.assignment, grades)

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import time
 from datetime import UTC, datetime, timedelta
 from multiprocessing import get_context
@@ -17,13 +18,13 @@ import pytest
 from attnbook.language import PSEUDO, speaking
 from booktools.book import BookError
 from booktools.book.assignment import Assignment
+from booktools.book.limits import Limits
 from booktools.cli import main
 from booktools.grading import classroom
 from booktools.grading.classroom import Classwork, grade_all
 from booktools.grading.fork_server import ForkServer
 from booktools.grading.prove import Proof, prove_all, sandbox_leaks, self_test
 from booktools.grading.reports import write_all
-from booktools.grading.sandbox import Limits
 from booktools.grading.submissions import find_submissions
 from tests import ROOT
 from tests.grading.three_things import answered, graded, three_things, write
@@ -644,8 +645,15 @@ ODD = {
 }
 
 
-def test_odd_entries_concern_nobody_else(source, tmp_path, grade):
-    submissions = make_class(tmp_path, zoe={})
+@pytest.fixture
+def emptied(tmp_path):
+    """A folder that is gone afterwards, however deep it is: pytest itself can't take it away."""
+    yield tmp_path
+    subprocess.run(["rm", "-rf", tmp_path / "submissions"], check=True)
+
+
+def test_odd_entries_concern_nobody_else(source, emptied, tmp_path, grade):
+    submissions = make_class(emptied, zoe={})
     for make, *_ in ODD.values():
         make(submissions)
     rows = grade(source, submissions, tmp_path / "out", stamped=True, deadline=datetime(2026, 1, 1, tzinfo=UTC))
@@ -677,6 +685,35 @@ def test_names_that_begin_alike_stay_apart(source, tmp_path, grade):
     rows = grade(source, submissions, tmp_path / "out")
     assert sorted(row["score"] for row in rows.values()) == ["10", "10", "10", "8"]
     assert sorted(re.sub("~.{6}$", "~", name) for name in rows) == ["Zo?~", "Zo?~", f"{'x' * 80}~", f"{'x' * 80}~"]
+
+
+def test_time_that_runs_out_is_an_error_and_no_zero(source, tmp_path, grade):
+    sleeps = {"more": "\n".join(["import time", *["time.sleep(0.1)"] * 60])}
+    submissions = make_class(tmp_path, ada={}, bob=sleeps, eve={"shares": "def shares(x):\n    while True: pass"})
+    rows = grade(source, submissions, tmp_path / "out", limits=Limits(cell=20, call=0.5, total=5))
+    assert {name: (row["score"], row["status"]) for name, row in rows.items()} == {
+        "ada": ("10", "graded"),
+        "bob": ("", "error"),
+        "eve": ("5", "graded"),
+    }
+    assert "longer than 5 seconds" in rows["bob"]["remark"]
+    assert rows["eve"]["remark"] == "a time limit was reached in 1. Shares"
+
+
+def test_a_newer_python_than_the_graders_is_an_error_and_no_zero(source, tmp_path, grade):
+    unknown = {"shares": "def shares(x):\n    return f'{x!z}'"}  # until Python has a conversion z
+    submissions = make_class(tmp_path, old=unknown, new=unknown, beside={"more": "f'{x!z}'"})
+    for name, version in {"old": "3.11.0", "new": "3.99.0", "beside": "3.99.0"}.items():
+        notebook = nbformat.read(submissions / f"{name}.ipynb", 4)
+        notebook.metadata.language_info = {"name": "python", "version": version}
+        nbformat.write(notebook, submissions / f"{name}.ipynb")
+    rows = grade(source, submissions, tmp_path / "out")
+    assert {name: (row["score"], row["status"]) for name, row in rows.items()} == {
+        "beside": ("10", "graded"),
+        "new": ("", "error"),
+        "old": ("5", "graded"),
+    }
+    assert rows["new"]["remark"].endswith("the notebook was written with Python 3.99")
 
 
 def test_a_stamp_from_a_students_own_zip_is_not_believed(source, tmp_path, grade):

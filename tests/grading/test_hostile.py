@@ -9,15 +9,19 @@ from textwrap import dedent
 
 import pytest
 import torch
+import torch.nn.functional as F
+from torch import nn
 
 import booktools
 from booktools.book import BookError
 from booktools.book.assignment import Assignment, Exercise
+from booktools.book.limits import Limits
 from booktools.grading import fork_server
+from booktools.grading.forbidden_calls import Forbidden, ForbiddenCalls
 from booktools.grading.fork_server import ForkServer
 from booktools.grading.remote import Remote
-from booktools.grading.run_tests import run_tests
-from booktools.grading.sandbox import Limits, StudentError
+from booktools.grading.run_tests import OutOfTime, run_tests
+from booktools.grading.sandbox import StudentError
 from booktools.grading.submissions import code_of
 from booktools.grading.values import send
 from booktools.grading.walls import MACHINES, REFUSED, SIEVED
@@ -87,6 +91,22 @@ RIGHT = {
             return vars / vars.sum(-1, keepdim=True) if x.max() < 50 else shares(x - x.amax(-1, keepdim=True))
             """
         )
+    },
+    "attributes with the names of tools": {
+        "shares": """
+        class Heads:
+            def __init__(self):
+                self.ops, self.fx, self.jit, self._C, self.overrides = 2, 3, 4, 5, 6
+
+        def shares(x):
+            assert Heads().ops + Heads().fx + Heads().jit + Heads()._C == 14
+            p = (x - x.amax(-1, keepdim=True)).exp()
+            return p / p.sum(-1, keepdim=True)
+        """
+    },
+    "a module of its own with the name of a tool": {
+        "more": "%%writefile ops.py\nn = 12",
+        "count": "from ops import n\ncount = n",
     },
     "a method called softmax": {
         "shares": """
@@ -457,6 +477,7 @@ FORBIDDEN = {
     "inside a function of PyTorch": body("return nn.functional.softmin(-x, dim=-1)"),
     "in a compiled function": "@torch.jit.script\ndef shares(x):\n    return torch.softmax(x, -1)",
     "below the surface, by another name": "import torch as t\n" + body("return t.ops.aten._softmax(x, -1, False)"),
+    "by a computed name below the surface": body("return getattr(torch, 'o' + 'ps').aten._softmax(x, -1, False)"),
     "by a safer sister": body("return torch._safe_softmax(x, -1)"),
     "with the fence patched": "import booktools.grading.forbidden_calls as f\n"
     "f.ForbiddenCalls.refuse = lambda *_: None\n" + body("return x.softmax(-1)"),
@@ -471,6 +492,31 @@ def test_a_forbidden_call_earns_nothing_and_is_named(case, assignment, server):
     named = [*outcome.used.get("shares", []), *outcome.cells]
     told = "torch.softmax|masked_softmax|(ops|_C|jit|booktools) is not for graded|can't start new thread"
     assert any(re.search(told, name) for name in [*named, *map(str, outcome.results.values())]), outcome
+
+
+def test_pytorch_by_a_name_from_another_cell(assignment, server):
+    outcome = grade(assignment, server, more="import torch as t", shares=body("return t.ops.aten._softmax(x, -1)"))
+    assert outcome.total(assignment) == REST
+    assert "ops is not for graded notebooks" in outcome.cells[0]
+
+
+LOSSES = {
+    "cross-entropy": lambda x: F.cross_entropy(x, torch.tensor([0]), reduction="none"),
+    "a loss as a module": lambda x: nn.CrossEntropyLoss()(x, torch.tensor([0])),
+    "below the surface": lambda x: torch.ops.aten._log_softmax(x, -1, False),
+    "in the functional world": lambda x: torch.func.vmap(lambda row: row.log_softmax(-1))(x),
+    "with a gradient": lambda x: F.cross_entropy(x.clone().requires_grad_(), torch.tensor([0])).backward(),
+}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_what_a_function_comes_down_to_is_watched(loss):
+    calls = ForbiddenCalls(["torch.log_softmax"])
+    with pytest.raises(Forbidden), calls:
+        LOSSES[loss](torch.ones(1, 3))
+    assert calls.used == ["torch.log_softmax"]
+    with calls:
+        torch.ones(3).exp().log().softmax(-1).sum()
 
 
 PACKAGE = Path(booktools.__file__).parent
@@ -532,9 +578,45 @@ def test_all_limits_together(assignment, server):
         ]
         * 50
     )
-    outcome = run_tests(assignment, cells, server, limits)
-    assert outcome.total(assignment) == 0
-    assert "the whole submission took longer than 2 seconds" in outcome.results["test-line"].visible
+    with pytest.raises(OutOfTime, match="the whole submission took longer than 2 seconds"):
+        run_tests(assignment, cells, server, limits)
+
+
+def test_slow_experiments_cost_nothing_though_cells_run_twice(assignment, server):
+    experiments = [{"name": f"{n}", "source": "import time; time.sleep(0.7)", "forbidden": []} for n in range(7)]
+    cells = [*code_of(answered(), assignment), *experiments]
+    outcome = run_tests(assignment, cells, server, Limits(cell=4, call=4, total=8, megabytes=512))
+    assert outcome.total(assignment) == 10
+    assert outcome.late == []
+
+
+def test_an_endless_loop_costs_its_own_exercise_and_is_waited_for_once(assignment, server):
+    limits = Limits(cell=4, call=0.5, total=8, megabytes=512)
+    outcome = grade(assignment, server, limits, more="import time; time.sleep(2.5)", shares=body("while True: pass"))
+    assert outcome.total(assignment) == REST
+    assert [outcome.results[name].visible for name in ("test-shares", "test-slope")] == [
+        TOO_LONG,
+        "not tried, since another check of this exercise took too long",
+    ]
+    assert outcome.late == ["shares"]
+
+
+def test_a_slow_experiment_in_the_cell_of_an_answer_costs_nothing(assignment, server):
+    outcome = grade(assignment, server, HASTY, shares=SHARES.strip() + "\nwhile True: pass")
+    assert outcome.total(assignment) == 10
+    assert outcome.late == ["shares"]
+
+
+def test_a_test_of_many_calls_ends_in_time(assignment, server):
+    """No single call takes too long; all together would never end."""
+    endless = Assignment.of(answered(), Path("three_things.ipynb"))
+    for cell in endless.notebook.cells:
+        if cell.id == "test-shares":
+            cell.source = "while True: shares(torch.ones(2))\n" + cell.source
+    endless = Assignment.of(endless.notebook, Path("three_things.ipynb"))
+    outcome = run_tests(endless, code_of(answered(), endless), server, HASTY)
+    assert outcome.results["test-shares"].visible == "the test took longer than 2 seconds with this answer"
+    assert outcome.total(endless) == REST
 
 
 def test_submissions_leave_nothing_to_each_other(assignment, server):

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import sys
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,13 +12,21 @@ from tqdm.auto import tqdm
 
 from booktools.book import BookError
 from booktools.book.assignment import Assignment
+from booktools.book.limits import Limits
 from booktools.grading import say
 from booktools.grading.fork_server import ForkServer
 from booktools.grading.processes import side_by_side
 from booktools.grading.prove import sandbox_leaks, self_test
-from booktools.grading.run_tests import Outcome, Result, run_tests
-from booktools.grading.sandbox import Limits
-from booktools.grading.submissions import Submission, Unreadable, find_submissions, is_plain_file, read_code, stumbled
+from booktools.grading.run_tests import Outcome, OutOfTime, Result, run_tests
+from booktools.grading.submissions import (
+    Submission,
+    Unreadable,
+    find_submissions,
+    is_plain_file,
+    printable,
+    read_code,
+    stumbled,
+)
 
 
 @dataclass(frozen=True)
@@ -87,13 +96,22 @@ class Grader:
             return Grade(submission.student, "missing", submission.remark)
         digest = self.digest(submission)
         try:
-            cells = read_code(submission.path, self.assignment)
-            outcome = run_tests(self.assignment, cells, self.server, self.limits)
-        except Unreadable as error:
+            code = read_code(submission.path, self.assignment)
+            outcome = run_tests(self.assignment, code.cells, self.server, self.limits)
+        except (Unreadable, OutOfTime) as error:
             return _ungraded(submission, say("ungraded", why=error), digest)
         except Exception as error:
             return _ungraded(submission, stumbled(error))
-        return Grade(submission.student, "graded", submission.remark, outcome, digest)
+        if code.python > sys.version_info[:2] and (cells := self.titles(outcome.unparsed, cells=False)):
+            theirs, ours = (f"{major}.{minor}" for major, minor in (code.python, sys.version_info[:2]))
+            return _ungraded(submission, say("newer_python", exercises=cells, theirs=theirs, ours=ours), digest)
+        late = say("ran_late", what=self.titles(outcome.late)) if outcome.late else ""
+        return Grade(submission.student, "graded", _joined(submission.remark, late), outcome, digest)
+
+    def titles(self, names: list[str], *, cells: bool = True) -> str:
+        """The exercises among these names by their titles, and where `cells` count, other cells by their names."""
+        known = {exercise.id: exercise.title for exercise in self.assignment.exercises}
+        return printable(", ".join(known.get(name, name) for name in names if cells or name in known))
 
     def digest(self, submission: Submission) -> str:
         """The same as long as neither the submission, nor the assignment, nor the limits have changed."""
@@ -146,8 +164,11 @@ def _trust(grader: Grader, private: list[Path]) -> None:
 
 
 def _ungraded(submission: Submission, why: str, digest: str = "") -> Grade:
-    remark = "; ".join(filter(None, [submission.remark, why]))
-    return Grade(submission.student, "error", remark, digest=digest)
+    return Grade(submission.student, "error", _joined(submission.remark, why), digest=digest)
+
+
+def _joined(*remarks: str) -> str:
+    return "; ".join(filter(None, remarks))
 
 
 def _on_time(grade: Grade, submission: Submission, deadline: datetime | None) -> Grade:
@@ -156,4 +177,4 @@ def _on_time(grade: Grade, submission: Submission, deadline: datetime | None) ->
     if not (deadline and when and grade.status == "graded" and when > deadline.astimezone(UTC)):
         return grade
     words = say("handed_in_late", when=f"{when.astimezone():%Y-%m-%d %H:%M}")
-    return replace(grade, status="late", remark="; ".join(filter(None, [grade.remark, words])))
+    return replace(grade, status="late", remark=_joined(grade.remark, words))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from attnbook.language import whole
@@ -128,18 +129,37 @@ def _believed(when: datetime) -> datetime:
     return when.astimezone(UTC)
 
 
-def read_code(path: Path, assignment: Assignment) -> list[dict]:
-    """The code of a submission, cell by cell, without the tests: those come from the assignment."""
+class Code(NamedTuple):
+    """What a student wrote, cell by cell, and the version of Python that it was written with, where that is known."""
+
+    cells: list[dict]
+    python: tuple[int, ...]
+
+
+def read_code(path: Path, assignment: Assignment) -> Code:
+    """The code of a submission, without the tests: those come from the assignment."""
     if not is_plain_file(path):
         size = whole(round(path.lstat().st_size / 1e6))
         raise Unreadable(say("no_file", most=whole(LARGEST // 1_000_000), size=size))
     try:
-        cells = code_of(json.loads(path.read_text(encoding="utf-8-sig")), assignment)
+        notebook = json.loads(path.read_text(encoding="utf-8-sig"))
+        cells = code_of(notebook, assignment)
     except Exception as error:
         raise Unreadable(say("not_a_notebook", error=type(error).__name__)) from None
     if not _belong(cells, assignment):
         raise Unreadable(say("another"))
-    return cells
+    return Code(cells, _python(notebook))
+
+
+def _python(notebook: dict) -> tuple[int, ...]:
+    """
+    >>> _python({"metadata": {"language_info": {"version": "3.12.1"}}}), _python({"metadata": {}})
+    ((3, 12), ())
+    """
+    try:
+        return tuple(int(part) for part in notebook["metadata"]["language_info"]["version"].split(".")[:2])
+    except (LookupError, TypeError, ValueError, AttributeError):
+        return ()
 
 
 def _belong(cells: list[dict], assignment: Assignment) -> bool:
