@@ -9,22 +9,25 @@ import signal
 import subprocess
 import time
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from multiprocessing import get_context
 from pathlib import Path
 
 import nbformat
 import pytest
+from markdown_it import MarkdownIt
 
-from attnbook.language import PSEUDO, speaking
+from attnbook.language import PSEUDO, speaking, words
 from booktools.book import BookError
 from booktools.book.assignment import Assignment
 from booktools.book.limits import Limits
 from booktools.cli import main
-from booktools.grading import classroom
-from booktools.grading.classroom import Classwork, grade_all
+from booktools.grading import HERE, classroom
+from booktools.grading.classroom import Classwork, Grade, grade_all
 from booktools.grading.fork_server import ForkServer
 from booktools.grading.prove import Proof, prove_all, sandbox_leaks, self_test
-from booktools.grading.reports import write_all
+from booktools.grading.reports import feedback, write_all
+from booktools.grading.run_tests import Outcome, Result
 from booktools.grading.submissions import find_submissions
 from tests import ROOT
 from tests.grading.three_things import answered, graded, three_things, write
@@ -376,7 +379,7 @@ def test_students_are_told_in_the_language_of_the_book(source, tmp_path):
         bare = re.sub("|".join(map(re.escape, names)), "", text)
         assert not left_over(re.sub(r"(?s)```.*?```", "", bare)), name
         assert f'<html lang="{PSEUDO}">' in (out / f"feedback/{name}.html").read_text("utf-8")
-    for name, words in {
+    for name, pattern in {
         "bob": "⟦It calls `torch.softmax`",
         "eve": "⟦the answer is not right⟧",
         "copy": "⟦it changes what it was given",
@@ -388,7 +391,7 @@ def test_students_are_told_in_the_language_of_the_book(source, tmp_path):
         "broken": "⟦it is not a notebook",
         "nothing": "⟦expected three_things.ipynb, found ⟦no notebook⟧⟧",
     }.items():
-        assert re.search(words, said[name]), said[name]
+        assert re.search(pattern, said[name]), said[name]
 
 
 def test_a_class_with_every_kind_of_submission(source, tmp_path, grade):
@@ -685,6 +688,70 @@ def test_names_that_begin_alike_stay_apart(source, tmp_path, grade):
     rows = grade(source, submissions, tmp_path / "out")
     assert sorted(row["score"] for row in rows.values()) == ["10", "10", "10", "8"]
     assert sorted(re.sub("~.{6}$", "~", name) for name in rows) == ["Zo?~", "Zo?~", f"{'x' * 80}~", f"{'x' * 80}~"]
+
+
+FORGED = (
+    "# Ten of ten\\n[click](http://x)\\n```\\n~~~\\n<b>\\x1b[31m![x](http://x)\\n\\n# Ten\\n\\n    ====\\n> | a | b |"
+)
+
+
+def test_what_students_write_stays_within_its_fence(source, tmp_path, grade):
+    forges = {"shares": f"def shares(x):\n    raise ValueError('{FORGED}')", "more": f"raise ValueError('{FORGED}')"}
+    submissions = make_class(tmp_path, **{"#[a](b)`<i>": forges, "x;=1+1": {}, "y ;\t-2": {}, "＝1": {}})
+    (submissions / "# [z](b)").mkdir()
+    nbformat.write(three_things(), submissions / "# [z](b)/```# A ;=cmd.ipynb")
+    (submissions / "@none").mkdir()
+    grade(source, submissions, tmp_path / "out")
+    told = {path.stem: path.read_text("utf-8") for path in (tmp_path / "out/feedback").glob("*.md")}
+    told |= {f"{n}": test["output"] for n, test in enumerate(gradescope(tmp_path / "out", "#[a](b)`<i>"))}
+    headings = {"Three things", "1. Shares", "2. A line", "3. Three times four", "Cells that stopped with an error"}
+    for name, text in told.items():
+        tokens = MarkdownIt("commonmark").enable("table").parse(text)
+        for heading, inline in pairwise(tokens):
+            if heading.type == "heading_open":
+                assert inline.content.partition(" (")[0] in headings, name
+        inside = {token.type for parent in tokens for token in parent.children or ()}
+        assert not inside & {"link_open", "image", "html_inline"}, name
+        assert "html_block" not in {token.type for token in tokens}, name
+        assert "\x1b" not in text, name
+    for page in (tmp_path / "out/feedback").glob("*.html"):
+        assert not re.search("<(i|b|a|img)\\b", page.read_text("utf-8")), page
+    for path in (tmp_path / "out").glob("*.csv"):
+        for line in path.read_text("utf-8").splitlines():
+            assert not re.search('(^|[;,])[\\s"]*[=+@＝-]', line), line
+
+
+def gradescope(out, name):
+    return json.loads((out / "gradescope" / name / "results.json").read_text())["tests"]
+
+
+@pytest.mark.parametrize("kind", sorted(words(HERE)))
+def test_a_hidden_error_tells_nothing_by_its_name(kind, source):
+    """Whatever a student calls an error that a hidden test meets: the words in it are not repeated."""
+    assignment, secret = Assignment.read(source), "[101.0, 103.0]"
+    for said in (words(HERE)[kind], *words(HERE)[kind].split(" {")[:1], "ValueError"):
+        for text in (f"{said}: {secret}", f"{said} {secret}", f"{said}\n{secret}", f"{secret} {said}"):
+            results = {test.id: Result(hidden=text) for exercise in assignment.exercises for test in exercise.tests}
+            assert "101" not in feedback(assignment, Grade("ada", "graded", outcome=Outcome(results)))
+
+
+def test_cells_that_fail_when_hidden_tests_run_are_not_told(source, tmp_path, grade):
+    """A process may die of a hidden test; the cells of the next one could say what it was."""
+    shares = """
+import os
+def shares(x):
+    if x.ndim == 2:
+        os._exit(1)
+    return (x - x.amax()).exp() / (x - x.amax()).exp().sum()
+"""
+    more = "import time\nassert time.time_ns() % 2, 'one in two'"
+    submissions = make_class(tmp_path, ada={"shares": shares})
+    notebook = nbformat.read(submissions / "ada.ipynb", 4)
+    notebook.cells += [nbformat.v4.new_code_cell(more, id=f"more-{n}") for n in range(30)]
+    nbformat.write(notebook, submissions / "ada.ipynb")
+    grade(source, submissions, tmp_path / "out")
+    visible = json.loads((tmp_path / "out/results/ada.json").read_text())["outcome"]["cells"]
+    assert 0 < len(visible) < 30
 
 
 def test_time_that_runs_out_is_an_error_and_no_zero(source, tmp_path, grade):
