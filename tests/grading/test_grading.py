@@ -19,7 +19,7 @@ from markdown_it import MarkdownIt
 
 from attnbook.language import PSEUDO, speaking, words
 from booktools.book import BookError
-from booktools.book.assignment import Assignment
+from booktools.book.assignment import SET_UP, Assignment
 from booktools.book.limits import Limits
 from booktools.cli import main
 from booktools.grading import HERE, classroom
@@ -106,6 +106,9 @@ def test_a_students_copy_has_stubs_points_and_no_secrets(source, tmp_path, monke
     assert "d2l" not in cells["setup"]
     assert cells["task-shares"].startswith("## 1. Shares (5 points)")
     assert "10 points in all, about 10 minutes. Run" in cells["setup-note"], "it belongs to no chapter"
+    assert "20 seconds for one cell,\n120 for all" in cells["setup-note"]
+    assert "10 seconds for one call, with 2 GB" in cells["setup-note"]
+    assert SET_UP in cells["setup"], "the grader knows the cell by this"
     assert cells["shares"].endswith("# YOUR CODE HERE\n    raise NotImplementedError()")
     for module in (cells["imports"], cells["shares"]):
         compile(module, "copy", "exec")
