@@ -1,5 +1,6 @@
 """The `attnbook` command."""
 
+import os
 import sys
 from collections import Counter
 from pathlib import Path
@@ -25,6 +26,8 @@ from booktools.arguments import (
     to,
 )
 from booktools.book import BookError
+
+TRACEBACK = "ATTNBOOK_TRACEBACK"
 
 # Each command imports what it needs itself, so that `attnbook --help` and the package stay light.
 
@@ -250,21 +253,27 @@ def prove(args) -> None:
         help="what is handed in later has the status late: 2026-11-30T23:59, your time",
     ),
     Argument(
+        "--timestamps",
+        action="store_true",
+        help="believe the timestamp.txt beside a notebook: nbgrader writes it, but a student's own zip may hold one",
+    ),
+    Argument(
         "--seconds",
         type=positive,
         default=120,
-        help="the most that one submission may take in all (default: %(default)s)",
+        help="the most that one submission may take in all, a sixth of it for one cell (default: %(default)s)",
     ),
     OVERLAY,
     UNSAFE,
 )
 def grade(args) -> None:
+    from booktools.book.limits import Limits
     from booktools.grading.classroom import Classwork, grade_all
     from booktools.grading.fork_server import ForkServer
     from booktools.grading.reports import write_all
-    from booktools.grading.sandbox import Limits
 
-    work, limits = Classwork.read(args.source, args.submissions, args.overlay), Limits(total=args.seconds)
+    work = Classwork.read(args.source, args.submissions, args.overlay, stamped=args.timestamps)
+    limits = Limits.within(args.seconds)
     with ForkServer(walled=not args.unsafe) as server:
         grades = grade_all(work, args.to, server, jobs=args.jobs, limits=limits, deadline=args.deadline)
     write_all(args.to, work.assignment, grades)
@@ -273,11 +282,19 @@ def grade(args) -> None:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command; 0 when it succeeded, 1 when the book is at fault, 2 when the command line is."""
+    """Run one command; 0 when it succeeded, 1 when the book is at fault, 2 when the command line is, 130 if stopped."""
     args = parser().parse_args(argv)
     try:
         args.function(args)
-    except BookError as error:
+    except (BookError, OSError) as error:
         print(f"attnbook: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("attnbook: stopped", file=sys.stderr)
+        return 130
+    except Exception as error:
+        if os.environ.get(TRACEBACK):
+            raise
+        print(f"attnbook: {type(error).__name__}: {error}\n{TRACEBACK}=1 in front of it shows where.", file=sys.stderr)
         return 1
     return 0

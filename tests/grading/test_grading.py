@@ -6,23 +6,28 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import time
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from multiprocessing import get_context
+from pathlib import Path
 
 import nbformat
 import pytest
+from markdown_it import MarkdownIt
 
-from attnbook.language import PSEUDO, speaking
+from attnbook.language import PSEUDO, speaking, words
 from booktools.book import BookError
-from booktools.book.assignment import Assignment
+from booktools.book.assignment import SET_UP, Assignment
+from booktools.book.limits import Limits
 from booktools.cli import main
-from booktools.grading import classroom
-from booktools.grading.classroom import Classwork, grade_all
+from booktools.grading import HERE, classroom
+from booktools.grading.classroom import Classwork, Grade, grade_all
 from booktools.grading.fork_server import ForkServer
 from booktools.grading.prove import Proof, prove_all, sandbox_leaks, self_test
-from booktools.grading.reports import write_all
-from booktools.grading.sandbox import Limits
+from booktools.grading.reports import feedback, write_all
+from booktools.grading.run_tests import Outcome, Result
 from booktools.grading.submissions import find_submissions
 from tests import ROOT
 from tests.grading.three_things import answered, graded, three_things, write
@@ -101,6 +106,9 @@ def test_a_students_copy_has_stubs_points_and_no_secrets(source, tmp_path, monke
     assert "d2l" not in cells["setup"]
     assert cells["task-shares"].startswith("## 1. Shares (5 points)")
     assert "10 points in all, about 10 minutes. Run" in cells["setup-note"], "it belongs to no chapter"
+    assert "20 seconds for one cell,\n120 for all" in cells["setup-note"]
+    assert "10 seconds for one call, with 2 GB" in cells["setup-note"]
+    assert SET_UP in cells["setup"], "the grader knows the cell by this"
     assert cells["shares"].endswith("# YOUR CODE HERE\n    raise NotImplementedError()")
     for module in (cells["imports"], cells["shares"]):
         compile(module, "copy", "exec")
@@ -338,8 +346,8 @@ def table(path):
 
 @pytest.fixture
 def grade(server):
-    def grade(source, submissions, out, **settings):
-        work = Classwork.read(source, submissions)
+    def grade(source, submissions, out, stamped=False, **settings):
+        work = Classwork.read(source, submissions, stamped=stamped)
         write_all(out, work.assignment, grade_all(work, out, server, **settings))
         return table(out / "grades.csv")
 
@@ -374,7 +382,7 @@ def test_students_are_told_in_the_language_of_the_book(source, tmp_path):
         bare = re.sub("|".join(map(re.escape, names)), "", text)
         assert not left_over(re.sub(r"(?s)```.*?```", "", bare)), name
         assert f'<html lang="{PSEUDO}">' in (out / f"feedback/{name}.html").read_text("utf-8")
-    for name, words in {
+    for name, pattern in {
         "bob": "⟦It calls `torch.softmax`",
         "eve": "⟦the answer is not right⟧",
         "copy": "⟦it changes what it was given",
@@ -386,7 +394,7 @@ def test_students_are_told_in_the_language_of_the_book(source, tmp_path):
         "broken": "⟦it is not a notebook",
         "nothing": "⟦expected three_things.ipynb, found ⟦no notebook⟧⟧",
     }.items():
-        assert re.search(words, said[name]), said[name]
+        assert re.search(pattern, said[name]), said[name]
 
 
 def test_a_class_with_every_kind_of_submission(source, tmp_path, grade):
@@ -485,7 +493,7 @@ def test_nbgraders_folders_late_ones_and_wrong_names(source, tmp_path, grade):
     checkpoint.write_text("{}")
     (submitted / "zip.zip").touch()
     (submitted / "zoe").symlink_to(submitted / "ada")
-    rows = grade(source, submitted, tmp_path / "out", deadline=datetime(2026, 11, 21, 12, tzinfo=UTC))
+    rows = grade(source, submitted, tmp_path / "out", stamped=True, deadline=datetime(2026, 11, 21, 12, tzinfo=UTC))
     assert {name: (row["score"], row["status"]) for name, row in rows.items()} == {
         "ada": ("10", "graded"),
         "late": ("10", "late"),
@@ -594,14 +602,266 @@ def test_what_is_wrong_with_a_command_is_said(arguments, says, source, tmp_path,
     assert says in capsys.readouterr().err
 
 
-def test_both_a_file_and_a_folder_of_one_student(tmp_path):
-    submissions = make_class(tmp_path, ada={})
+def test_both_a_file_and_a_folder_of_one_student(source, tmp_path, grade):
+    submissions = make_class(tmp_path, ada={}, bob={})
     (submissions / "ada").mkdir()
-    with pytest.raises(BookError, match="ada: more than one submission"):
-        find_submissions(submissions, "three_things")
+    rows = grade(source, submissions, tmp_path / "out")
+    assert {name: row["status"] for name, row in rows.items()} == {"ada": "missing", "bob": "graded"}
+    assert rows["ada"]["remark"] == "more than one submission: ada, ada.ipynb"
+
+
+def nested(folder):
+    folder.mkdir()
+    here = os.open(folder, os.O_RDONLY)
+    for _ in range(1500):
+        os.mkdir("d", dir_fd=here)
+        here, above = os.open("d", os.O_RDONLY, dir_fd=here), here
+        os.close(above)
+    os.close(here)
+
+
+def in_folder(folder, stamp):
+    write(folder / "three_things")
+    with open(folder / "three_things/timestamp.txt", "wb") as file:
+        stamp(file)
+
+
+# student: what is handed in, and what becomes of it
+ODD = {
+    "deep": (lambda place: nested(place / "deep"), "error", "RecursionError"),
+    "far off": (
+        lambda place: in_folder(place / "far off", lambda file: file.write(b"9999-12-31 23:59:59 Asia/Tokyo")),
+        "late",
+        "timestamp.txt can't be read",
+    ),
+    "60 GB": (
+        lambda place: in_folder(place / "60 GB", lambda file: file.truncate(60_000_000_000)),
+        "late",
+        "timestamp.txt can't be read",
+    ),
+    "old": (lambda place: os.utime(write(place).rename(place / "old.ipynb"), (-(10**11), -(10**11))), "graded", ""),
+    "new": (lambda place: os.utime(write(place).rename(place / "new.ipynb"), (2**37, 2**37)), "graded", ""),
+    "pipe": (lambda place: os.mkfifo(place / "pipe.ipynb"), "error", "plain file"),
+    "\N{PARROT}" * 50: (lambda place: write(place / ("\N{PARROT}" * 63) / "three_things"), "late", ""),
+    "\ufffd[2J \ufffd": (lambda place: write(place / "\x1b[2J\n\u202e" / "three_things"), "late", ""),
+    "other": (lambda place: shutil.copy(SOURCES[0], place / "other.ipynb"), "error", "no exercise of this assignment"),
+    "three": (lambda place: (place / "three.ipynb").write_text('{"cells": [3]}'), "error", "can be read"),
+    "number": (lambda place: (place / "number.ipynb").write_text("3"), "error", "can be read"),
+    "nothing": (lambda place: (place / "nothing.ipynb").write_text('{"cells": []}'), "error", "no exercise"),
+}
+
+
+@pytest.fixture
+def emptied(tmp_path):
+    """A folder that is gone afterwards, however deep it is: pytest itself can't take it away."""
+    yield tmp_path
+    subprocess.run(["rm", "-rf", tmp_path / "submissions"], check=True)
+
+
+def test_odd_entries_concern_nobody_else(source, emptied, tmp_path, grade):
+    submissions = make_class(emptied, zoe={})
+    for make, *_ in ODD.values():
+        make(submissions)
+    rows = grade(source, submissions, tmp_path / "out", stamped=True, deadline=datetime(2026, 1, 1, tzinfo=UTC))
+    assert (rows.pop("zoe")["score"], set(rows)) == ("10", set(ODD))
+    assert {name: row["status"] for name, row in rows.items()} == {name: status for name, (_, status, _) in ODD.items()}
+    assert all(says in rows[name]["remark"] for name, (*_, says) in ODD.items())
+
+
+def test_a_file_that_cannot_be_read(source, tmp_path, grade, monkeypatch):
+    submissions = make_class(tmp_path, ada={}, bob={})
+    readable = Path.read_bytes, Path.read_text
+
+    def refuse(path, read, *args, **about):
+        if path.name == "bob.ipynb":
+            raise PermissionError(13, "Permission denied")
+        return read(path, *args, **about)
+
+    monkeypatch.setattr(Path, "read_bytes", lambda path: refuse(path, readable[0]))
+    monkeypatch.setattr(Path, "read_text", lambda path, *args, **about: refuse(path, readable[1], *args, **about))
+    rows = grade(source, submissions, tmp_path / "out")
+    assert {name: row["status"] for name, row in rows.items()} == {"ada": "graded", "bob": "error"}
+    assert "PermissionError" in rows["bob"]["remark"]
+
+
+def test_names_that_begin_alike_stay_apart(source, tmp_path, grade):
+    submissions = make_class(tmp_path, **{f"{'x' * 90}{n}": {"count": f"count = {12 + n}"} for n in range(2)})
+    nbformat.write(three_things(), os.fsdecode(bytes(submissions) + b"/Zo\xeb.ipynb"))
+    nbformat.write(three_things(), os.fsdecode(bytes(submissions) + b"/Zo\xec.ipynb"))
+    rows = grade(source, submissions, tmp_path / "out")
+    assert sorted(row["score"] for row in rows.values()) == ["10", "10", "10", "8"]
+    assert sorted(re.sub("~.{6}$", "~", name) for name in rows) == ["Zo?~", "Zo?~", f"{'x' * 80}~", f"{'x' * 80}~"]
+
+
+FORGED = (
+    "# Ten of ten\\n[click](http://x)\\n```\\n~~~\\n<b>\\x1b[31m![x](http://x)\\n\\n# Ten\\n\\n    ====\\n> | a | b |"
+)
+
+
+def test_what_students_write_stays_within_its_fence(source, tmp_path, grade):
+    forges = {"shares": f"def shares(x):\n    raise ValueError('{FORGED}')", "more": f"raise ValueError('{FORGED}')"}
+    submissions = make_class(tmp_path, **{"#[a](b)`<i>": forges, "x;=1+1": {}, "y ;\t-2": {}, "＝1": {}})
+    (submissions / "# [z](b)").mkdir()
+    nbformat.write(three_things(), submissions / "# [z](b)/```# A ;=cmd.ipynb")
+    (submissions / "@none").mkdir()
+    grade(source, submissions, tmp_path / "out")
+    told = {path.stem: path.read_text("utf-8") for path in (tmp_path / "out/feedback").glob("*.md")}
+    told |= {f"{n}": test["output"] for n, test in enumerate(gradescope(tmp_path / "out", "#[a](b)`<i>"))}
+    headings = {"Three things", "1. Shares", "2. A line", "3. Three times four", "Cells that stopped with an error"}
+    for name, text in told.items():
+        tokens = MarkdownIt("commonmark").enable("table").parse(text)
+        for heading, inline in pairwise(tokens):
+            if heading.type == "heading_open":
+                assert inline.content.partition(" (")[0] in headings, name
+        inside = {token.type for parent in tokens for token in parent.children or ()}
+        assert not inside & {"link_open", "image", "html_inline"}, name
+        assert "html_block" not in {token.type for token in tokens}, name
+        assert "\x1b" not in text, name
+    for page in (tmp_path / "out/feedback").glob("*.html"):
+        assert not re.search("<(i|b|a|img)\\b", page.read_text("utf-8")), page
+    for path in (tmp_path / "out").glob("*.csv"):
+        for line in path.read_text("utf-8").splitlines():
+            assert not re.search('(^|[;,])[\\s"]*[=+@＝-]', line), line
+
+
+def gradescope(out, name):
+    return json.loads((out / "gradescope" / name / "results.json").read_text())["tests"]
+
+
+@pytest.mark.parametrize("kind", sorted(words(HERE)))
+def test_a_hidden_error_tells_nothing_by_its_name(kind, source):
+    """Whatever a student calls an error that a hidden test meets: the words in it are not repeated."""
+    assignment, secret = Assignment.read(source), "[101.0, 103.0]"
+    for said in (words(HERE)[kind], *words(HERE)[kind].split(" {")[:1], "ValueError"):
+        for text in (f"{said}: {secret}", f"{said} {secret}", f"{said}\n{secret}", f"{secret} {said}"):
+            results = {test.id: Result(hidden=text) for exercise in assignment.exercises for test in exercise.tests}
+            assert "101" not in feedback(assignment, Grade("ada", "graded", outcome=Outcome(results)))
+
+
+def test_cells_that_fail_when_hidden_tests_run_are_not_told(source, tmp_path, grade):
+    """A process may die of a hidden test; the cells of the next one could say what it was."""
+    shares = """
+import os
+def shares(x):
+    if x.ndim == 2:
+        os._exit(1)
+    return (x - x.amax()).exp() / (x - x.amax()).exp().sum()
+"""
+    more = "import time\nassert time.time_ns() % 2, 'one in two'"
+    submissions = make_class(tmp_path, ada={"shares": shares})
+    notebook = nbformat.read(submissions / "ada.ipynb", 4)
+    notebook.cells += [nbformat.v4.new_code_cell(more, id=f"more-{n}") for n in range(30)]
+    nbformat.write(notebook, submissions / "ada.ipynb")
+    grade(source, submissions, tmp_path / "out")
+    visible = json.loads((tmp_path / "out/results/ada.json").read_text())["outcome"]["cells"]
+    assert 0 < len(visible) < 30
+
+
+def test_time_that_runs_out_is_an_error_and_no_zero(source, tmp_path, grade):
+    sleeps = {"more": "\n".join(["import time", *["time.sleep(0.1)"] * 60])}
+    submissions = make_class(tmp_path, ada={}, bob=sleeps, eve={"shares": "def shares(x):\n    while True: pass"})
+    rows = grade(source, submissions, tmp_path / "out", limits=Limits(cell=20, call=0.5, total=5))
+    assert {name: (row["score"], row["status"]) for name, row in rows.items()} == {
+        "ada": ("10", "graded"),
+        "bob": ("", "error"),
+        "eve": ("5", "graded"),
+    }
+    assert "longer than 5 seconds" in rows["bob"]["remark"]
+    assert rows["eve"]["remark"] == "a time limit was reached in 1. Shares"
+
+
+def test_a_newer_python_than_the_graders_is_an_error_and_no_zero(source, tmp_path, grade):
+    unknown = {"shares": "def shares(x):\n    return f'{x!z}'"}  # until Python has a conversion z
+    submissions = make_class(tmp_path, old=unknown, new=unknown, beside={"more": "f'{x!z}'"})
+    for name, version in {"old": "3.11.0", "new": "3.99.0", "beside": "3.99.0"}.items():
+        notebook = nbformat.read(submissions / f"{name}.ipynb", 4)
+        notebook.metadata.language_info = {"name": "python", "version": version}
+        nbformat.write(notebook, submissions / f"{name}.ipynb")
+    rows = grade(source, submissions, tmp_path / "out")
+    assert {name: (row["score"], row["status"]) for name, row in rows.items()} == {
+        "beside": ("10", "graded"),
+        "new": ("", "error"),
+        "old": ("5", "graded"),
+    }
+    assert rows["new"]["remark"].endswith("the notebook was written with Python 3.99")
+
+
+def test_a_stamp_from_a_students_own_zip_is_not_believed(source, tmp_path, grade):
+    submissions = tmp_path / "submissions"
+    in_folder(submissions / "ada", lambda file: file.write(b"2020-01-01 10:00:00 UTC"))
+    row = grade(source, submissions, tmp_path / "out", deadline=datetime(2026, 1, 1, tzinfo=UTC))["ada"]
+    assert row["status"] == "late"
+
+
+def test_points_that_no_longer_hold_go_away(source, tmp_path, grade):
+    submissions, out = make_class(tmp_path, ada={}), tmp_path / "out"
+    grade(source, submissions, out)
+    assert (out / "gradescope/ada/results.json").exists()
+    (submissions / "ada.ipynb").write_text("{")
+    assert grade(source, submissions, out)["ada"]["status"] == "error"
+    assert not (out / "gradescope/ada/results.json").exists()
+
+
+def test_a_notebook_saved_without_ids_is_graded_as_it_was(source, tmp_path, running, monkeypatch):
+    """Some editors know nothing of ids; the cell that installs things is none of the student's."""
+    monkeypatch.chdir(ROOT)
+    assert main(["student", str(source), "-o", str(tmp_path / "copies")]) == 0
+    copy = nbformat.read(tmp_path / "copies/three_things.ipynb", 4)
+    for cell in copy.cells:
+        cell.source = {cell.id: cell.source for cell in three_things().cells}.get(cell.id, cell.source)
+    (tmp_path / "submissions").mkdir()
+    nbformat.write(copy, tmp_path / "submissions/ada.ipynb")
+    without_ids(tmp_path / "submissions/ada.ipynb")
+    assert main(["grade", str(source), str(tmp_path / "submissions"), "-o", str(tmp_path / "out")]) == 0
+    stored = json.loads((tmp_path / "out/results/ada.json").read_text())
+    assert stored["outcome"]["cells"] == []
+    assert table(tmp_path / "out/grades.csv")["ada"]["score"] == "10"
+
+
+def without_ids(path):
+    """Save a notebook as it was before cells had ids."""
+    notebook = nbformat.read(path, 4)
+    notebook.nbformat_minor = 4
+    for cell in notebook.cells:
+        cell.pop("id")
+    nbformat.write(notebook, path)
+
+
+def pressed(*_, **__):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("spoil", "code", "says"),
+    [
+        (lambda source, patch: patch.setattr(classroom, "find_submissions", pressed), 130, "stopped"),
+        (lambda source, patch: patch.setattr(classroom, "find_submissions", lambda *_, **__: 1 / 0), 1, "division"),
+        (lambda source, patch: source.write_text("{"), 1, "not a notebook"),
+        (lambda source, patch: source.write_text("[]"), 1, ""),
+        (lambda source, patch: without_ids(source), 1, "have no ids"),
+        (lambda source, patch: source.write_text(source.read_text().replace('"grade_id"', '"was"')), 1, "grade_id"),
+    ],
+)
+def test_an_instructor_reads_a_sentence_and_no_traceback(spoil, code, says, source, tmp_path, monkeypatch, capsys):
+    submissions = make_class(tmp_path, ada={})
+    spoil(source, monkeypatch)
+    assert main(["grade", str(source), str(submissions), "-o", str(tmp_path / "out")]) == code
+    told = capsys.readouterr().err
+    assert told.startswith("attnbook: ")
+    assert says in told
+    assert "Traceback" not in told
+
+
+def test_an_overlay_without_ids(source, tmp_path):
+    overlay = overlay_with(tmp_path, ("count", "### BEGIN SOLUTION\ncount = 1\n### END SOLUTION"))
+    path = overlay / source.name
+    without_ids(path)
+    with pytest.raises(BookError, match="cells have no ids"):
+        Assignment.read(source, overlay)
 
 
 def test_a_deadline_is_in_local_time(tmp_path):
     submissions = make_class(tmp_path, ada={})
-    handed_in = find_submissions(submissions, "three_things")[0].handed_in
+    (submission,) = find_submissions(submissions, "three_things")
+    handed_in = submission.handed_in
     assert abs(handed_in - datetime.now().astimezone()) < timedelta(minutes=1)

@@ -3,23 +3,29 @@
 import platform
 import re
 import sys
+from contextlib import suppress
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 import torch
+import torch.nn.functional as F
+from torch import nn
 
 import booktools
 from booktools.book import BookError
 from booktools.book.assignment import Assignment, Exercise
+from booktools.book.limits import Limits
 from booktools.grading import fork_server
+from booktools.grading.forbidden_calls import Forbidden, ForbiddenCalls
 from booktools.grading.fork_server import ForkServer
 from booktools.grading.remote import Remote
-from booktools.grading.run_tests import run_tests
-from booktools.grading.sandbox import Limits, StudentError
+from booktools.grading.run_tests import OutOfTime, run_tests
+from booktools.grading.sandbox import StudentError
 from booktools.grading.submissions import code_of
 from booktools.grading.values import send
-from booktools.grading.walls import MACHINES, REFUSED
+from booktools.grading.walls import MACHINES, REFUSED, SIEVED
+from tests import ROOT
 from tests.grading.three_things import SHARES, answered, write
 
 pytestmark = pytest.mark.slow
@@ -86,6 +92,22 @@ RIGHT = {
             """
         )
     },
+    "attributes with the names of tools": {
+        "shares": """
+        class Heads:
+            def __init__(self):
+                self.ops, self.fx, self.jit, self._C, self.overrides = 2, 3, 4, 5, 6
+
+        def shares(x):
+            assert Heads().ops + Heads().fx + Heads().jit + Heads()._C == 14
+            p = (x - x.amax(-1, keepdim=True)).exp()
+            return p / p.sum(-1, keepdim=True)
+        """
+    },
+    "a module of its own with the name of a tool": {
+        "more": "%%writefile ops.py\nn = 12",
+        "count": "from ops import n\ncount = n",
+    },
     "a method called softmax": {
         "shares": """
         class Mine:
@@ -103,6 +125,10 @@ RIGHT = {
     "a number from NumPy": {"count": "import numpy as np\ncount = np.int64(3) * 4"},
     "tensors that share memory with the input": {
         "shares": body("y = x[...]\np = (y - y.amax(-1, keepdim=True)).exp()\nreturn p / p.sum(-1, keepdim=True)")
+    },
+    "a cell that waits for others": {
+        "more": "import asyncio\nawait asyncio.sleep(0)\ncount = 12",
+        "count": "assert count == 12",
     },
     "a thread that goes on": {
         "more": "from concurrent.futures import ThreadPoolExecutor as P\nP(1).submit(sum, iter(int, 1))",
@@ -179,6 +205,12 @@ WRONG = {
         REST,
         "Operation not permitted",
     ),
+    "leases what others open": (
+        body("import fcntl\nfcntl.fcntl(open('/usr/bin/env'), fcntl.F_SETLEASE, fcntl.F_WRLCK)"),
+        REST,
+        "Operation not permitted",
+    ),
+    "takes a device from everybody": (body("import os\nos.chmod('/dev/null', 0o666)"), REST, "Read-only file system"),
     "the network": (
         body("import socket\nsocket.create_connection(('1.1.1.1', 53), 1)"),
         REST,
@@ -445,6 +477,7 @@ FORBIDDEN = {
     "inside a function of PyTorch": body("return nn.functional.softmin(-x, dim=-1)"),
     "in a compiled function": "@torch.jit.script\ndef shares(x):\n    return torch.softmax(x, -1)",
     "below the surface, by another name": "import torch as t\n" + body("return t.ops.aten._softmax(x, -1, False)"),
+    "by a computed name below the surface": body("return getattr(torch, 'o' + 'ps').aten._softmax(x, -1, False)"),
     "by a safer sister": body("return torch._safe_softmax(x, -1)"),
     "with the fence patched": "import booktools.grading.forbidden_calls as f\n"
     "f.ForbiddenCalls.refuse = lambda *_: None\n" + body("return x.softmax(-1)"),
@@ -459,6 +492,31 @@ def test_a_forbidden_call_earns_nothing_and_is_named(case, assignment, server):
     named = [*outcome.used.get("shares", []), *outcome.cells]
     told = "torch.softmax|masked_softmax|(ops|_C|jit|booktools) is not for graded|can't start new thread"
     assert any(re.search(told, name) for name in [*named, *map(str, outcome.results.values())]), outcome
+
+
+def test_pytorch_by_a_name_from_another_cell(assignment, server):
+    outcome = grade(assignment, server, more="import torch as t", shares=body("return t.ops.aten._softmax(x, -1)"))
+    assert outcome.total(assignment) == REST
+    assert "ops is not for graded notebooks" in outcome.cells[0]
+
+
+LOSSES = {
+    "cross-entropy": lambda x: F.cross_entropy(x, torch.tensor([0]), reduction="none"),
+    "a loss as a module": lambda x: nn.CrossEntropyLoss()(x, torch.tensor([0])),
+    "below the surface": lambda x: torch.ops.aten._log_softmax(x, -1, False),
+    "in the functional world": lambda x: torch.func.vmap(lambda row: row.log_softmax(-1))(x),
+    "with a gradient": lambda x: F.cross_entropy(x.clone().requires_grad_(), torch.tensor([0])).backward(),
+}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_what_a_function_comes_down_to_is_watched(loss):
+    calls = ForbiddenCalls(["torch.log_softmax"])
+    with pytest.raises(Forbidden), calls:
+        LOSSES[loss](torch.ones(1, 3))
+    assert calls.used == ["torch.log_softmax"]
+    with calls:
+        torch.ones(3).exp().log().softmax(-1).sum()
 
 
 PACKAGE = Path(booktools.__file__).parent
@@ -520,9 +578,45 @@ def test_all_limits_together(assignment, server):
         ]
         * 50
     )
-    outcome = run_tests(assignment, cells, server, limits)
-    assert outcome.total(assignment) == 0
-    assert "the whole submission took longer than 2 seconds" in outcome.results["test-line"].visible
+    with pytest.raises(OutOfTime, match="the whole submission took longer than 2 seconds"):
+        run_tests(assignment, cells, server, limits)
+
+
+def test_slow_experiments_cost_nothing_though_cells_run_twice(assignment, server):
+    experiments = [{"name": f"{n}", "source": "import time; time.sleep(0.7)", "forbidden": []} for n in range(7)]
+    cells = [*code_of(answered(), assignment), *experiments]
+    outcome = run_tests(assignment, cells, server, Limits(cell=4, call=4, total=8, megabytes=512))
+    assert outcome.total(assignment) == 10
+    assert outcome.late == []
+
+
+def test_an_endless_loop_costs_its_own_exercise_and_is_waited_for_once(assignment, server):
+    limits = Limits(cell=4, call=0.5, total=8, megabytes=512)
+    outcome = grade(assignment, server, limits, more="import time; time.sleep(2.5)", shares=body("while True: pass"))
+    assert outcome.total(assignment) == REST
+    assert [outcome.results[name].visible for name in ("test-shares", "test-slope")] == [
+        TOO_LONG,
+        "not tried, since another check of this exercise took too long",
+    ]
+    assert outcome.late == ["shares"]
+
+
+def test_a_slow_experiment_in_the_cell_of_an_answer_costs_nothing(assignment, server):
+    outcome = grade(assignment, server, HASTY, shares=SHARES.strip() + "\nwhile True: pass")
+    assert outcome.total(assignment) == 10
+    assert outcome.late == ["shares"]
+
+
+def test_a_test_of_many_calls_ends_in_time(assignment, server):
+    """No single call takes too long; all together would never end."""
+    endless = Assignment.of(answered(), Path("three_things.ipynb"))
+    for cell in endless.notebook.cells:
+        if cell.id == "test-shares":
+            cell.source = "while True: shares(torch.ones(2))\n" + cell.source
+    endless = Assignment.of(endless.notebook, Path("three_things.ipynb"))
+    outcome = run_tests(endless, code_of(answered(), endless), server, HASTY)
+    assert outcome.results["test-shares"].visible == "the test took longer than 2 seconds with this answer"
+    assert outcome.total(endless) == REST
 
 
 def test_submissions_leave_nothing_to_each_other(assignment, server):
@@ -547,6 +641,90 @@ def test_submissions_leave_nothing_to_each_other(assignment, server):
     assert grade(assignment, server, count=look).total(assignment) == 10
 
 
+# name: what a submission does, what its neighbour does, what the first one then sees; whoever returns True has heard
+CHANNELS = {
+    "an abstract name": ("leave(); s.bind(name)", "leave(); s.sendto(b'1', name)", "return len(s.recv(1))"),
+    "an abstract name that is taken": ("s.bind(name)", "return attempt(s.bind, name) == errno.EADDRINUSE", ""),
+    "a name that the kernel gives": (
+        "s.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1); attempt(s.send, b'1'); leave()",
+        "leave(); [attempt(s.sendto, b'1', f'\\0{n:05x}') for n in range(2**15)]",
+        "return len(s.recv(1))",
+    ),
+    "a lock": (
+        "fcntl.fcntl(env, fcntl.F_SETLK, lock(fcntl.F_RDLCK))",
+        "return fcntl.fcntl(env, fcntl.F_GETLK, lock(fcntl.F_WRLCK)) != lock(fcntl.F_UNLCK)",
+        "",
+    ),
+    "a lease": (
+        "fcntl.fcntl(env, fcntl.F_SETLEASE, fcntl.F_WRLCK)",
+        "return attempt(os.open, env.name, os.O_NONBLOCK) == errno.EWOULDBLOCK",
+        "",
+    ),
+    "how the empty input is read": (
+        "fcntl.fcntl(0, fcntl.F_SETFL, os.O_APPEND)",
+        "return fcntl.fcntl(0, fcntl.F_GETFL) & os.O_APPEND",
+        "",
+    ),
+    "the time of a device": ("os.utime('/dev/null', (7, 7))", "return os.stat('/dev/null').st_mtime == 7", ""),
+    "a watched file": (
+        "global watch; watch = libc.inotify_init1(2048); libc.inotify_add_watch(watch, b'/usr/bin/env', 0xfff)",
+        "open(env.name)",
+        "return len(os.read(watch, 99))",
+    ),
+    "a file": ("open('/dev/shm/x', 'w')", "return os.path.exists('/dev/shm/x')", ""),
+    "a signal": ("", "[attempt(os.kill, n, 10) for n in range(2, 999)]; attempt(os.kill, -1, 10)", "return called"),
+}
+TALK = """
+import errno, fcntl, importlib, os, signal, socket, struct
+libc, env, called = importlib.import_module("cty" + "pes").CDLL(None), open("/usr/bin/env"), []
+signal.signal(10, lambda *_: called.append(1))
+name = "\\0we talk"
+if {sockets}:
+    s, t = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    s.setblocking(False)
+def leave():
+    libc.connect(s.fileno(), bytes(16), 16)
+def lock(kind):
+    return struct.pack("hhqqi", kind, 0, 0, 1, 0)
+def attempt(act, *args):
+    try:
+        act(*args)
+    except OSError as error:
+        return error.errno
+def first():
+    {first}
+def neighbour():
+    {neighbour}
+def then():
+    {then}
+"""
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_submissions_cannot_talk_while_they_run(channel, server):
+    first, neighbour, then = (code or "pass" for code in CHANNELS[channel])
+    talk = TALK.format(sockets="name" in channel, first=first, neighbour=neighbour, then=then)
+    with server.open(LIMITS) as one, server.open(LIMITS) as other:
+        for sandbox in (one, other):
+            sandbox.run({"name": "talk", "source": talk, "forbidden": []})
+        for sandbox, act in ((one, "first"), (other, "neighbour"), (one, "then")):
+            with suppress(StudentError):
+                assert not Remote(sandbox, Exercise("talk", "", ""), act)(), "it was heard"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "assignments/source").glob("*.ipynb")), ids=lambda path: path.stem)
+def test_whatever_an_assignment_imports_was_loaded_before(path, server):
+    """A module that is read from the disk while answers run is one that a neighbour could have laid a hand on."""
+    assignment = Assignment.read(path)
+    with server.open(Limits()) as sandbox:
+        sandbox.run({"name": "before", "source": "import sys\nbefore = set(sys.modules)", "forbidden": []})
+        for cell in code_of(assignment.notebook, assignment):
+            assert sandbox.run(cell) is None
+        new = "def new():\n    return sorted(set(sys.modules) - before)"
+        sandbox.run({"name": "new", "source": new, "forbidden": []})
+        assert Remote(sandbox, Exercise("new", "", ""), "new")() == []
+
+
 def test_hidden_tests_meet_a_process_that_has_not_seen_the_visible_ones(assignment, server):
     source = "seen = []\n" + body(f"seen.append(x.shape)\nassert len(seen) < 4, seen\n{HONEST}")
     assert grade(assignment, server, shares=source).total(assignment) == 10
@@ -558,8 +736,8 @@ def test_the_system_calls_that_no_answer_needs_are_refused(server):
     import importlib, platform
     lib = importlib.import_module("cty" + "pes").CDLL(None, use_errno=True)
     errno = importlib.import_module("cty" + "pes").get_errno
-    def attempt(number):
-        return lib.syscall(number, 0, 0, 0, 0, 0, 0), errno()
+    def attempt(number, *arguments):
+        return lib.syscall(number, *arguments, *[0] * 4), errno()
     """
     column = MACHINES[platform.machine()][0]
     with server.open(LIMITS) as sandbox:
@@ -567,6 +745,7 @@ def test_the_system_calls_that_no_answer_needs_are_refused(server):
         attempt = Remote(sandbox, Exercise("calls", "", ""), "attempt")
         numbers = {name: columns[column] for name, columns in REFUSED.items() if columns[column] is not None}
         assert {name: attempt(number) for name, number in numbers.items()} == dict.fromkeys(numbers, (-1, 1))
+        assert {name: attempt(call[column], 99, 99) for name, call in SIEVED.items()} == dict.fromkeys(SIEVED, (-1, 1))
 
 
 def test_an_answer_is_the_same_on_both_sides(server):

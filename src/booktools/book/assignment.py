@@ -16,6 +16,7 @@ from booktools.book.translation import translate
 
 SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION[ \t]*$", re.DOTALL | re.MULTILINE)
 HIDDEN = re.compile(r"^### BEGIN HIDDEN TESTS\n(.*?)^### END HIDDEN TESTS[ \t]*\n?", re.DOTALL | re.MULTILINE)
+SET_UP = "def set_up(needs, book, beside):"  # in the cell of a copy that installs what is missing
 STUB = r"\1# YOUR CODE HERE\n\1raise NotImplementedError()"
 
 
@@ -78,12 +79,12 @@ class Assignment:
 
         With the book's folder, it is in the language spoken now.
         """
-        notebook = read_notebook(path)
+        notebook = _with_ids(read_notebook(path), path)
         if overlay is not None:
             private = overlay / path.name
             if not private.is_file():
                 raise BookError(f"{private} does not exist. An overlay holds a notebook of the assignment's own name.")
-            replace_cells(notebook, read_notebook(private), private)
+            replace_cells(notebook, _with_ids(read_notebook(private), private), private)
         if root is not None:
             translate(notebook, f"assignments/source/{path.name}", root)
         return cls.of(notebook, path)
@@ -173,6 +174,12 @@ def read_test(cell, here: str) -> Test:
     if not hidden.strip():
         raise BookError(f"{here}: every test has a hidden part, between ### BEGIN and END HIDDEN TESTS.")
     return Test(nbgrader(cell)["grade_id"], nbgrader(cell)["points"], HIDDEN.sub("", cell.source), hidden)
+
+
+def _with_ids(notebook, path: Path):
+    if any("id" not in cell for cell in notebook.cells):
+        raise BookError(f"{path}: cells have no ids. Open it in JupyterLab 3 or newer, where cells have, and save it.")
+    return notebook
 
 
 def replace_cells(notebook, private, path: Path) -> None:

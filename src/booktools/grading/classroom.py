@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import sys
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,13 +12,21 @@ from tqdm.auto import tqdm
 
 from booktools.book import BookError
 from booktools.book.assignment import Assignment
+from booktools.book.limits import Limits
 from booktools.grading import say
 from booktools.grading.fork_server import ForkServer
 from booktools.grading.processes import side_by_side
 from booktools.grading.prove import sandbox_leaks, self_test
-from booktools.grading.run_tests import Outcome, Result, run_tests
-from booktools.grading.sandbox import Limits
-from booktools.grading.submissions import Submission, Unreadable, find_submissions, is_plain_file, printable, read_code
+from booktools.grading.run_tests import Outcome, OutOfTime, Result, run_tests
+from booktools.grading.submissions import (
+    Submission,
+    Unreadable,
+    find_submissions,
+    is_plain_file,
+    printable,
+    read_code,
+    stumbled,
+)
 
 
 @dataclass(frozen=True)
@@ -29,10 +38,10 @@ class Classwork:
     private: list[Path]
 
     @classmethod
-    def read(cls, source: Path, folder: Path, overlay: Path | None = None) -> "Classwork":
+    def read(cls, source: Path, folder: Path, overlay: Path | None = None, *, stamped: bool = False) -> "Classwork":
         assignment = Assignment.read(source, overlay)
         private = [place.resolve() for place in (source, folder, overlay) if place]
-        return cls(assignment, find_submissions(folder, assignment.name), private)
+        return cls(assignment, find_submissions(folder, assignment.name, stamped=stamped), private)
 
 
 @dataclass
@@ -81,22 +90,36 @@ class Grader:
         return [*leaks, *self_test(self.assignment, self.server, self.limits)]
 
     def grade(self, submission: Submission) -> Grade:
+        if submission.fault:
+            return _ungraded(submission, submission.fault)
         if submission.path is None:
             return Grade(submission.student, "missing", submission.remark)
         digest = self.digest(submission)
         try:
-            cells = read_code(submission.path, self.assignment)
-            outcome = run_tests(self.assignment, cells, self.server, self.limits)
-        except Unreadable as error:
+            code = read_code(submission.path, self.assignment)
+            outcome = run_tests(self.assignment, code.cells, self.server, self.limits)
+        except (Unreadable, OutOfTime) as error:
             return _ungraded(submission, say("ungraded", why=error), digest)
         except Exception as error:
-            return _ungraded(submission, printable(say("stumbled", error=f"{type(error).__name__}: {error}")))
-        return Grade(submission.student, "graded", submission.remark, outcome, digest)
+            return _ungraded(submission, stumbled(error))
+        if code.python > sys.version_info[:2] and (cells := self.titles(outcome.unparsed, cells=False)):
+            theirs, ours = (f"{major}.{minor}" for major, minor in (code.python, sys.version_info[:2]))
+            return _ungraded(submission, say("newer_python", exercises=cells, theirs=theirs, ours=ours), digest)
+        late = say("ran_late", what=self.titles(outcome.late)) if outcome.late else ""
+        return Grade(submission.student, "graded", _joined(submission.remark, late), outcome, digest)
+
+    def titles(self, names: list[str], *, cells: bool = True) -> str:
+        """The exercises among these names by their titles, and where `cells` count, other cells by their names."""
+        known = {exercise.id: exercise.title for exercise in self.assignment.exercises}
+        return printable(", ".join(known.get(name, name) for name in names if cells or name in known))
 
     def digest(self, submission: Submission) -> str:
         """The same as long as neither the submission, nor the assignment, nor the limits have changed."""
         path = submission.path
-        content = path.read_bytes() if path and is_plain_file(path) else b""
+        try:
+            content = path.read_bytes() if path and is_plain_file(path) else b""
+        except OSError:
+            content = b""
         about = json.dumps([self.assignment.notebook, submission.remark, asdict(self.limits)], sort_keys=True)
         return hashlib.sha256(about.encode() + content).hexdigest()
 
@@ -141,8 +164,11 @@ def _trust(grader: Grader, private: list[Path]) -> None:
 
 
 def _ungraded(submission: Submission, why: str, digest: str = "") -> Grade:
-    remark = "; ".join(filter(None, [submission.remark, why]))
-    return Grade(submission.student, "error", remark, digest=digest)
+    return Grade(submission.student, "error", _joined(submission.remark, why), digest=digest)
+
+
+def _joined(*remarks: str) -> str:
+    return "; ".join(filter(None, remarks))
 
 
 def _on_time(grade: Grade, submission: Submission, deadline: datetime | None) -> Grade:
@@ -151,4 +177,4 @@ def _on_time(grade: Grade, submission: Submission, deadline: datetime | None) ->
     if not (deadline and when and grade.status == "graded" and when > deadline.astimezone(UTC)):
         return grade
     words = say("handed_in_late", when=f"{when.astimezone():%Y-%m-%d %H:%M}")
-    return replace(grade, status="late", remark="; ".join(filter(None, [grade.remark, words])))
+    return replace(grade, status="late", remark=_joined(grade.remark, words))

@@ -9,17 +9,19 @@ import functools
 import importlib
 import inspect
 import sys
-from collections.abc import Iterable
-from types import CodeType
+from collections.abc import Iterable, Mapping
+from types import CodeType, MappingProxyType
 
 from torch import Tensor
 from torch.nn import Module
 from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from booktools.grading import say
 
-# Ways round the watch that no answer needs: attributes or imports of these names.
-BACKSTAGE = {"_C", "ops", "overrides", "jit", "fx", "setprofile", "settrace", "ctypes", "booktools"}
+# Ways round the watch that no answer needs: attributes of PyTorch's modules, attributes of whatever, imports.
+OF_TORCH = {"_C", "ops", "overrides", "jit", "fx"}
+OF_ANY = {"setprofile", "settrace", "ctypes", "booktools"}
 
 
 class Forbidden(Exception):
@@ -29,7 +31,8 @@ class Forbidden(Exception):
 class ForbiddenCalls(TorchFunctionMode):
     """While it is on, a call of a forbidden function raises, whatever name or way it was reached by.
 
-    Functions of PyTorch are noticed by PyTorch itself, and what calls what by the interpreter's profiler.
+    Functions of PyTorch are noticed by PyTorch itself, which also says what they come down to: a cross-entropy is a
+    log_softmax. What calls what in Python is noticed by the interpreter's profiler.
 
     >>> import torch
     >>> with ForbiddenCalls(["torch.softmax"]):
@@ -41,9 +44,10 @@ class ForbiddenCalls(TorchFunctionMode):
 
     def __init__(self, forbidden: Iterable[str]):
         super().__init__()
-        self.functions, self.codes, self.used = {}, {}, []
+        self.functions, self.codes, self.used, self.kernels = {}, {}, [], _Kernels(self)
         for name in forbidden:
             function = _find(name)
+            self.kernels.names |= dict.fromkeys(_forms(name), name)
             self.functions |= dict.fromkeys({function} | _same_in_torch(name), name)
             self.codes |= dict.fromkeys(_codes_of(function), name)
 
@@ -66,34 +70,86 @@ class ForbiddenCalls(TorchFunctionMode):
     def __enter__(self):
         if self.functions:
             super().__enter__()
+            self.kernels.__enter__()
             sys.setprofile(self.profile)
         return self
 
     def __exit__(self, *error):
         if self.functions:
             sys.setprofile(None)
+            self.kernels.__exit__(*error)
             super().__exit__(*error)
 
 
-def refuse_backstage(source: str) -> None:
-    """
+class _Kernels(TorchDispatchMode):
+    """Notices what functions of PyTorch come down to."""
+
+    def __init__(self, calls: ForbiddenCalls):
+        super().__init__()
+        self.calls, self.names = calls, {}
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Nothing is compiled here, and to skip the compiler PyTorch would load all of it: seconds a submission."""
+        return False
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.calls.refuse(self.names.get(func.__name__.partition(".")[0]))
+        return func(*args, **(kwargs or {}))
+
+
+def refuse_backstage(source: str, names: Mapping[str, object] = MappingProxyType({})) -> None:
+    """Refuse a cell that goes behind PyTorch's back. `names` are those that it finds.
+
     >>> refuse_backstage("import torch as t  # not torch.ops\\ny = t.ops.aten.softmax(x)")
     Traceback (most recent call last):
         ...
     booktools.grading.forbidden_calls.Forbidden: ops is not for graded notebooks: it would go round the forbidden calls
+    >>> refuse_backstage("self.ops = heads")
     """
     if source.startswith("%%"):
         source = source.partition("\n")[2]
     try:
-        tree = ast.parse(source)
+        nodes = list(ast.walk(ast.parse(source)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
-    for node in ast.walk(tree):
-        names = [getattr(node, "attr", ""), *(getattr(node, "module", None) or "").split(".")]
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            names += [part for alias in node.names for part in alias.name.split(".")]
-        if found := BACKSTAGE & set(names):
+    modules = {name for name, value in names.items() if inspect.ismodule(value) and _of_torch(value.__name__)}
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            modules |= {alias.asname or "torch" for alias in node.names if _of_torch(alias.name)}
+        elif isinstance(node, ast.ImportFrom) and _of_torch(node.module or ""):
+            modules |= {alias.asname or alias.name for alias in node.names}
+    for node in nodes:
+        if found := _backstage(node, modules):
             raise Forbidden(say("backstage", name=min(found)))
+
+
+def _backstage(node: ast.AST, modules: set[str]) -> set[str]:
+    """What a piece of code reaches for that is backstage."""
+    match node:
+        case ast.Attribute(attr=name):
+            return {name} & (OF_ANY | OF_TORCH if _root(node) in modules else OF_ANY)
+        case ast.Import(names=aliases):
+            paths = [alias.name.split(".") for alias in aliases]
+        case ast.ImportFrom(module=str(module), names=aliases):
+            paths = [[*module.split("."), alias.name] for alias in aliases]
+        case _:
+            return set()
+    return {part for path in paths for part in path if part in OF_ANY or (path[0] == "torch" and part in OF_TORCH)}
+
+
+def _root(node: ast.AST) -> str:
+    """
+    >>> _root(ast.parse("torch.nn.functional", mode="eval").body)
+    'torch'
+    """
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _of_torch(module: str) -> bool:
+    return module.partition(".")[0] == "torch"
 
 
 @functools.cache
@@ -111,13 +167,17 @@ def _find(name: str):
 @functools.cache
 def _same_in_torch(name: str) -> set:
     """The same function elsewhere in PyTorch: torch.softmax, Tensor.softmax, F.softmax, torch.special.softmax."""
-    package, _, last = name.rpartition(".")
-    if package.split(".")[0] != "torch":
-        return set()
     modules = ["torch", "torch.Tensor", "torch.nn.functional", "torch.special", "torch.linalg", "torch._C._nn"]
-    forms = [last, f"{last}_", f"_{last}", f"_safe_{last}", f"special_{last}"]
-    found = (getattr(_find(module), form, None) for module in modules for form in forms)
+    found = (getattr(_find(module), form, None) for module in modules for form in _forms(name))
     return {function for function in found if callable(function)}
+
+
+def _forms(name: str) -> list[str]:
+    """What a function of PyTorch is called in other places of it."""
+    last = name.rpartition(".")[2]
+    return (
+        [last, f"{last}_", f"_{last}", f"_safe_{last}", f"special_{last}", f"linalg_{last}"] if _of_torch(name) else []
+    )
 
 
 def _codes_of(function) -> list[CodeType]:

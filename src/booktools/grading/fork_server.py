@@ -17,7 +17,8 @@ import torch
 import attnbook
 from attnbook.language import language
 from booktools.book import BookError
-from booktools.grading.sandbox import NO_START, Limits, Sandbox
+from booktools.book.limits import Limits
+from booktools.grading.sandbox import NO_START, Sandbox
 from booktools.grading.walls import GRADER, HOME
 
 NO_BUBBLEWRAP = """bubblewrap (the program `bwrap`) is not to be found, and students' code is not run without its walls.

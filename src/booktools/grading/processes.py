@@ -1,5 +1,6 @@
 """Work done side by side, in processes that may die of it."""
 
+import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -63,6 +64,7 @@ def start(work: Callable, processes: list[BaseProcess]) -> Connection:
 
 
 def _serve(work: Callable, pipe: Connection, other_end: Connection) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who presses Ctrl-C means the grader, which ends all of them
     other_end.close()  # or nobody would notice that the grader is gone
     limit_memory(MEMORY)
     while True:

@@ -8,11 +8,12 @@ from pathlib import Path
 
 from booktools.book import BookError
 from booktools.book.assignment import Assignment, Exercise
+from booktools.book.limits import Limits
 from booktools.grading import say
 from booktools.grading.fork_server import ForkServer
 from booktools.grading.remote import Remote
-from booktools.grading.run_tests import PARTS, Attempts, Outcome, names_given, run_tests
-from booktools.grading.sandbox import Limits, StudentError
+from booktools.grading.run_tests import PARTS, Attempts, Outcome, OutOfTime, names_given, run_tests
+from booktools.grading.sandbox import StudentError
 from booktools.grading.submissions import code_of
 
 
@@ -46,7 +47,11 @@ def _known_mistakes(assignment: Assignment, path: Path) -> tuple[list[KnownMista
 
 def self_test(assignment: Assignment, server: ForkServer, limits: Limits) -> Iterator[str]:
     """What is wrong before a single submission has been looked at: a broken sandbox must not become zeros for all."""
-    solution = run_tests(assignment, code_of(assignment.notebook, assignment), server, limits)
+    try:
+        solution = run_tests(assignment, code_of(assignment.notebook, assignment), server, limits)
+    except OutOfTime as late:
+        yield f"the solution: {late}"
+        return
     for what in _complaints(solution):
         yield f"the solution: {what}"
     for part in PARTS:
@@ -126,7 +131,10 @@ def _fails(source: str, exercise: Exercise, attempts: Attempts, given: dict) -> 
     """Whether an answer fails a hidden test, or makes a forbidden call."""
     attempts.rewrite(exercise.id, source)
     complaints = (attempts.complaint(exercise, test.hidden, given) for test in exercise.tests)
-    return any(said is not None for said in complaints) or bool(attempts.forbidden_calls(exercise))
+    try:
+        return any(said is not None for said in complaints) or bool(attempts.forbidden_calls(exercise))
+    except OutOfTime:
+        return True
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from booktools.grading import say
 from booktools.grading.classroom import Grade
 from booktools.grading.run_tests import Outcome
 
-LATE = ("late", "test_late", "all_late")  # what is said where a limit of time was reached
+LATE = ("late", "test_late", "skipped")  # what is said where a limit of time was reached
+FORMULA = re.compile(r"""(^|[;,|])[\s"']*(?=[=+\-@＝＋－＠])""")
 PAGE = """<!doctype html>
 <html lang="{language}">
 <meta charset="utf-8">
@@ -44,9 +45,10 @@ def write_all(out: Path, assignment: Assignment, grades: list[Grade]) -> None:
         body = MarkdownIt("commonmark", {"html": False}).render(text)
         page = PAGE.format(language=language(), title=title, body=body)
         write(out / "feedback" / f"{grade.student}.html", page)
+        results = out / "gradescope" / grade.student / "results.json"
+        results.unlink(missing_ok=True)
         if grade.outcome:
-            results = json.dumps(_gradescope(assignment, grade.outcome), ensure_ascii=False, indent=1)
-            write(out / "gradescope" / grade.student / "results.json", results)
+            write(results, json.dumps(_gradescope(assignment, grade.outcome), ensure_ascii=False, indent=1))
 
 
 def _row(assignment: Assignment, grade: Grade) -> dict:
@@ -161,14 +163,14 @@ def _write_table(path: Path, columns: list[str], rows: list[dict]) -> None:
 
 def _harmless(value):
     """
-    A spreadsheet takes a text that starts with = for a formula, and would run it.
+    A spreadsheet takes a text that starts with = for a formula, and would run it. Some take ; for the end of a cell.
 
-    >>> _harmless("=1+1"), _harmless("ada"), _harmless(2.0)
-    ("'=1+1", 'ada', '2')
+    >>> _harmless("=1+1"), _harmless("ada"), _harmless(2.0), _harmless("a;\\t@b")
+    ("'=1+1", 'ada', '2', "a; '@b")
     """
     if isinstance(value, float | int):
         return f"{value:g}"
-    return f"'{value}" if value[:1] in set("=+-@\t\r") else value
+    return FORMULA.sub(r"\g<0>'", re.sub(r"[\r\n\t]+", " ", value))
 
 
 def write(path: Path, text: str) -> None:

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from attnbook.language import plain
 from booktools.book import BookError
 from booktools.book.assignment import Assignment, Exercise
+from booktools.book.limits import Limits
 from booktools.grading import say
 from booktools.grading.fork_server import ForkServer
 from booktools.grading.remote import Remote
-from booktools.grading.sandbox import Limits, Sandbox, StudentError
+from booktools.grading.sandbox import Sandbox, StudentError, TookTooLong
 from booktools.grading.submissions import printable
 
 PARTS = ("visible", "hidden")
@@ -37,6 +38,8 @@ class Outcome:
     results: dict[str, Result]
     cells: list[str] = field(default_factory=list)  # what cells raised when they ran
     used: dict[str, list[str]] = field(default_factory=dict)  # forbidden calls, by exercise
+    late: list[str] = field(default_factory=list)  # cells and exercises for which the time did not do
+    unparsed: list[str] = field(default_factory=list)  # cells that are no Python
 
     def score(self, exercise: Exercise) -> float:
         if self.used.get(exercise.id):
@@ -47,19 +50,26 @@ class Outcome:
         return sum(map(self.score, assignment.exercises))
 
 
+class OutOfTime(Exception):
+    """A submission has used up its time: what it would have got is not known."""
+
+
 def run_tests(assignment: Assignment, cells: list[dict], server: ForkServer, limits: Limits, parts=PARTS) -> Outcome:
     """Run the visible tests; then, in a process that has seen none of them, the hidden parts of those that passed."""
     given = names_given(assignment)
     outcome = Outcome({test.id: Result() for exercise in assignment.exercises for test in exercise.tests})
     with closing(Attempts(server, limits, cells)) as attempts:
         for part in parts:
-            attempts.close()
+            attempts.begin()
             for exercise in assignment.exercises:
                 for test in exercise.tests:
                     result = outcome.results[test.id]
                     if result.passed:
                         setattr(result, part, attempts.complaint(exercise, getattr(test, part), given))
-    outcome.cells = [printable(error) for error in list(attempts.errors.values())[:20]]
+            outcome.late = sorted({*outcome.late, *attempts.late, *attempts.late_cells})
+            if part == parts[0]:  # what cells raise while hidden tests run is not for students
+                outcome.cells = attempts.said_by_cells()
+                outcome.unparsed = sorted(attempts.unparsed)
     calls = {exercise.id: attempts.forbidden_calls(exercise) for exercise in assignment.exercises}
     outcome.used = {exercise: names for exercise, names in calls.items() if names}
     return outcome
@@ -73,26 +83,42 @@ def names_given(assignment: Assignment) -> dict:
 
 
 class Attempts:
-    """A submission's process, and a new one whenever it has died; all together no longer than the limit."""
+    """A submission's process, and a new one whenever it has died.
+
+    Cells and tests share the limit of the whole. That cells run again, for the hidden tests or after a death, is not
+    the submission's fault, and is not counted until it has taken twice as long.
+    """
 
     def __init__(self, server: ForkServer, limits: Limits, cells: list[dict]):
         self.server, self.limits, self.cells = server, limits, cells
-        self.end = time.monotonic() + limits.total
         self.sandbox: Sandbox | None = None
         self.opened = 0  # how many processes there were
         self.to_run: list[int] = []  # cells that have not run in the present one
         self.deadly: set[int] = set()  # cells that are not run again
         self.errors: dict[int, str] = {}
         self.unwritten: set[str] = set()
+        self.unparsed: set[str] = set()
         self.used: dict[str, set[str]] = {}
+        self.late: set[str] = set()  # exercises of which no other test is tried
+        self.late_cells: set[str] = set()
+        self.counted: set[int] = set()  # cells that have run once
+        self.spent = self.spent_again = 0.0
+
+    def begin(self) -> None:
+        """Begin again in a new process."""
+        self.close()
+        self.late.clear()
 
     def rewrite(self, name: str, source: str) -> None:
         """Begin again with another source in one cell; where a process is alive, that cell alone runs in it again."""
         self.cells = [cell | {"source": source} if cell["name"] == name else cell for cell in self.cells]
         self.to_run = [number for number, cell in enumerate(self.cells) if cell["name"] == name]
-        self.end = time.monotonic() + self.limits.total
-        for kept in (self.deadly, self.errors, self.unwritten, self.used):
+        for kept in (self.deadly, self.errors, self.unwritten, self.used, self.late, self.counted):
             kept.clear()
+        self.spent = self.spent_again = 0.0
+
+    def said_by_cells(self) -> list[str]:
+        return [printable(error) for error in list(self.errors.values())[:20]]
 
     def forbidden_calls(self, exercise: Exercise) -> list[str]:
         """The calls that an exercise forbids, and that were made all the same."""
@@ -101,17 +127,22 @@ class Attempts:
     def complaint(self, exercise: Exercise, code: str, given: dict) -> str | None:
         """Why a test fails, or None. A sandbox that fails is nobody's failed test, and is passed on."""
         try:
+            if exercise.id in self.late:
+                return say("skipped")
             sandbox = self.alive()
-            with _at_most(self.limits.total):
+            with self.timed(), _at_most(self.limits.cell):
                 stand_ins = {name: Remote(sandbox, exercise, name) for name in exercise.defined}
                 answers = {name: Remote(sandbox, exercise, name)._value() for name in exercise.assigned}
                 exec(compile(code, f"{exercise.id}, test", "exec"), given | stand_ins | answers)
+        except TookTooLong as error:
+            self.late.add(exercise.id)
+            return printable(error)
         except StudentError as error:
             unwritten = exercise.id in self.unwritten or str(error).startswith("NotImplementedError")
             return say("unwritten") if unwritten else printable(error)
         except AssertionError as error:
             return printable(error) or say("does_not_hold", line=_failing_line(error, code))
-        except BookError:
+        except (BookError, OutOfTime):
             raise
         except Exception as error:
             return printable(f"{type(error).__name__}: {error}")
@@ -128,7 +159,6 @@ class Attempts:
                 self.to_run = [number for number in range(len(self.cells)) if number not in self.deadly]
             if self.to_run:
                 self.run(self.to_run.pop(0))
-        self.in_time()
         return self.sandbox  # pyright: ignore[reportReturnType] (it is not gone)
 
     def is_gone(self) -> bool:
@@ -137,21 +167,39 @@ class Attempts:
     def run(self, number: int) -> None:
         """Run a cell, and keep what it raised."""
         cell = self.cells[number]
-        self.in_time()
         try:
-            error = self.sandbox.run(cell)  # pyright: ignore[reportOptionalMemberAccess]
+            with self.timed(again=number in self.counted):
+                error = self.sandbox.run(cell)  # pyright: ignore[reportOptionalMemberAccess]
         except StudentError as ended:
             error = str(ended)
             self.deadly.add(number)
+            late = isinstance(ended, TookTooLong)
+        else:
+            late = error is not None and error.startswith("TimeoutError")
+        self.counted.add(number)
+        if late:
+            self.late_cells.add(cell["name"])
         if error and error.startswith("NotImplementedError"):
             self.unwritten.add(cell["name"])
         elif error:
             self.errors.setdefault(number, say("cell", name=cell["name"], error=error))
+        if error and error.startswith(("SyntaxError", "IndentationError")):
+            self.unparsed.add(cell["name"])
 
-    def in_time(self) -> None:
-        if time.monotonic() > self.end:
+    @contextmanager
+    def timed(self, again: bool = False):
+        """Count the time that this takes, and go no further when there is none left."""
+        start = time.monotonic()
+        try:
+            yield
+        finally:
+            if again:
+                self.spent_again += time.monotonic() - start
+            else:
+                self.spent += time.monotonic() - start
+        if self.spent > self.limits.total or self.spent_again > 2 * self.limits.total:
             self.close()
-            raise StudentError(say("all_late", seconds=plain(self.limits.total)))
+            raise OutOfTime(say("all_late", seconds=plain(self.limits.total)))
 
     def close(self) -> None:
         if self.sandbox:
@@ -164,7 +212,7 @@ def _at_most(seconds: float):
     """Stops a test that an answer has sent round in circles."""
 
     def stop(*_):
-        raise StudentError(say("test_late", seconds=plain(seconds)))
+        raise TookTooLong(say("test_late", seconds=plain(seconds)))
 
     before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds)

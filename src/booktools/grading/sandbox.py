@@ -2,12 +2,12 @@
 
 import socket
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from torch import Tensor
 
 from attnbook.language import plain
 from booktools.book import BookError
+from booktools.book.limits import Limits
 from booktools.bubblewrap import NO_NAMESPACES
 from booktools.grading import say
 from booktools.grading.values import BadMessage, receive, send
@@ -17,18 +17,12 @@ NO_START = f"""the sandbox does not start, so nothing was graded. It said:
 {NO_NAMESPACES}"""
 
 
-@dataclass(frozen=True)
-class Limits:
-    """What a submission may use: seconds for a cell, for a call and in all, and megabytes."""
-
-    cell: float = 20
-    call: float = 10
-    total: float = 120
-    megabytes: int = 2048
-
-
 class StudentError(Exception):
     """What went wrong in a student's code, in words that a student understands."""
+
+
+class TookTooLong(StudentError):
+    """A call, or a test of many calls, that did not come to an end in time."""
 
 
 class Sandbox:
@@ -55,10 +49,10 @@ class Sandbox:
             answer, results, grads = receive(self.pipe, seconds)
             used = {name for name in header.get("forbidden", ()) if name in answer.get("used", ())}
             error, form, tape = answer.get("error"), answer.get("answer"), answer.get("tape")
-        except StudentError as late:  # from at_most: who knows how much of the answer has been read
-            raise self.give_up(str(late)) from None
+        except TookTooLong as late:  # from at_most: who knows how much of the answer has been read
+            raise self.give_up(str(late), TookTooLong) from None
         except TimeoutError:
-            raise self.give_up(say("late", seconds=plain(seconds))) from None
+            raise self.give_up(say("late", seconds=plain(seconds)), TookTooLong) from None
         except (EOFError, OSError):
             raise self.give_up(say("ended")) from None
         except (BadMessage, AttributeError, TypeError) as error:
@@ -69,10 +63,10 @@ class Sandbox:
             raise StudentError(str(error))
         return form, results, grads, tape
 
-    def give_up(self, reason: str) -> StudentError:
+    def give_up(self, reason: str, kind: type[StudentError] = StudentError) -> StudentError:
         self.dead = reason
         self.close()
-        return StudentError(reason)
+        return kind(reason)
 
     def run(self, cell: dict) -> str | None:
         """Run a cell of the submission; what it raised."""

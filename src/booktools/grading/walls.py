@@ -2,7 +2,8 @@
 
 bubblewrap has built the outer walls before (no network, a read-only disk without the instructor's files). Inside
 them every submission gets new user, mount, process and IPC namespaces, small private folders to write in, no
-capability, and no system call that starts a process or a thread, or sets memory aside where no limit counts it.
+capability, and no system call that starts a process or a thread, sets memory aside where no limit counts it, or
+leaves something for others to notice: a lock on a file that all read, a name to connect to, a watched folder.
 """
 
 import ctypes
@@ -18,7 +19,8 @@ HOME = "/home/student"
 GRADER = Path(__file__).parents[1]  # the package that this file is part of
 LIBC = ctypes.CDLL(None, use_errno=True)
 NEW_USER, NEW_MOUNTS, NEW_PROCESSES, NEW_IPC = 0x10000000, 0x00020000, 0x20000000, 0x08000000
-READ_ONLY, NO_SUID, NO_DEVICES, RECURSIVE, PRIVATE = 1, 2, 4, 16384, 1 << 18
+READ_ONLY, NO_SUID, NO_DEVICES, AGAIN, BIND, RECURSIVE, PRIVATE = 1, 2, 4, 32, 4096, 16384, 1 << 18
+DEVICES = ("null", "zero", "full", "random", "urandom", "tty")  # bubblewrap takes them from the machine
 NO_NEW_PRIVILEGES, SECCOMP, FILTER = 38, 22, 2
 
 # System calls that are refused: their numbers on x86-64 and on 64-bit ARM.
@@ -39,7 +41,23 @@ REFUSED = {
     "pivot_root": (155, 41),
     "open_by_handle_at": (304, 265),
     "socket": (41, 198),
+    "bind": (49, 200),
+    "connect": (42, 203),
+    "listen": (50, 201),
+    "accept": (43, 202),
+    "accept4": (288, 242),
+    "sendmsg": (46, 211),
+    "sendmmsg": (307, 269),
+    "recvmsg": (47, 212),
+    "recvmmsg": (299, 243),
     "flock": (73, 32),
+    "inotify_init": (253, None),
+    "inotify_init1": (294, 26),
+    "inotify_add_watch": (254, 27),
+    "fanotify_init": (300, 262),
+    "sync": (162, 81),
+    "syncfs": (306, 267),
+    "syslog": (103, 116),
     "memfd_create": (319, 279),
     "memfd_secret": (447, 447),
     "shmget": (29, 194),
@@ -50,9 +68,27 @@ REFUSED = {
     "bpf": (321, 280),
     "perf_event_open": (298, 241),
     "io_uring_setup": (425, 425),
+    "io_setup": (206, 0),
+    "membarrier": (324, 283),
+    "seccomp": (317, 277),
+    "futex_waitv": (449, 449),
+    "futex_wake": (454, 454),
+    "futex_wait": (455, 455),
+    "futex_requeue": (456, 456),
+    "pidfd_getfd": (438, 438),
+    "process_madvise": (440, 440),
     "add_key": (248, 217),
     "request_key": (249, 218),
     "keyctl": (250, 219),
+}
+# System calls of which one argument decides: their numbers, which argument, and the values that may pass.
+PRIVATE_FUTEX, REAL_TIME = 128, 256  # without the first, it would reach whoever maps the same file
+SIEVED = {
+    "fcntl": (72, 25, 1, [*range(5), 1030]),  # duplicate a descriptor, get and set its flags: no locks, no leases
+    "ioctl": (16, 29, 1, [0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451, 0x802C542A]),  # is it a terminal?
+    "prctl": (157, 167, 0, [15, 16, 0x53564D41]),  # names
+    "futex": (202, 98, 1, [PRIVATE_FUTEX | clock | do for clock in (0, REAL_TIME) for do in range(14)]),
+    "socketpair": (53, 199, 1, [1 | flags for flags in (0, 0x800, 0x80000, 0x80800)]),  # streams have no names
 }
 MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 
@@ -91,9 +127,18 @@ def _own_folders(megabytes: int) -> None:
     for place in (HOME, "/dev/shm", "/dev/pts", "/proc"):
         _call("mount", b"tmpfs", place.encode(), b"tmpfs", NO_SUID | NO_DEVICES, size)
     _call("mount", b"tmpfs", bytes(GRADER), b"tmpfs", READ_ONLY, None)
+    for device in DEVICES:  # to be used, and not to be changed: it may be the instructor's own
+        _call("mount", None, f"/dev/{device}".encode(), None, AGAIN | BIND | READ_ONLY | NO_SUID, None)
     with open("/proc/cpuinfo", "w") as file:  # PyTorch looks up what the processor can do
         file.write(processors)
     os.chdir(HOME)
+
+
+def own_input() -> None:
+    """Whatever is set on the empty input and outputs is set for this process and its children alone."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for file in range(3):
+        os.dup2(null, file)
 
 
 def _limit(megabytes: int) -> None:
@@ -104,6 +149,7 @@ def _limit(megabytes: int) -> None:
         (resource.RLIMIT_NOFILE, 256),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_MEMLOCK, 0),
+        (resource.RLIMIT_SIGPENDING, 64),
     ):
         resource.setrlimit(what, (most, most))
 
@@ -125,6 +171,11 @@ def _refuse_calls() -> None:
     for numbers in REFUSED.values():
         if numbers[column] is not None:
             program += [(jump_if_equal, 0, 1, numbers[column]), (give, 0, 0, refuse)]
+    for *numbers, argument, values in SIEVED.values():
+        sieve = [(load, 0, 0, 16 + 8 * argument)]
+        sieve += [(jump_if_equal, len(values) - place, 0, value) for place, value in enumerate(values)]
+        sieve += [(give, 0, 0, refuse), (give, 0, 0, allow)]
+        program += [(jump_if_equal, 0, len(sieve), numbers[column]), *sieve]
     program += [(give, 0, 0, allow)]
     steps = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in program))
     _call("prctl", SECCOMP, FILTER, struct.pack("HxxxxxxP", len(program), ctypes.addressof(steps)), 0, 0)

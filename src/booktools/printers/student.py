@@ -5,12 +5,15 @@ from pathlib import Path
 
 import nbformat
 
-from attnbook.language import words
+from attnbook.language import plain, words
 from booktools.book.assignment import Assignment, marks, minutes
 from booktools.book.edition import Edition
+from booktools.book.limits import Limits
+from booktools.book.package import project
 from booktools.printers.setup_cells import set_up, setup_cell
 
 HERE = Path(__file__).parent
+LIMITS = Limits()
 
 
 def write_copies(edition: Edition, folder: Path, assignments: Iterable[Assignment] | None = None) -> list[Path]:
@@ -28,7 +31,7 @@ def write_copies(edition: Edition, folder: Path, assignments: Iterable[Assignmen
 
 
 def note(assignment: Assignment, edition: Edition) -> str:
-    """What a copy says first: its points and time, the chapter of the same name if there is one, how to begin."""
+    """What a copy says first: its points and time, its chapter if there is one, how to begin and how it is graded."""
     say, about = words(HERE), {"points": marks(assignment.points), "minutes": minutes(assignment.minutes)}
     page = f"chapters/{assignment.name}.ipynb"
     if (edition.root / page).is_file():
@@ -37,4 +40,11 @@ def note(assignment: Assignment, edition: Edition) -> str:
         told = say["student"]["chapter"].format(**about, chapter=link)
     else:
         told = say["student"]["alone"].format(**about)
-    return f"{told} {say['student']['begin']}"
+    rules = say["student"]["rules"].format(
+        cell=plain(LIMITS.cell),
+        call=plain(LIMITS.call),
+        total=plain(LIMITS.total),
+        gigabytes=plain(LIMITS.megabytes / 1024),
+        python=project(edition.root)["requires-python"].removeprefix(">="),
+    )
+    return f"{told} {say['student']['begin']}\n\n{rules}"
