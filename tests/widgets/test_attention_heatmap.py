@@ -322,7 +322,7 @@ def test_vectors_may_be_tensors_and_go_with_as_many_tokens():
     rows = [[1.0, 0.5], [0.0, 2.0]]
     heatmap = AttentionHeatmap("a b", *[torch.tensor(rows)] * 3)
     assert heatmap.q_LK == rows
-    with pytest.raises(ValueError, match="each of the 1 tokens; got .2, 2, 2. rows.* make another"):
+    with pytest.raises(ValueError, match=r"each of the 1 tokens; got .2, 2, 2. rows.* make another"):
         heatmap.tokens = ["a"]
 
 

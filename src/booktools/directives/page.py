@@ -17,7 +17,7 @@ def edition_of(env) -> Edition:
 
 
 def buttons(here, stem: str, root: str, folder: str, say: dict[str, str], more: str = "") -> str:
-    """A row of buttons that `say` what they do: run a notebook in Colab, or take it home; and what else stands there."""
+    """A row of buttons that `say` what they do: run a notebook in Colab, or take it home; and what more there is."""
     return (
         f'<p class="run-row"><a class="button" href="{here.colab(stem, folder)}">{say["open"]}</a>'
         f'<a class="button" href="{root}{folder}/{stem}.ipynb" download>{say["download"]}</a>{more}</p>'
