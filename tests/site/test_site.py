@@ -3,7 +3,7 @@
 import json
 import re
 import zipfile
-from urllib.parse import unquote, urljoin, urlsplit
+from urllib.parse import parse_qs, unquote, urljoin, urlsplit
 
 import nbformat
 import pytest
@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 from attnbook.colours import DARK
 from booktools.book.address import address
 from booktools.book.contents import last_green
+from booktools.book.edition import edition
 from booktools.rehearsal.rehearse import notebooks
 from booktools.site.style import PARTS, tight
 from tests import ROOT
@@ -287,6 +288,23 @@ def test_a_later_rehearsal_is_told_without_a_new_site(visit, served, said):
 
 
 # ---- what a reader does ----
+
+
+def test_a_problem_is_reported_with_its_place(visit):
+    page = visit(html_of(CHAPTERS[4]) + "#the-layer")
+    expect(page.locator(".outline [aria-current]")).to_have_text("The layer")
+    page.evaluate("addEventListener('click', (event) => event.preventDefault())")
+    link = page.locator(".outline .report")
+    for _ in range(2):  # what is filled in is filled in once
+        link.click()
+        asked = parse_qs(urlsplit(link.get_attribute("href")).query)
+        assert asked["title"] == ["5. Scaled dot-product attention: "]
+        (body,) = asked["body"]
+        assert body.count("Section: The layer (#the-layer)") == 1
+        for told in (f"{HERE.site}{html_of(CHAPTERS[4])}", f"Version: {edition(ROOT).version}", "Browser: Mozilla"):
+            assert told in body
+    improve = page.locator(".foot a").last
+    assert improve.get_attribute("href").endswith(f"/edit/main/chapters/{CHAPTERS[4].name}")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

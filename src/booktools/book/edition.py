@@ -49,9 +49,13 @@ class Edition:
         return address(self.root)
 
     @cached_property
+    def version(self) -> str:
+        return version(self.root)
+
+    @cached_property
     def wheel(self) -> str:
         """The name of the package's file on the site."""
-        return f"attnbook-{version(self.root)}-py3-none-any.whl"
+        return f"attnbook-{self.version}-py3-none-any.whl"
 
     @cached_property
     def pages(self) -> list[str]:

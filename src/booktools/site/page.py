@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
@@ -162,6 +162,8 @@ def introduce(page: Page) -> None:
     description = metadata.get("description", say["description"])
     title = app.env.titles[page.name].astext() if known else context.get("title") or app.config.html_title
     context["preview"] = preview(app.config.html_title, title, description, here, f"{here.site}{page.name}.html")
+    context["report"] = report(say["report"], page, title)
+    context["source"] = f"{here.repository}/edit/main/{source_of(page)}" if known else ""
     context["here"], context["site_path"], context["say"] = here, urlsplit(here.site).path, say
 
 
@@ -183,6 +185,18 @@ def preview(book, title, description, here, url):
     tags += [f'<meta name="description" content="{escape(description)}">']
     tags += ['<meta name="twitter:card" content="summary_large_image">']
     return "\n".join(tags)
+
+
+def report(say: dict[str, str], page: Page, title: str) -> str:
+    """Where a problem is told, with the page and its version filled in; `book.js` adds section and browser."""
+    address = page.edition.here.page(f"{page.name}.md")
+    body = say["body"].format(address=address, version=page.edition.version)
+    asked = urlencode({"title": say["title"].format(page=title), "body": body})
+    return f"{page.edition.here.repository}/issues/new?{asked}"
+
+
+def source_of(page: Page) -> str:
+    return Path(page.app.env.doc2path(page.name)).relative_to(page.app.srcdir).as_posix()
 
 
 def tidy(body):

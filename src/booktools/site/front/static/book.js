@@ -184,6 +184,18 @@ const watcher = new IntersectionObserver(
 );
 for (const section of sections) watcher.observe(section);
 
+// A problem is reported with the section being read.
+for (const link of document.querySelectorAll(".report")) {
+  const address = new URL(link.href);
+  const body = address.searchParams.get("body");
+  link.addEventListener("click", () => {
+    const { id } = sections.findLast((section) => reading.has(section)) ?? sections.at(-1) ?? {};
+    const section = id ? `${links.get(id).textContent} (#${id})` : "";
+    address.searchParams.set("body", body + fill(link.dataset.more, { section, browser: navigator.userAgent }));
+    link.href = address;
+  });
+}
+
 // Whatever scrolls sideways can be reached and scrolled with the keyboard.
 const wide = new ResizeObserver((entries) => {
   for (const { target } of entries) {
