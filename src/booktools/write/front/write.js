@@ -103,7 +103,7 @@ for (const [n, cell] of stubs.entries()) {
   const frame = document.createElement("div");
   frame.className = "write";
   frame.innerHTML =
-    `<div class="highlight code"><pre aria-hidden="true"></pre><textarea spellcheck="false" autocapitalize="off"` +
+    `<div class="highlight code"><pre aria-hidden="true"></pre><textarea spellcheck="false" autocapitalize="off" autocorrect="off"` +
     ` autocomplete="off" aria-describedby="write-${n}"></textarea></div>` +
     `<p class="acts">${button(name ? say.check : say.run)}${button(say.again)}${button(say.ours)}<small id="write-${n}">${say.small} <span>${say.keys}</span></small></p>` +
     `<output role="status"></output><div class="prints" hidden></div>${caught ? leads(caught) : ""}`;
