@@ -89,10 +89,17 @@ import { arange, drawn, item, likeness, made, tensor, toKind } from "./making.js
 const byAxis = (places) => Array.from({ length: places.shape[1] }, (_, d) => select(places, 1, d));
 // Steps: their gradient is 0 everywhere.
 const flat = (fn) => (x) => pointwise(fn, x.dtype, [x], [() => 0]);
+// Parameters that are sizes, axes or counts.
+const WHOLE = new Set(
+  "dim dim0 dim1 dim2 dims start_dim end_dim n m k diagonal offset num_classes size shape sizes repeats shifts length row col num_samples".split(
+    " ",
+  ),
+);
 export const ops = {};
 export const op = (spec, fn, wheres = "mt") => {
   const [names, ...params] = spec.split(" ");
-  for (const name of names.split("/")) ops[name] = { fn, params, where: wheres };
+  const counts = params.some((param) => WHOLE.has(param.replace("*", "")));
+  for (const name of names.split("/")) ops[name] = { fn, params, where: wheres, counts };
 };
 for (const [name, fn] of Object.entries({
   add,
@@ -489,11 +496,6 @@ op(
 op("embedding self weight", (i, w) => getitem(w, [i]), "F");
 op("scaled_dot_product_attention query key value attn_mask dropout_p is_causal", attention, "F");
 
-const WHOLE = new Set(
-  "dim dim0 dim1 dim2 dims start_dim end_dim n m k diagonal offset num_classes size shape sizes repeats shifts length row col num_samples".split(
-    " ",
-  ),
-);
 // Sizes and axes are whole numbers, or tensors of one.
 function whole(name, param, x, at) {
   if (Array.isArray(x)) return x.map((y, i) => whole(name, param, y, i + 1));
@@ -504,6 +506,14 @@ function whole(name, param, x, at) {
       "TypeError",
     );
   return x;
+}
+function counted(name, params, star, full) {
+  const last = star < 0 ? 0 : full.length - (params.length - star - 1);
+  return full.map((x, i) => {
+    const inStar = star >= 0 && i >= star && i < last;
+    const param = inStar ? params[star].slice(1) : params[star >= 0 && i >= last ? i - last + star + 1 : i];
+    return WHOLE.has(param) ? whole(name, param, x, inStar && last - star > 1 ? i - star + 1 : 0) : x;
+  });
 }
 function refuse(name, first, full) {
   if (first === "tensors") {
@@ -519,7 +529,7 @@ function refuse(name, first, full) {
 }
 // An operation by its name: arguments in order, and by name; a name that is not here raises.
 export function call(name, args, named_ = null) {
-  const { fn, params } = ops[name],
+  const { fn, params, counts } = ops[name],
     star = params.findIndex((p) => p.startsWith("*"));
   let full = [...args];
   const extra = { axis: "dim", input: "self", keepdims: "keepdim" };
@@ -548,12 +558,7 @@ export function call(name, args, named_ = null) {
     full = Array.from(full, (v) => (v === null ? undefined : v));
   }
   refuse(name, params[0], full);
-  const last = star < 0 ? 0 : full.length - (params.length - star - 1);
-  full = full.map((x, i) => {
-    const inStar = star >= 0 && i >= star && i < last;
-    const param = inStar ? params[star].slice(1) : params[star >= 0 && i >= last ? i - last + star + 1 : i];
-    return WHOLE.has(param) ? whole(name, param, x, inStar && last - star > 1 ? i - star + 1 : 0) : x;
-  });
+  if (counts) full = counted(name, params, star, full);
   const made = drawingFrom(named_?.generator, () => fn(...full));
   if (named_?.requires_grad === true) made.node = { leaf: made };
   return made;

@@ -5,11 +5,13 @@ import re
 
 import nbformat
 import pytest
+import torch
 from playwright.sync_api import expect
 
+from attnbook import check, masked_softmax
 from attnbook.language import words
 from booktools.book.checked import is_mistake
-from booktools.write import HERE, NotForThePage
+from booktools.write import HERE, NotForThePage, taken
 from booktools.write.mistakes import tried
 from tests.browser.pages import CHAPTERS, SITE
 
@@ -100,6 +102,25 @@ def test_a_mistake_is_told_with_its_line(visit):
     frame.get_by_role("textbox").fill("y = wrong_LK\ny")
     frame.get_by_role("button", name="Run").click()
     expect(frame.get_by_role("status")).to_have_text("Line 1: NameError: name 'wrong_LK' isn't defined")
+
+
+def test_a_mistake_leads_to_the_check_that_catches_it(visit):
+    page = visit("chapters/02_masked_softmax.html")
+    frame = page.locator('[data-write*="-mistakes-code.json"]')
+    assert frame.get_attribute("data-caught") == "my_masked_softmax"
+    frame.get_by_role("link", name="The check of my_masked_softmax").click()
+    expect(page.locator("#of-my_masked_softmax")).to_be_in_viewport()
+    source = frame.get_by_role("textbox").input_value()
+    space = {"torch": torch, "masked_softmax": masked_softmax, "softmax": lambda scores: scores.softmax(-1)}
+    exec(source, space)
+    wrong = [space[name] for name, given in taken(source).items() if given == ["scores", "mask"]]
+    assert len(wrong) > 3
+    assert not any(check.masked_softmax(each) for each in wrong)
+
+
+def test_only_what_is_a_way_to_write_a_stub_leads_to_its_check():
+    pages = {path.stem: (SITE / f"chapters/{path.stem}.html").read_text("utf-8") for path in CHAPTERS}
+    assert {stem[:2] for stem, text in pages.items() if "data-caught" in text} == {"02"}
 
 
 def test_without_scripts_a_mistake_stands_as_in_the_notebook(visit):

@@ -8,7 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from booktools.write import EARLY, engine
+from booktools.write import EARLY, RARE, engine, names_in_more
 from tests.browser.pages import AXE, OF_WHOLE_PAGES, PHONE, SITE, soup
 from tests.write.answers import stubs
 
@@ -169,7 +169,7 @@ def test_no_way_out(open_stub):
 
 def test_an_endless_loop_is_ended(open_stub):
     ask = next((SITE / "_static/write").glob("*/ask.js"))
-    soon = re.sub(r"SECONDS = \d+", "SECONDS = 1", ask.read_text("utf-8"))
+    soon = re.sub(r"SECONDS=\d+", "SECONDS=1", ask.read_text("utf-8"))
     frame = open_stub(served={ask.relative_to(SITE).as_posix(): soon})
     assert checked(frame, f"{HEAD}while True: pass").startswith("Stopped after 1 seconds.")
     assert checked(frame, RIGHT) == "correct"
@@ -191,18 +191,43 @@ def test_weight(visit, open_stub):
     assert fetched == {*needed(), "05-function-stub.json"}
 
 
-def needed() -> dict[str, bytes]:
-    """What is fetched for the first verdict, beside the stub's own: all but what draws pictures."""
+def needed(source: str = "") -> dict[str, bytes]:
+    """What is fetched for the first verdict, beside the stub's own: what all need, and what a check names."""
     folder, files = engine()
-    return {folder.removeprefix("write/") + name: content for name, content in files.items() if "picture" not in name}
+    first = ["ask.js", "worker.js", "micropython.mjs", "micropython.wasm", "python.json"]
+    first += [f"{name}.json" for name in RARE if re.search(rf"\b{name}\b", source)]
+    first += ["more.js"] if re.search(rf"\.({'|'.join(names_in_more())})\b", source) else []
+    return {folder.removeprefix("write/") + name: files[name] for name in first}
 
 
 def test_the_first_press_costs_at_most_so_much():
-    both = sum(map(small, needed().values()))
-    stubs = {path.name: both + small(path.read_bytes()) for path in (SITE / "_static/write").glob("*.json")}
-    assert {name: weight for name, weight in stubs.items() if weight > 260_000} == {}
+    paths = (SITE / "_static/write").glob("*-stub.json")
+    sent = {path.name: path.read_bytes() for path in paths}
+    weights = {
+        name: small(content) + sum(map(small, needed(json.loads(content)["source"]).values()))
+        for name, content in sent.items()
+    }
+    assert {name: weight for name, weight in weights.items() if weight > 260_000} == {}
     pictures = [content for name, content in engine()[1].items() if "picture" in name]
     assert sum(map(small, pictures)) <= 2_500
+
+
+WRITTEN = "def my_causal(L, M):\n    return torch.ones(L, M).tril(M - L).bool()"
+PACKED = """def my_packed(d):
+    n = len(d)
+    return (d[:, None] == d) & my_causal(n, n) & causal(n, n)"""
+
+
+def test_code_may_use_what_stands_above_it(visit):
+    page = visit("chapters/02_masked_softmax.html")
+    page.evaluate("for (const box of document.querySelectorAll('details')) box.open = true")
+    above, frame = (page.locator(f'[data-name="{name}"] .write') for name in ("my_causal", "my_packed"))
+    assert "'Tensor' and 'NoneType'" in checked(frame, PACKED), "nothing is written above"
+    above.get_by_role("textbox").fill(WRITTEN)
+    assert checked(frame) == "correct"
+    above.get_by_role("textbox").fill("def my_causal(L, M)")
+    assert checked(frame).startswith("Your my_causal further up does not run: SyntaxError")
+    assert checked(frame, PACKED.replace("my_causal", "hidden_LM")).startswith("hidden_LM comes from a cell further up")
 
 
 @pytest.mark.parametrize(("theme", "screen"), [("light", PHONE), ("dark", {"width": 1280, "height": 800})])

@@ -38,6 +38,7 @@ class Editor:
     checks: str  # the name of what is checked; none where code is only run
     content: bytes  # none where a cell stays as it is
     above: tuple[str, bytes] = ("", b"")  # a file of what the chapter defines, if code asks for it
+    caught: str = ""  # the stub above whose check catches such mistakes
 
     @property
     def div(self) -> str:
@@ -45,6 +46,7 @@ class Editor:
         if not self.content:
             return '<div class="cell '
         checks = f'data-name="{escape(self.checks)}" ' if self.checks else ""
+        checks += f'data-caught="{escape(self.caught)}" ' if self.caught else ""
         return f'<div data-write="{versioned(self.file, self.content)}" {checks}class="cell '
 
 
@@ -124,7 +126,7 @@ def terse(path: Path) -> str:
 
 def editors(stem: str, cells: list) -> list[Editor]:
     """The cells of a notebook that are written in on its page, in order; and its mistakes that can't be run there."""
-    mistakes, found, written = tried(cells), [], []
+    mistakes, found, written, parameters = tried(cells), [], [], {}
     asked_for = above(cells)
     further = f"{stem[:2]}-above.json", as_json(asked_for)
     for place, cell in enumerate(cells):
@@ -135,10 +137,19 @@ def editors(stem: str, cells: list) -> list[Editor]:
             more = {"place": place, "defined": names, "above": versioned(*further), "written": [*written]}
             found.append(Editor(file, asked[1], as_json(sent(asked[0], before) | more), further))
             written.append((cell.id, asked[1]))
+            parameters |= taken(cell.source)
         elif cell.id in mistakes:
             what = mistakes[cell.id]
-            found.append(Editor(file, "", b"" if isinstance(what, NotForThePage) else as_json(what)))
+            content = b"" if isinstance(what, NotForThePage) else as_json(what)
+            caught = (name for name, given in parameters.items() if given in taken(cell.source).values())
+            found.append(Editor(file, "", content, caught=next(caught, "")))
     return found
+
+
+def taken(source: str) -> dict[str, list[str]]:
+    """The parameters of the functions that code defines; what has the same as a stub is a way to write it."""
+    functions = (node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef))
+    return {each.name: [arg.arg for arg in each.args.args] for each in functions}
 
 
 def marked(body: str, editors: list[Editor]) -> str:

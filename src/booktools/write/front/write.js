@@ -92,20 +92,22 @@ function store(name, text) {
   }
 }
 
+const leads = (to) => `<p class="caught"><a href="#of-${to}">${fill(say.caught, { name: to })}</a></p>`;
 const button = (text) => `<button type="button">${text}</button>`;
 const stubs = document.querySelectorAll("[data-write]");
 for (const [n, cell] of stubs.entries()) {
-  const name = cell.dataset.name;
+  const { name, caught } = cell.dataset;
   const key = `write ${cell.dataset.write.split(".json")[0]}`;
   const stub = cell.querySelector("pre").textContent.split(name ? /\n+check\./ : /\n$/)[0];
   const before = name ? null : cell.querySelector(".cell_output"); // what the notebook printed
   const frame = document.createElement("div");
   frame.className = "write";
   frame.innerHTML =
-    `<div class="highlight code"><pre aria-hidden="true"></pre><textarea spellcheck="false" autocapitalize="off"` +
+    `<div class="highlight code"><pre aria-hidden="true"></pre><textarea spellcheck="false" autocapitalize="off" autocorrect="off"` +
     ` autocomplete="off" aria-describedby="write-${n}"></textarea></div>` +
     `<p class="acts">${button(name ? say.check : say.run)}${button(say.again)}${button(say.ours)}<small id="write-${n}">${say.small} <span>${say.keys}</span></small></p>` +
-    `<output role="status"></output><div class="prints" hidden></div>`;
+    `<output role="status"></output><div class="prints" hidden></div>${caught ? leads(caught) : ""}`;
+  if (name) frame.id = `of-${name}`;
   const [back, area, output, prints] = ["pre", "textarea", "output", ".prints"].map((part) =>
     frame.querySelector(part),
   );
