@@ -54,7 +54,7 @@ lint: .venv/ready                       ## format, lint and types, as pre-commit
 
 lab: setup                              ## the chapters in your own JupyterLab; what you change stays, in lab/
 	@$(BIN)/attnbook lab lab
-	@$(BIN)/jupyter lab lab
+	@JUPYTER_CONFIG_PATH="$(CURDIR)/src/booktools/jupyter$${JUPYTER_CONFIG_PATH:+:$$JUPYTER_CONFIG_PATH}" $(BIN)/jupyter lab lab
 
 test: setup                             ## code, notebooks, the site in a browser; CI adds processors and rehearse
 	$(MAKE) -j 2 lint book devices

@@ -1,0 +1,22 @@
+"""What `make lab` adds to Jupyter: an extension of its server, which the folder of this file tells it to load."""
+
+VIEW = "application/vnd.jupyter.widget-view+json"
+
+
+def _jupyter_server_extension_points() -> list[dict[str, str]]:
+    return [{"module": __name__}]
+
+
+def _load_jupyter_server_extension(server) -> None:
+    server.contents_manager.register_pre_save_hook(with_tables)
+
+
+def with_tables(model: dict, **_) -> None:
+    """Save a notebook with its widgets' tables. A view of a widget that went with its kernel is an error when the
+    notebook is opened again, and hides the table; what stands on the screen stays as it is."""
+    if model["type"] != "notebook":
+        return
+    for cell in model["content"]["cells"]:
+        for output in cell.get("outputs", []):
+            if "text/html" in (data := output.get("data", {})):
+                data.pop(VIEW, None)
