@@ -110,7 +110,7 @@ class Assignment:
         return f"{told}\n\n{tasks}\n\n{links}"
 
     def student(self):
-        """What a student gets: solutions are stubs, hidden tests are gone, headings name points, passing checks say so."""
+        """What a student gets: stubs, no hidden tests, points in the headings, and checks that say when they pass."""
         notebook = deepcopy(self.notebook)
         headings = {exercise.title: with_points(exercise.title, exercise.points) for exercise in self.exercises}
         passes = {test.id: passing(exercise, test) for exercise in self.exercises for test in exercise.tests}
