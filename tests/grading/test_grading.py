@@ -106,6 +106,7 @@ def test_a_students_copy_has_stubs_points_and_no_secrets(source, tmp_path, monke
     assert "d2l" not in cells["setup"]
     assert cells["task-shares"].startswith("## 1. Shares (5 points)")
     assert "10 points in all, about 10 minutes. Run" in cells["setup-note"], "it belongs to no chapter"
+    assert cells["test-slope"].endswith("print('1. Shares, check 2: passes')")
     assert "20 seconds for one cell,\n120 for all" in cells["setup-note"]
     assert "10 seconds for one call, with 2 GB" in cells["setup-note"]
     assert SET_UP in cells["setup"], "the grader knows the cell by this"
@@ -448,6 +449,11 @@ def test_a_class_with_every_kind_of_submission(source, tmp_path, grade):
     assert all(row["max"] == "10" for row in rows.values())
     assert "clear the outputs" in rows["huge"]["remark"].lower()
 
+    told = (tmp_path / "out/feedback/ada.md").read_text()
+    assert told.startswith("# Three things (10 of 10 points)\n\nFor `ada`.\n\n| exercise | points |\n|---|---|\n")
+    assert "| 1. Shares | 5 of 5 points |" in told
+    assert "| all | 10 of 10 points |" in told
+    assert "<td>10 of 10 points</td>" in (tmp_path / "out/feedback/ada.html").read_text()
     feedback = (tmp_path / "out/feedback/bob.md").read_text()
     assert "It calls `torch.softmax`, which this exercise forbids: no points." in feedback
     eve = (tmp_path / "out/feedback/eve.md").read_text()
@@ -708,6 +714,8 @@ def test_what_students_write_stays_within_its_fence(source, tmp_path, grade):
     told = {path.stem: path.read_text("utf-8") for path in (tmp_path / "out/feedback").glob("*.md")}
     told |= {f"{n}": test["output"] for n, test in enumerate(gradescope(tmp_path / "out", "#[a](b)`<i>"))}
     headings = {"Three things", "1. Shares", "2. A line", "3. Three times four", "Cells that stopped with an error"}
+    assert "more: ValueError: # Ten" in told["#[a](b)`<i>"], "a cell of the student's own, by its name"
+    assert "1. Shares: ValueError" not in told["#[a](b)`<i>"]
     for name, text in told.items():
         tokens = MarkdownIt("commonmark").enable("table").parse(text)
         for heading, inline in pairwise(tokens):

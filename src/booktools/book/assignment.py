@@ -110,9 +110,10 @@ class Assignment:
         return f"{told}\n\n{tasks}\n\n{links}"
 
     def student(self):
-        """What a student gets: solutions are stubs, hidden tests are gone, every heading names its points."""
+        """What a student gets: stubs, no hidden tests, points in the headings, and checks that say when they pass."""
         notebook = deepcopy(self.notebook)
         headings = {exercise.title: with_points(exercise.title, exercise.points) for exercise in self.exercises}
+        passes = {test.id: passing(exercise, test) for exercise in self.exercises for test in exercise.tests}
         for cell in notebook.cells:
             if cell.cell_type == "markdown":
                 cell.source = re.sub(
@@ -120,6 +121,8 @@ class Assignment:
                 )
                 continue
             cell.source = HIDDEN.sub("", SOLUTION.sub(STUB, cell.source)).rstrip("\n")
+            if said := passes.get(nbgrader(cell).get("grade_id", "")):
+                cell.source += f"\n\nprint({said!r})"
             cell.outputs, cell.execution_count = [], None
             if re.search("(BEGIN|END) (SOLUTION|HIDDEN TESTS)", cell.source):
                 raise BookError(f"{self.name}, cell {cell.id}: a BEGIN without its END, or the other way round.")
@@ -188,6 +191,12 @@ def replace_cells(notebook, private, path: Path) -> None:
         if cell.id not in places:
             raise BookError(f"{path}: the assignment has no cell {cell.id}. Copy the cell you change, with its id.")
         notebook.cells[places[cell.id]] = cell
+
+
+def passing(exercise: Exercise, test: Test) -> str:
+    """What a check says when it passes, where a student runs it."""
+    about = {"number": exercise.tests.index(test) + 1, "title": exercise.title}
+    return words(HERE)["passes"].format(**about)
 
 
 def with_points(title: str, points: float) -> str:

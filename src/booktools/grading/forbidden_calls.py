@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from types import CodeType, MappingProxyType
 
+import torch
 from torch import Tensor
 from torch.nn import Module
 from torch.overrides import TorchFunctionMode
@@ -47,7 +48,7 @@ class ForbiddenCalls(TorchFunctionMode):
         self.functions, self.codes, self.used, self.kernels = {}, {}, [], _Kernels(self)
         for name in forbidden:
             function = _find(name)
-            self.kernels.names |= dict.fromkeys(_forms(name), name)
+            self.kernels.names |= dict.fromkeys(_kernels(name), name)
             self.functions |= dict.fromkeys({function} | _same_in_torch(name), name)
             self.codes |= dict.fromkeys(_codes_of(function), name)
 
@@ -70,14 +71,16 @@ class ForbiddenCalls(TorchFunctionMode):
     def __enter__(self):
         if self.functions:
             super().__enter__()
-            self.kernels.__enter__()
+            if self.kernels.names:
+                self.kernels.__enter__()
             sys.setprofile(self.profile)
         return self
 
     def __exit__(self, *error):
         if self.functions:
             sys.setprofile(None)
-            self.kernels.__exit__(*error)
+            if self.kernels.names:
+                self.kernels.__exit__(*error)
             super().__exit__(*error)
 
 
@@ -170,6 +173,12 @@ def _same_in_torch(name: str) -> set:
     modules = ["torch", "torch.Tensor", "torch.nn.functional", "torch.special", "torch.linalg", "torch._C._nn"]
     found = (getattr(_find(module), form, None) for module in modules for form in _forms(name))
     return {function for function in found if callable(function)}
+
+
+@functools.cache
+def _kernels(name: str) -> list[str]:
+    """What it comes down to below PyTorch's surface."""
+    return [form for form in _forms(name) if hasattr(torch.ops.aten, form)]
 
 
 def _forms(name: str) -> list[str]:

@@ -26,6 +26,7 @@ PAGE = """<!doctype html>
 <style>
 body {{ max-width: 42rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.5 system-ui, sans-serif; }}
 pre {{ white-space: pre-wrap; padding: .5rem; border-left: .25rem solid; }}
+th, td {{ padding: .1rem 1rem .1rem 0; text-align: start; }}
 </style>
 {body}
 </html>
@@ -42,7 +43,7 @@ def write_all(out: Path, assignment: Assignment, grades: list[Grade]) -> None:
         text = feedback(assignment, grade)
         title = escape(say("feedback", student=grade.student, title=assignment.title))
         write(out / "feedback" / f"{grade.student}.md", text)
-        body = MarkdownIt("commonmark", {"html": False}).render(text)
+        body = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
         page = PAGE.format(language=language(), title=title, body=body)
         write(out / "feedback" / f"{grade.student}.html", page)
         results = out / "gradescope" / grade.student / "results.json"
@@ -91,18 +92,30 @@ def _gradescope(assignment: Assignment, outcome: Outcome) -> dict:
 
 def feedback(assignment: Assignment, grade: Grade) -> str:
     """What a student reads: Markdown that tells what visible checks said, and of hidden ones only that they failed."""
-    if grade.outcome is None:
+    name, outcome = say("for", student=_code(grade.student)), grade.outcome
+    if outcome is None:
         title = say("not_graded", title=assignment.title)
-        return "\n\n".join([f"# {title}", say("no_zero"), _quoted(grade.remark or grade.status)]) + "\n"
-    parts = [f"# {_scored(assignment.title, grade.outcome.total(assignment), assignment.points)}"]
+        return "\n\n".join([f"# {title}", name, say("no_zero"), _quoted(grade.remark or grade.status)]) + "\n"
+    parts = [f"# {_scored(assignment.title, outcome.total(assignment), assignment.points)}", name]
     if grade.remark:
         parts.append(_quoted(grade.remark))
+    parts.append(_table(assignment, outcome))
     for exercise in assignment.exercises:
-        title = _scored(exercise.title, grade.outcome.score(exercise), exercise.points)
-        parts.append("\n\n".join([f"## {title}", *_lines(exercise, grade.outcome)]))
-    if grade.outcome.cells:
-        parts.append("\n".join([f"## {say('cells')}\n", *map(_quoted, grade.outcome.cells)]))
+        title = _scored(exercise.title, outcome.score(exercise), exercise.points)
+        parts.append("\n\n".join([f"## {title}", *_lines(exercise, outcome)]))
+    if outcome.cells:
+        parts.append("\n".join([f"## {say('cells')}\n", *map(_quoted, outcome.cells)]))
     return "\n\n".join(parts) + "\n"
+
+
+def _table(assignment: Assignment, outcome: Outcome) -> str:
+    """All points at a glance."""
+    rows = [(exercise.title, outcome.score(exercise), exercise.points) for exercise in assignment.exercises]
+    lines = [f"| {say('exercise')} | {say('points')} |", "|---|---|"]
+    for title, score, points in (*rows, (say("all"), outcome.total(assignment), assignment.points)):
+        cell = title.replace("|", r"\|")
+        lines.append(f"| {cell} | {say('of', score=plain(score), points=marks(points))} |")
+    return "\n".join(lines)
 
 
 def _lines(exercise: Exercise, outcome: Outcome) -> list[str]:
@@ -125,7 +138,7 @@ def _lines(exercise: Exercise, outcome: Outcome) -> list[str]:
 def _how(said: str) -> str:
     """In which way a hidden test failed, and nothing of what it tested.
 
-    >>> _how("IndexError: index 3 is out of bounds"), _how("it took longer than 10 seconds"), _how("a row is not 0")
+    >>> _how("IndexError: index 3 is out of bounds"), _how(say("late", seconds="10")), _how("a row is not 0")
     ('it ends with an error: IndexError', 'it takes too long', 'the answer is not right')
     """
     error = getattr(builtins, said.partition(":")[0], None)
@@ -151,6 +164,17 @@ def _quoted(text: str) -> str:
     """
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
     return f"{fence}\n{text}\n{fence}"
+
+
+def _code(name: str) -> str:
+    """Somebody else's word in a line of text.
+
+    >>> _code("ada"), _code("a`b")
+    ('`ada`', '`` a`b ``')
+    """
+    runs = re.findall("`+", name)
+    fence = "`" * (1 + max(map(len, runs), default=0))
+    return f"{fence} {name} {fence}" if runs else f"`{name}`"
 
 
 def _write_table(path: Path, columns: list[str], rows: list[dict]) -> None:

@@ -68,7 +68,7 @@ def run_tests(assignment: Assignment, cells: list[dict], server: ForkServer, lim
                         setattr(result, part, attempts.complaint(exercise, getattr(test, part), given))
             outcome.late = sorted({*outcome.late, *attempts.late, *attempts.late_cells})
             if part == parts[0]:  # what cells raise while hidden tests run is not for students
-                outcome.cells = attempts.said_by_cells()
+                outcome.cells = attempts.said_by_cells({one.id: one.title for one in assignment.exercises})
                 outcome.unparsed = sorted(attempts.unparsed)
     calls = {exercise.id: attempts.forbidden_calls(exercise) for exercise in assignment.exercises}
     outcome.used = {exercise: names for exercise, names in calls.items() if names}
@@ -95,7 +95,7 @@ class Attempts:
         self.opened = 0  # how many processes there were
         self.to_run: list[int] = []  # cells that have not run in the present one
         self.deadly: set[int] = set()  # cells that are not run again
-        self.errors: dict[int, str] = {}
+        self.errors: dict[int, str] = {}  # what cells raised, by their number
         self.unwritten: set[str] = set()
         self.unparsed: set[str] = set()
         self.used: dict[str, set[str]] = {}
@@ -117,8 +117,11 @@ class Attempts:
             kept.clear()
         self.spent = self.spent_again = 0.0
 
-    def said_by_cells(self) -> list[str]:
-        return [printable(error) for error in list(self.errors.values())[:20]]
+    def said_by_cells(self, titles: dict[str, str]) -> list[str]:
+        """What cells raised; a cell goes by the title of its exercise, where it is one."""
+        names = {number: self.cells[number]["name"] for number in list(self.errors)[:20]}
+        said = [say("cell", name=titles.get(name, name), error=self.errors[n]) for n, name in names.items()]
+        return [printable(line) for line in said]
 
     def forbidden_calls(self, exercise: Exercise) -> list[str]:
         """The calls that an exercise forbids, and that were made all the same."""
@@ -182,7 +185,7 @@ class Attempts:
         if error and error.startswith("NotImplementedError"):
             self.unwritten.add(cell["name"])
         elif error:
-            self.errors.setdefault(number, say("cell", name=cell["name"], error=error))
+            self.errors.setdefault(number, error)
         if error and error.startswith(("SyntaxError", "IndentationError")):
             self.unparsed.add(cell["name"])
 

@@ -187,7 +187,8 @@ def code_of(notebook: dict, assignment: Assignment) -> list[dict]:
 
 
 def stumbled(error: Exception) -> str:
-    return printable(say("stumbled", error=f"{type(error).__name__}: {error}"))
+    """Said of an error that nobody foresaw. What it says may be from a hidden test, and students read this, too."""
+    return say("stumbled", error=type(error).__name__)
 
 
 def printable(said: object) -> str:
