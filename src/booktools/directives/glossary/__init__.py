@@ -52,7 +52,7 @@ class Glossary(SphinxDirective):
         name = nodes.term("", term.name, ids=[term.anchor])
         if term.symbol:
             name += [nodes.Text(" "), nodes.math("", term.symbol)]
-        if term.zh:
+        if term.zh not in ("", term.name):  # some words are the same
             name += raw(f' <span lang="zh">{escape(term.zh)}</span>')
         if term.also:
             name += raw(f" <small>{escape(also(term))}</small>")
