@@ -47,8 +47,7 @@ export function nllLoss(x, target, ignore = -100, reduction = "mean") {
 }
 export const crossEntropy = (x, ...rest) => nllLoss(logSoftmax(x, x.ndim > 1 ? 1 : 0), ...rest);
 export const layerNorm = (x, shape, weight = null, bias = null, eps = 1e-5) => {
-  if (!Array.isArray(shape))
-    fail("layer_norm(): argument 'normalized_shape' must be tuple of ints, not int", "TypeError");
+  if (!Array.isArray(shape)) fail("layer_norm(): normalized_shape must be tuple of ints, not int", "TypeError");
   const dims = shape.map((_, i) => -1 - i),
     c = sub(x, mean(x, dims, true));
   let y = div(c, sqrt(add(mean(mul(c, c), dims, true), eps)));

@@ -91,7 +91,7 @@ const byAxis = (places) => Array.from({ length: places.shape[1] }, (_, d) => sel
 const flat = (fn) => (x) => pointwise(fn, x.dtype, [x], [() => 0]);
 // Parameters that are sizes, axes or counts.
 const WHOLE = new Set(
-  "dim dim0 dim1 dim2 dims start_dim end_dim n m k diagonal offset num_classes size shape sizes repeats shifts length row col num_samples".split(
+  "dim dim0 dim1 dim2 dims start_dim end_dim n m k diagonal offset num_classes size shape sizes repeats shifts".split(
     " ",
   ),
 );
