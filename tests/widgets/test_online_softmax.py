@@ -18,14 +18,19 @@ READ = """(node) => {
     const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
     const texts = (selector) => seen(selector).map((part) => part.textContent);
     const codes = (text) => [...text].map((letter) => String(letter.codePointAt(0)));
+    const parts = (selector) => [...node.querySelectorAll(selector)];
+    const drawn = (selector, name) => parts(selector).map((part) => part.style.getPropertyValue(name));
     const is = (selector, name) => seen(selector).map((part) => String(Number(part.matches(name))));
     const verdict = node.querySelector(".ab-verdict");
     return {
         tape: texts(".ab-tape tbody td").filter((text) => text !== ""),
         colours: seen(".ab-tape .ab-weight").map((cell) => cell.style.getPropertyValue("--w")),
-        heights: seen(".ab-score i").map((bar) => bar.style.getPropertyValue("--h")),
-        parts: [...node.querySelectorAll(".ab-part i")].map((bar) => bar.style.getPropertyValue("--h")),
-        line: [...node.querySelectorAll("[data-line]")].map((tape) => tape.style.getPropertyValue("--m")),
+        heights: drawn(".ab-score td", "--h"),
+        parts: drawn(".ab-part td", "--h"),
+        shrinks: drawn(".ab-shrinks", "--was"),
+        factor: texts(".ab-part b").map((text) => text.slice(2)).filter(Boolean),
+        line: drawn("[data-line]", "--m"),
+        before: drawn("[data-line]", "--was"),
         read: is(".ab-tape thead th:not(:first-child)", ".ab-read"),
         now: is(".ab-tape thead th:not(:first-child)", ".ab-now"),
         log: texts(".ab-log tbody td").filter((text) => text !== ""),
@@ -68,7 +73,13 @@ def expected(widget) -> dict[str, Tensor]:
     verdict, say = "early" if step < 8 // block else "same" if right else "different", widget.edition_words()
     low, high = scores.min() - 1, scores.max()
     drawn = step and widget.way != "no maximum"
+    old = scores[: max(step - 1, 0) * block] - (tops[step - 2] if step > 1 else 0)
+    shrinks = step > 1 and widget.way == "rescale" and factor < 1
+    below = tops[step - 2 : step - 1] if step > 1 else low[None]
     return {
+        "shrinks": old.exp() if shrinks else torch.tensor([]),
+        "factor": factor if shrinks else torch.tensor([]),
+        "before": (below - low) / (high - low) if drawn else torch.tensor([]),
         "heights": (scores - low) / (high - low),
         "parts": F.pad(parts.clamp(max=1), (0, 8 - len(parts))),
         "line": (tops[step - 1 : step] - low) / (high - low) if drawn else torch.tensor([]),

@@ -37,8 +37,8 @@ def test_page_files_are_complete():
     assert all(files.values())
     assert css().encode() in files["shared/base.css"], "the colours come along"
     written = (SHARED / "core.js").read_text("utf-8").splitlines()
-    sent = [line for line in written if not line.strip().startswith(("//", "/**", "* ", "*/"))]
-    assert files["shared/core.js"].decode().splitlines() == sent, "all but the lines that only comment"
+    sent = [line for line in map(str.strip, written) if line and not line.startswith(("//", "/**", "* ", "*/"))]
+    assert files["shared/core.js"].decode().splitlines() == sent, "all but indents and the lines that only comment"
     for name, content in files.items():
         if name.endswith(".js"):
             imported = re.findall(r'from "(\.{1,2}/.+?)"', content.decode())

@@ -12,13 +12,13 @@ import {
   plus,
   update,
   SCALES,
-  slider,
   softmax,
   TEMPERATURES,
   times,
   verbatim,
   words,
 } from "../shared/core.js";
+import { slider } from "../shared/slider.js";
 import { beams } from "../shared/beams.js";
 import { grid } from "../shared/cells.js";
 import { fingerPainting, painter } from "../shared/painting.js";

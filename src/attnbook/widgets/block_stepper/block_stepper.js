@@ -13,11 +13,11 @@ import {
   number,
   plus,
   update,
-  slider,
   softmax,
   times,
   words,
 } from "../shared/core.js";
+import { slider } from "../shared/slider.js";
 import { normals } from "../shared/random.js";
 import { layerNorm, sinusoid, split } from "../shared/layers.js";
 

@@ -1,5 +1,6 @@
-import { body, choice, count, element, fill, fillNodes, follower, slider, whole, words } from "../shared/core.js";
+import { body, choice, count, element, fill, fillNodes, follower, whole, words } from "../shared/core.js";
 import { large } from "../shared/sizes.js";
+import { slider } from "../shared/slider.js";
 import { stepSlider } from "../shared/steps.js";
 
 const WORDS = ["the", "cat", "sat", "on", "the", "mat", "and", "slept"];

@@ -7,17 +7,16 @@ import {
   fillNodes,
   follower,
   heading,
-  nearestStop,
   number,
   plain,
-  slider,
   update,
   verbatim,
   whole,
   words,
 } from "../shared/core.js";
-import { clamp, draggable, handle, put } from "../shared/dragging.js";
 import { large } from "../shared/sizes.js";
+import { nearestStop, slider } from "../shared/slider.js";
+import { clamp, draggable, handle, put } from "../shared/dragging.js";
 
 const MODELS = {
   base: [64, 512, 8],

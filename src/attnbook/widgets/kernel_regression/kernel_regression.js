@@ -1,17 +1,5 @@
-import {
-  body,
-  dot,
-  element,
-  fill,
-  follower,
-  listed,
-  number,
-  slider,
-  softmax,
-  update,
-  whole,
-  words,
-} from "../shared/core.js";
+import { body, dot, element, fill, follower, listed, number, softmax, update, whole, words } from "../shared/core.js";
+import { slider } from "../shared/slider.js";
 import { clamp, handle, put } from "../shared/dragging.js";
 
 const WIDTHS = [0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 5, 100];

@@ -8,12 +8,12 @@ import {
   heading,
   listed,
   number,
-  slider,
   softmax,
   update,
   verbatim,
   words,
 } from "../shared/core.js";
+import { slider } from "../shared/slider.js";
 import { clamp, handle, put } from "../shared/dragging.js";
 
 const STEP = 0.25;
