@@ -5,12 +5,14 @@ from itertools import pairwise
 
 import torch
 import torch.nn.functional as F
+from playwright.sync_api import expect
 from torch import Tensor
 from torch.testing import assert_close
 
 from attnbook.widgets import OnlineSoftmax
 from attnbook.widgets.online_softmax import SCORES, values
-from tests.widgets.laws import Laws
+from tests.browser.pages import bare
+from tests.widgets.laws import Moving, live
 from tests.widgets.reading import codes, numbers, parsed
 from tests.widgets.steps import choose, press, slide
 
@@ -95,7 +97,7 @@ def expected(widget) -> dict[str, Tensor]:
     }
 
 
-class TestOnlineSoftmax(Laws):
+class TestOnlineSoftmax(Moving):
     kind = OnlineSoftmax
     read = READ
     expected = staticmethod(expected)
@@ -114,6 +116,7 @@ class TestOnlineSoftmax(Laws):
         *press("Forward", {"read": 8}),
         *press("Back", {"read": 0}),
     ]
+    happens = [*press("Forward", {"read": 2}), *press("Forward", {"read": 4})]
     changes = [{"read": 4}, {"way": "forget"}, {"scores": "huge"}, {"block": 1}, {"way": "no maximum"}]
     states = {
         "a sum that forgets": OnlineSoftmax(scores="rising", block=1, way="forget", read=8),
@@ -126,6 +129,19 @@ class TestOnlineSoftmax(Laws):
         (lambda: OnlineSoftmax(block=3), r"'block' trait .* any of \[1, 2, 4, 8\]"),
         (lambda: OnlineSoftmax(way="forgot"), r"'way' trait .* any of \['rescale', 'forget', 'no maximum'\]"),
     ]
+
+
+def test_bars_end_as_high_as_their_shares(visit):
+    """Old ones shrink by the factor, and new ones come to stand beside them."""
+    page = visit("bare.html", served={"bare.html": bare(OnlineSoftmax())})
+    node = live(page)
+    for _ in range(2):
+        node.get_by_role("button", name="Forward").click()
+    expect(node.locator("[data-moving]")).to_have_count(1)
+    expect(node.locator("[data-moving]")).to_have_count(0)
+    bars = "(bars) => bars.map((bar) => bar.getBoundingClientRect().height / (bar.parentNode.clientHeight))"
+    high = torch.tensor(node.locator(".ab-part i").evaluate_all(bars))[:4]
+    assert_close(high, torch.tensor([-4.0, -2, -3, 0]).exp(), atol=0.02, rtol=0)
 
 
 def test_table_of_one_pass():
