@@ -10,11 +10,10 @@ import {
   number,
   update,
   softmax,
-  TEMPERATURES,
   words,
 } from "../shared/core.js";
 import { scientific } from "../shared/sizes.js";
-import { slider } from "../shared/slider.js";
+import { TEMPERATURES, slider } from "../shared/slider.js";
 import { grid } from "../shared/cells.js";
 import { fingerPainting, painter } from "../shared/painting.js";
 

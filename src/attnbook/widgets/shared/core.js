@@ -285,21 +285,12 @@ export function softmax(scores) {
   return powers.map((x) => x / total);
 }
 
-/** The stops of a slider. */
-export const TEMPERATURES = [0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10];
-
 /**
  * The largest size of any finite number, to draw the others against.
  * @param {number[]} numbers
  * @returns {number}
  */
 export const largestOf = (numbers) => Math.max(...numbers.map(Math.abs).filter(Number.isFinite), 1e-9);
-
-/**
- * By what scores of vectors of a width are divided.
- * @type {Object<string, (width: number) => number>}
- */
-export const SCALES = { none: () => 1, sqrt: Math.sqrt, d: (width) => width };
 
 /**
  * A number with so many decimals, as the language writes it.

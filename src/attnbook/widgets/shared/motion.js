@@ -17,30 +17,26 @@ export function motion(label, steps) {
   let frame;
   const show = (now) => {
     input.value = now;
-    const name = steps[Math.max(Math.ceil(now) - 1, 0)];
-    input.setAttribute("aria-valuetext", (node.dataset.step = name));
+    node.dataset.step = steps[Math.ceil(now) - 1] ?? steps[0];
+    input.setAttribute("aria-valuetext", node.dataset.step);
     const root = node.closest(".ab-body");
     root?.style.setProperty("--now", now);
     root?.toggleAttribute("data-moving", now < end);
   };
-  const play = (time, since = time) => {
-    const now = matchMedia("(prefers-reduced-motion: reduce)").matches ? end : Math.min((time - since) / STEP, end);
-    show(now);
-    if (now < end) frame = requestAnimationFrame((later) => play(later, since));
-  };
-  const stop = (step) => () => {
+  const stop = (step) => {
     cancelAnimationFrame(frame);
     input.step = step;
   };
-  input.addEventListener("pointerdown", stop("any"));
-  input.addEventListener("keydown", stop(1));
+  const play = (time, since = time) => {
+    stop("any");
+    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const now = still ? end : Math.min((time - since) / STEP, end);
+    show(now);
+    if (now < end) frame = requestAnimationFrame((later) => play(later, since));
+  };
+  input.addEventListener("pointerdown", () => stop("any"));
+  input.addEventListener("keydown", () => stop(1));
   input.addEventListener("input", () => show(input.value));
   show(end);
-  return {
-    node,
-    play() {
-      stop("any")();
-      frame = requestAnimationFrame((time) => play(time));
-    },
-  };
+  return { node, play: () => play(performance.now()) };
 }

@@ -42,3 +42,12 @@ export function nearestStop(stops, value) {
   const away = stops.map((x) => Math.abs(x - value));
   return away.indexOf(Math.min(...away));
 }
+
+/** Its stops where it is a temperature. */
+export const TEMPERATURES = [0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10];
+
+/**
+ * By what scores of vectors of a width are divided.
+ * @type {Object<string, (width: number) => number>}
+ */
+export const SCALES = { none: () => 1, sqrt: Math.sqrt, d: (width) => width };
