@@ -64,6 +64,7 @@ function render({ model, el }) {
       show: (n) => count(say.tokens, n),
     });
   const film = motion(say.motion, say.happens);
+  steps.append(film.node);
   const { node: map, lines, shelves } = mapOf(say);
   const [now, sum, wrong] = [0, 0, 0].map(() => element("p", { role: "status" }));
   const bytes = element("span", { class: "ab-value" });
@@ -79,7 +80,6 @@ function render({ model, el }) {
       "div",
       { class: "ab-beside" },
       steps,
-      film.node,
       controls(tokens("prompt"), tokens("chunk")),
       now,
       sum,
