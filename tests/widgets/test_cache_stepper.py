@@ -20,6 +20,7 @@ READ = """(node) => {
     const codes = (texts) => texts.flatMap((text) => [...text].map((letter) => String(letter.codePointAt(0))));
     const cells = all(".ab-map tbody:last-child td");
     const shelves = all(".ab-shelves td");
+    const values = all(":not(.ab-motion) > input[type=range]").map((slider) => slider.getAttribute("aria-valuetext"));
     const [now, sum, wrong, weighs] = all("[role=status]");
     return {
         cells: cells.map((cell) => String(["now", "kept", "never"].findIndex((is) => cell.matches(`.ab-${is}`)))),
@@ -31,7 +32,7 @@ READ = """(node) => {
         meter: node.querySelector(".ab-meter").style.getPropertyValue("--w"),
         said: codes([now, sum, wrong].map((part) => part.textContent)),
         weighs: weighs.querySelector("span").textContent,
-        sliders: codes(all(":not(.ab-motion) > input[type=range]").map((slider) => slider.getAttribute("aria-valuetext"))),
+        sliders: codes(values),
     };
 }"""
 
