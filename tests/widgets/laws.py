@@ -29,7 +29,7 @@ from traitlets import TraitError
 from attnbook.language import PSEUDO, speaking
 from attnbook.widgets.shared.base import BookWidget
 from attnbook.widgets.shared.files import ROOMS, SHARED, Asset
-from tests.browser.hands import HANDS, Finger, Keyboard, Mouse
+from tests.browser.hands import HANDS, Finger, Keyboard, Mouse, bring
 from tests.browser.pages import AXE, OF_WHOLE_PAGES, PHONE, SITE, bare, built, widgets_on_the_site
 from tests.widgets.forgotten import forgotten_in_table, forgotten_in_widget
 from tests.widgets.reading import agrees, flat, parsed
@@ -90,6 +90,19 @@ CONTROLS = (
     "input:not([type=radio]), textarea, button, fieldset, [role=grid], [role=slider][tabindex='0'], "
     "svg[tabindex], pre[tabindex]"
 )
+# All that one sees of a widget: where its parts lie, and how they are painted.
+DRAWN = """async (node) => {
+    await Promise.all(document.getAnimations().map((moving) => moving.finished));
+    const at = node.getBoundingClientRect();
+    const paint = ["opacity", "color", "backgroundColor", "d", "strokeWidth", "strokeDasharray", "visibility"];
+    return [...node.querySelectorAll(".ab-body *:not(.ab-motion, .ab-motion *)")].map((part) => {
+        const [box, style] = [part.getBoundingClientRect(), getComputedStyle(part)];
+        const place = [box.x - at.x, box.y - at.y, box.width, box.height].map((x) => Math.round(10 * x) / 10);
+        const before = getComputedStyle(part, "::before");
+        const painted = [...paint.map((name) => style[name]), before.inset, before.height, before.opacity];
+        return [part.localName, ...place, ...painted, part.textContent].join(" ");
+    });
+}"""
 MOVES = "(n) => getComputedStyle(n).transitionDuration !== '0s' || getComputedStyle(n).animationName !== 'none'"
 
 
@@ -99,7 +112,9 @@ MOVES = "(n) => getComputedStyle(n).transitionDuration !== '0s' || getComputedSt
 def laws_of(name: str) -> type["Laws"]:
     """The class in a widget's test file that says what is its own, found by the widget's name."""
     module = import_module(f"tests.widgets.test_{name}")
-    (laws,) = (x for x in vars(module).values() if isinstance(x, type) and issubclass(x, Laws) and x is not Laws)
+    (laws,) = (
+        x for x in vars(module).values() if isinstance(x, type) and issubclass(x, Laws) and x not in (Laws, Moving)
+    )
     return laws
 
 
@@ -358,6 +373,64 @@ class Laws:
             lost = forgotten_in_widget(node)
             assert not lost, f"forgotten after {changes}: {lost}"
         page.evaluate("run.cleanup()")
+
+
+class Moving(Laws):
+    """What it computes is seen happening (shared/motion.js).
+
+    happens = […]  # steps after each of which it is, taken without waiting
+    """
+
+    happens: list
+
+    def test_what_is_seen_to_arrive_is_what_was_computed(self, visit):
+        """At once where motion is reduced; else the numbers are there at once, and what is drawn comes to the same."""
+        drawn = {}
+        for motion in ("reduce", "no-preference"):
+            page = visit("bare.html", motion=motion, served={"bare.html": bare(self.kind())})
+            node, twin = live(page), self.kind()
+            moving = node.locator(".ab-body[data-moving]")
+            for what, act, changes in self.happens:
+                act(Mouse(page), node)
+                for name, value in changes.items():
+                    setattr(twin, name, value)
+                agree(node, twin, what)
+                expect(moving).to_have_count(int(motion != "reduce"))
+            expect(moving).to_have_count(0)
+            page.mouse.move(0, 0)
+            drawn[motion] = node.evaluate(DRAWN)
+            node.locator(".ab-body").evaluate("(body) => body.style.setProperty('--now', 99)")
+            assert node.evaluate(DRAWN) == drawn[motion], "it has not arrived yet"
+        assert drawn["reduce"] == drawn["no-preference"]
+
+    def test_what_happens_can_be_stopped_and_stepped_through(self, visit):
+        page = visit("bare.html", served={"bare.html": bare(self.kind())})
+        node = live(page)
+        for _, act, _ in self.happens:
+            act(Mouse(page), node)
+        words = self.kind.edition_words()
+        film, names = node.get_by_role("slider", name=words["motion"]), words["happens"]
+        expect(node.locator("[data-moving]")).to_have_count(1)
+        end = film.evaluate("(film) => film.max")
+        x, y = bring(film)
+        page.mouse.move(x, y)
+        page.mouse.down()  # in its middle
+        stopped = float(film.input_value())
+        assert 0 < stopped < float(end)
+        page.wait_for_timeout(200)
+        assert float(film.input_value()) == stopped, "it runs on under a finger"
+        page.mouse.up()
+        page.mouse.move(0, 0)
+        node.evaluate(COUNT_ELEMENTS)
+        pictures = []
+        for key in ("Home", *["ArrowRight"] * len(names)):
+            film.press(key)
+            pictures.append(node.evaluate(DRAWN))
+            step = max(len(pictures) - 2, 0)
+            expect(film).to_have_attribute("aria-valuetext", names[step])
+        assert film.input_value() == end
+        assert len({str(picture) for picture in pictures}) == len(pictures), "a step in which nothing is seen"
+        assert page.evaluate("created") == 0
 
 
 def ids(words) -> list[str]:

@@ -15,7 +15,7 @@ from attnbook.widgets import BankInContext
 from attnbook.widgets.bank_in_context import TRIES
 from tests.browser.hands import Finger, Mouse, bring, middle, stops
 from tests.browser.pages import PHONE, SITE, bare
-from tests.widgets.laws import Laws, agree, live
+from tests.widgets.laws import Moving, agree, live
 from tests.widgets.oracles import doubles
 from tests.widgets.reading import codes, numbers, parsed
 from tests.widgets.steps import choose, press
@@ -30,9 +30,10 @@ READ = """(node) => {
         line: codes(seen(".ab-line button")),
         asks: seen(".ab-line button").map((key) => String(Number(key.getAttribute("aria-pressed") === "true"))),
         below: texts(".ab-word .ab-number").filter((text) => text),
-        light: seen(".ab-line .ab-weight").map((key) => key.style.getPropertyValue("--w")),
+        light: seen(".ab-line .ab-weight").map((key) => key.style.getPropertyValue("--full")),
         beams: beams.map((beam) => beam.style.getPropertyValue("--w")),
         needle: needle.map((part) => part.querySelector(".ab-number").textContent),
+        starts: needle.map((part) => part.style.getPropertyValue("--from")),
         stands: needle.map((part) => part.style.getPropertyValue("--at")),
         named: needle.map((part) => part.ariaLabel.match(/[\\d.]+/)[0]),
         between: codes(needle.flatMap((part) => [part.firstChild, part.lastChild])),
@@ -73,7 +74,7 @@ def write(text, changes):
 def expected(widget) -> dict[str, Tensor]:
     tokens, asks = widget.tokens, min(widget.place, len(widget.tokens) - 1)
     found = {"line": codes(*tokens), "asks": torch.arange(len(tokens)) == asks}
-    lit = ["below", "light", "beams", "needle", "stands", "named", "between", "words", "cosines", "near"]
+    lit = ["below", "light", "beams", "needle", "starts", "stands", "named", "between", "words", "cosines", "near"]
     found |= dict.fromkeys(lit, torch.tensor([]))
     if not widget.asked:
         return found
@@ -88,8 +89,9 @@ def expected(widget) -> dict[str, Tensor]:
     found |= {"below": torch.stack([weights, scores], -1) if widget.tables else weights}
     found |= {"light": (2 * weights).clamp(max=1), "beams": weights[~found["asks"]]}
     if tokens[asks] in MEANT:
-        at = foot_between(became, *vectors_of(*MEANT[tokens[asks]])).clamp(0, 1)
+        from_, at = (foot_between(y, *vectors_of(*MEANT[tokens[asks]])).clamp(0, 1) for y in (x[asks], became))
         found |= {"between": codes(*MEANT[tokens[asks]])} | dict.fromkeys(("needle", "stands", "named"), at)
+        found["starts"] = from_
     if not widget.tables:
         return found
     near = [F.cosine_similarity(to, doubles(), dim=-1).topk(5) for to in (x[asks], became)]
@@ -108,7 +110,7 @@ def foot_between(y, a, b) -> Tensor:
     return torch.linalg.lstsq((b - a)[:, None], (y - a)[:, None]).solution.squeeze()
 
 
-class TestBankInContext(Laws):
+class TestBankInContext(Moving):
     kind = BankInContext
     read = READ
     expected = staticmethod(expected)
@@ -125,6 +127,7 @@ class TestBankInContext(Laws):
         *write("One spring, I sing.", {"tokens": ["one", "spring", "sing"]}),
         *press("Change the sentence", {"tokens": HERO["tokens"].split(), "place": 6}),
     ]
+    happens = [*press("Let “bank” look around", {"asked": True}), *press("of", {"place": 2})]
     changes = [
         {"asked": True},
         {"matrices": "learned"},

@@ -1,5 +1,7 @@
 """BlockStepper: what it shows and what PyTorch says of it, how it is worked, what is known of it besides."""
 
+from itertools import pairwise
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -25,7 +27,9 @@ READ = """(node) => {
     return {
         flow: codes(texts(".ab-flow button")),
         pressed: seen(".ab-flow button").map((key) => String(Number(key.ariaPressed === "true"))),
-        places: seen(".ab-flow button").map((key) => key.style.gridArea.match(/\\d+/g).slice(0, 2)),
+        places: seen(".ab-flow button").map((key) => [
+            key.style.getPropertyValue("--at"), String(Number(key.matches(".ab-aside"))),
+        ]),
         block: codes([node.querySelector("input[type=range]").getAttribute("aria-valuetext")]),
         says: codes(texts(".ab-says, .ab-says + .ab-hint")),
         numbers: texts(".ab-tensor td:is(.ab-signed, .ab-weight)"),
@@ -36,27 +40,78 @@ READ = """(node) => {
         stream: texts(".ab-stream .ab-number"),
         course: seen(".ab-course path").map(banks),
         here: node.querySelector(".ab-course rect").getAttribute("x"),
-        flows: seen(".ab-flow g:nth-child(2) path").map(banks),
+        opened: node.querySelector(".ab-flow rect").getAttribute("x"),
+        flows: seen(".ab-on path").map(banks),
         past: seen(".ab-past path").map(banks),
+        branches: seen(".ab-branches path").map(banks),
+        gates: node.querySelector(".ab-gates").getAttribute("d").match(/M[^h]+/g).map((at) => at.slice(1).split(" ")),
+        looks: seen(".ab-looks path").map((look) => look.getAttribute("d").match(/[-\\d.]+/g)),
+        light: drawn(".ab-looks path", "--w"),
         dry: String(Number(node.querySelector(".ab-flow").dataset.shortcut === "without")),
     };
 }"""
 
 
-def river(stretches, middle, vertical):
+RIVER, BRANCH = (32, 12), (82, 6)  # the middle, and how far apart strands are that are not alike at all
+
+
+def passing(t, xs, lane=RIVER):
+    """Where a stretch passes at a place along the way: its middle and half a breadth, for each word."""
+    middle, gap = lane
+    apart = gap * min(1 - alike(xs), 1)
+    return [(t, middle + (i - 2) * apart, 1.25 * x.norm().item()) for i, x in enumerate(xs)]
+
+
+def held(here, there):
+    """What flows stays what it is for three fifths of the way."""
+    return [(t + 0.6 * (other[0] - t), m, half) for (t, m, half), other in zip(here, there, strict=True)]
+
+
+def river(stretches):
     """The points of both banks of each word's strand, there and back, one stretch after the other."""
     words = []
     for i in range(5):
         points = []
         for stretch in stretches:
-            spread = [min(1 - alike(x), 1) for _, x in stretch]
-            middles = [middle + (i - 2) * 15 * share for share in spread]
-            halves = [1.6 * x[i].norm().item() for _, x in stretch]
-            there = [(t, m - half) for (t, _), m, half in zip(stretch, middles, halves, strict=True)]
-            back = [(t, m + half) for (t, _), m, half in zip(stretch, middles, halves, strict=True)]
-            points += [*there, *reversed(back)]
-        words.append([(c, t) if vertical else (t, c) for t, c in points])
+            places = [place[i] for place in stretch]
+            points += [(t, m - half) for t, m, half in places]
+            points += [(t, m + half) for t, m, half in reversed(places)]
+        words.append(points)
     return torch.tensor(words)
+
+
+def inside(widget, order, found):
+    """What is drawn of the open block."""
+
+    def t(part):
+        return 100 * (order.index(part) + 0.5) / 9
+
+    pre = widget.norm == "pre"
+    flowing = [part for part in order if part == "in" or "add" in part or ("norm" in part and not pre)]
+    stations = {part: passing(t(part), found[part][0]) for part in flowing}
+    aside = {
+        part: passing(t(part), found[part][0], BRANCH) for part in ("norm1", "norm2", "attention", "hidden", "forward")
+    }
+    aside["weights"] = passing(t("weights"), found["norm1" if pre else "in"][0], BRANCH)
+    way = [(stations[a], held(stations[a], stations[b]), stations[b]) for a, b in pairwise(flowing)]
+    on = [(passing(0, found["in"][0]), stations["in"])]
+    on += [stretch for stretch, part in zip(way, flowing[1:], strict=True) if "norm" in part]
+    on.append((stations[flowing[-1]], passing(100, found[flowing[-1]][0])))
+    branches = []
+    for a, b in pairwise(flowing):
+        between = order[order.index(a) + 1 : order.index(b)]
+        branches += [(stations[a], *(aside[part] for part in between), stations[b])] if "add" in b else []
+    squeezed = [place for part in ("norm1", "norm2") for place in (aside if pre else stations)[part]]
+    looks = [(*a[:2], *b[:2]) for b in aside["attention"] for a in aside["weights"]]
+    return {
+        "flows": river(on),
+        "past": river([stretch for stretch, part in zip(way, flowing[1:], strict=True) if "add" in part]),
+        "branches": river(branches),
+        "gates": torch.tensor([(x - 1.5, m + side * half) for x, m, half in squeezed for side in (-1, 1)]),
+        "looks": torch.tensor(looks),
+        "light": found["weights"][0].mean(0),
+        "opened": torch.tensor(100 * order.index(widget.part) / 9),
+    }
 
 
 def expected(widget) -> dict[str, Tensor]:
@@ -108,14 +163,10 @@ def expected(widget) -> dict[str, Tensor]:
     if widget.part == "hidden":
         shape = count(say["zeros"], int((shown == 0).sum()), shape=str(tuple(shown.shape)))
     flowing = [part for part in order if part == "in" or "add" in part or ("norm" in part and widget.norm == "post")]
-    stations = [(100 * order.index(part) + 50, found[part][0]) for part in flowing]
-    passed = [((a, b), part) for a, b, part in zip(stations, stations[1:], flowing[1:], strict=False)]
-    on = [((0, stations[0][1]), stations[0]), *(pair for pair, part in passed if "norm" in part)]
-    on.append((stations[-1], (900, stations[-1][1])))
     return {
         "flow": codes(*(say["parts"][part] for part in order)),
         "pressed": torch.tensor([part == widget.part for part in order]),
-        "places": torch.tensor([(row, 1 + (part not in flowing)) for row, part in enumerate(order, start=1)]),
+        "places": torch.tensor([(row, part not in flowing) for row, part in enumerate(order, start=1)]),
         "block": codes(f"{widget.block} of 6"),
         "says": codes(says, shape),
         "numbers": shown,
@@ -124,10 +175,9 @@ def expected(widget) -> dict[str, Tensor]:
         "lengths": nothing if is_weights else shown.norm(dim=-1),
         "names": codes(*heads),
         "stream": torch.stack([sizes, torch.stack(cosines)]),
-        "course": river([[(100 * n + 50, x) for n, x in enumerate(xs)]], 50, vertical=False),
+        "course": river([[passing(100 * n + 50, x) for n, x in enumerate(xs)]]),
         "here": torch.tensor(100 * widget.block - 50),
-        "flows": river(on, 60, vertical=True),
-        "past": river([pair for pair, part in passed if "add" in part], 60, vertical=True),
+        **inside(widget, order, found),
         "dry": torch.tensor(widget.shortcut == "without"),
     }
 
@@ -167,7 +217,7 @@ def test_table_of_the_vectors_between_the_blocks():
     assert_close(numbers(BlockStepper())[:3, 0], torch.tensor([3.26, 2.83, 2.83]))
     page = parsed(BlockStepper())
     assert page.caption.text == "Blocks, one after the other"
-    assert [th.text for th in page.select("th")[:3]] == ["mean length", "how alike the words are", "after 0"]
+    assert [th.text for th in page.select("th")[:3]] == ["mean length", "how alike", "after 0"]
 
 
 def test_what_chapter_9_says_of_it():

@@ -10,7 +10,7 @@ from torch.nn.attention.bias import causal_lower_right
 from attnbook import KVCache, MultiHeadAttention, causal
 from attnbook.language import count
 from attnbook.widgets import CacheStepper
-from tests.widgets.laws import Laws
+from tests.widgets.laws import Moving
 from tests.widgets.reading import codes, numbers, parsed
 from tests.widgets.steps import choose, press, slide
 
@@ -20,6 +20,7 @@ READ = """(node) => {
     const codes = (texts) => texts.flatMap((text) => [...text].map((letter) => String(letter.codePointAt(0))));
     const cells = all(".ab-map tbody:last-child td");
     const shelves = all(".ab-shelves td");
+    const values = all(":not(.ab-motion) > input[type=range]").map((slider) => slider.getAttribute("aria-valuetext"));
     const [now, sum, wrong, weighs] = all("[role=status]");
     return {
         cells: cells.map((cell) => String(["now", "kept", "never"].findIndex((is) => cell.matches(`.ab-${is}`)))),
@@ -31,7 +32,7 @@ READ = """(node) => {
         meter: node.querySelector(".ab-meter").style.getPropertyValue("--w"),
         said: codes([now, sum, wrong].map((part) => part.textContent)),
         weighs: weighs.querySelector("span").textContent,
-        sliders: codes(all("input[type=range]").map((slider) => slider.getAttribute("aria-valuetext"))),
+        sliders: codes(values),
     };
 }"""
 
@@ -90,7 +91,7 @@ def expected(widget) -> dict[str, Tensor]:
     }
 
 
-class TestCacheStepper(Laws):
+class TestCacheStepper(Moving):
     kind = CacheStepper
     read = READ
     expected = staticmethod(expected)
@@ -106,6 +107,7 @@ class TestCacheStepper(Laws):
         *choose("heads", "MHA", "MQA"),
         *slide("In the cache", "tokens", first=64, last=131072),
     ]
+    happens = [*press("Forward", {"step": 2}), *press("Forward", {"step": 3})]
     changes = [
         {"step": 3},
         {"align": "first"},

@@ -12,14 +12,16 @@ from tests.browser.hands import Finger, Mouse, bring, middle, stops
 from tests.browser.pages import bare
 from tests.widgets.laws import COUNT_ELEMENTS, Laws, agree, live
 from tests.widgets.reading import numbers, parsed
-from tests.widgets.steps import choose, press, slide
+from tests.widgets.steps import choose, press, pull, slide, spot
 
 READ = """(node) => {
     const texts = (selector) => [...node.querySelectorAll(selector)].map((part) => part.textContent);
     const ends = (name) => (node.querySelector(name).getAttribute("d").match(/[-\\d.e]+ [-\\d.e]+/g) ?? []);
     const shade = node.querySelector(".ab-shade");
     const shaded = (x, y) => shade.isPointInFill(Object.assign(shade.ownerSVGElement.createSVGPoint(), { x, y }));
-    const dots = [...node.querySelectorAll(".ab-dot, .ab-tip:not(.ab-grip)")];
+    const dots = [...node.querySelectorAll(".ab-dot, [role=slider]")];
+    const rows = [...node.querySelectorAll("tbody tr")];
+    const bright = [...node.querySelectorAll("text.ab-here")].map((text) => text.textContent);
     const grips = [...node.querySelectorAll(".ab-grip")].filter((grip) => grip.checkVisibility());
     const label = [...node.querySelectorAll("svg svg text")].filter((text) => text.checkVisibility());
     return {
@@ -27,13 +29,16 @@ READ = """(node) => {
         figures: texts("dd span"),
         border: ends(".ab-border").map((pair) => pair.split(" ")),
         half: ends(".ab-half").map((pair) => pair.split(" ")),
-        shaded: [5, 7, 9, 11, 13, 15, 17, 19].map((n) => String(Number(shaded((n - 4.01) * 24, 120)))),
+        shaded: [5, 7, 9, 11, 13, 15, 17, 19].map((n) => String(Number(shaded((n - 4.01) * 24, 105)))),
         dots: dots.map((dot) => ["cx", "cy"].map((name) => dot.getAttribute(name))),
         grips: grips.map((grip) => ["cx", "cy"].map((name) => grip.getAttribute(name))),
         lines: label.map((text) => text.textContent.match(/n = ([\\d.]+) d/)?.[1]).filter(Boolean),
-        never: String(Number(node.querySelector(".ab-hint:last-child").checkVisibility())),
+        cross: node.querySelector(".ab-cross").getAttribute("d").match(/[\\d.]+/g).slice(1, 3),
+        bright,
+        bars: rows.map((row) => row.style.getPropertyValue("--w")),
+        never: String(Number(node.querySelector(".ab-figures .ab-hint").checkVisibility())),
         kernel: texts("tbody th span"),
-        chosen: [...node.querySelectorAll("tbody tr")].map((row) => String(Number(row.matches(".ab-compared")))),
+        chosen: rows.map((row) => String(Number(row.checkVisibility()))),
     };
 }"""
 
@@ -56,10 +61,10 @@ def expected(widget) -> dict[str, Tensor]:
     compared = operations[0] / other.cost(n, d).operations
     each = 2 if widget.pairs == "half" else 4
     slope = (other.cost(1, 1).operations - 8 * (widget.projections == "in")) / each
-    line = lambda ratio: [[(p + math.log2(ratio) - 4) * 24, (14 - p) * 24] for p in (4, 14)]  # noqa: E731
+    line = lambda ratio: [[(p + math.log2(ratio) - 4) * 24, (14 - p) * 21] for p in (4, 14)]  # noqa: E731
     shaded = [2 ** (p - 0.01) > slope * 2**9 for p in range(5, 20, 2)]
     lines = [8 / each] * (widget.projections == "in") + [slope] * (slope > 0)
-    dot = [(math.log2(n) - 4) * 24, (14 - math.log2(d)) * 24]
+    dot = [(math.log2(n) - 4) * 24, (14 - math.log2(d)) * 21]
     return {
         "costs": torch.tensor(list(zip(operations, kept, strict=True))),
         "figures": torch.tensor([100 * pairs / operations[0], compared, 4 * weights], dtype=torch.float64),
@@ -68,10 +73,14 @@ def expected(widget) -> dict[str, Tensor]:
         "shaded": torch.tensor(shaded),
         "dots": torch.tensor([dot, dot], dtype=torch.float64),
         "grips": torch.tensor(
-            [[(7 + math.log2(slope) - 4) * 24, 7 * 24.0]] if slope > 0 and isinstance(other, Convolution) else [],
+            [[(7 + math.log2(slope) - 4) * 24, 7 * 21.0]] if slope > 0 and isinstance(other, Convolution) else [],
             dtype=torch.float64,
         ),
         "lines": torch.tensor(lines),
+        "cross": torch.tensor(dot[::-1], dtype=torch.float64),
+        "bright": torch.tensor([n, d]),
+        "bars": torch.tensor(operations, dtype=torch.float64)
+        / max(operations[0], operations[names.index(widget.against)]),
         "never": torch.tensor(slope <= 0),
         "kernel": torch.tensor(k),
         "chosen": torch.tensor([name in ("attention", widget.against) for name in names]),
@@ -90,8 +99,8 @@ class TestCostPlane(Laws):
         *choose("projections", "in"),
         *choose("pairs", "half"),
         *slide("Kernel", "kernel", first=3, last=33),
-        *slide("Tokens", "n", last=2**20, first=16),
-        *slide("Width", "d", last=2**14, first=16),
+        *pull("Tokens and width", spot(0.98, 0.02), ["End", "PageUp"], {"n": 2**20, "d": 2**14}),
+        *pull("Tokens and width", spot(0.02, 0.98), ["Home", "PageDown"], {"n": 16, "d": 16}),
         *slide("Heads", "heads", last=128, first=1),
         *choose("projections", "out"),
         *choose("pairs", "all"),
@@ -118,7 +127,8 @@ class TestCostPlane(Laws):
         "half of an odd number of pairs": CostPlane(n=999, heads=3, pairs="half", projections="in", against="lstm"),
         "between the lines": CostPlane(against="convolution", kernel=5, projections="in", n=1000, d=3000, heads=96),
     }
-    drags = {"length": (CostPlane(), slide("Tokens", "n", last=2**20))}
+    drags = {"a layer": (CostPlane(), pull("Tokens and width", spot(0.98, 0.98), [], {"n": 2**20, "d": 16}))}
+    by_finger = ("a layer",)
     errors = [
         (lambda: CostPlane(n=8), r"'n' trait .* not be less than 16"),
         (lambda: CostPlane(pairs="none"), r"'pairs' trait .* any of \['all', 'half'\]"),
@@ -131,7 +141,7 @@ def test_the_dot_is_dragged_over_the_plane(visit):
     for place, hand in enumerate((Mouse, Finger)):
         node = live(page, place)
         node.evaluate(COUNT_ELEMENTS)
-        start = bring(node.locator(".ab-tip").last)
+        start = bring(node.get_by_role("slider", name="Tokens and width"))
         x, y = middle(node.locator(".ab-model").nth(4))  # 17 and 12 lines from the lower left
         hand(page).drag([start, *stops(start, (x, y))])
         agree(node, CostPlane(n=2**17, d=2**12), "dragged to a model")

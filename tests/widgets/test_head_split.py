@@ -5,7 +5,7 @@ from einops import rearrange
 from torch import Tensor
 
 from attnbook.widgets import HeadSplit
-from tests.widgets.laws import Laws
+from tests.widgets.laws import Moving
 from tests.widgets.reading import codes, parsed
 from tests.widgets.steps import choose
 
@@ -75,7 +75,7 @@ def expected(widget) -> dict[str, Tensor]:
     }
 
 
-class TestHeadSplit(Laws):
+class TestHeadSplit(Moving):
     kind = HeadSplit
     read = READ
     expected = staticmethod(expected)
@@ -85,6 +85,7 @@ class TestHeadSplit(Laws):
         *choose("way", "view", "transpose"),
         *choose("step", 3, 5, 0),
     ]
+    happens = choose("step", 1, 2)
     changes = [{"step": 2}, {"heads": 3}, {"way": "view"}, {"step": 5}, {"heads": 6}]
     states = {
         "cut into two heads": HeadSplit(heads=2, step=1),

@@ -35,14 +35,14 @@ def expected(widget) -> dict[str, Tensor]:
     arrows = torch.stack([lengths * angles.cos(), lengths * angles.sin()], -1)
     both = torch.stack([arrows[1:] @ arrows[0], F.cosine_similarity(arrows[1:], arrows[:1])])
     same = (both[:, 0] - both[:, 1]).abs() < 1e-9
-    ends = arrows * torch.tensor([40, -40])
+    ends = arrows * torch.tensor([56, -56])
     degrees = torch.tensor([widget.angle_a, widget.angle_b])
     return {
         "numbers": both.T,
         "lit": (both.amax(-1) - 1e-9 <= both.T),
         "nearer": torch.where(same, 0, 1 + both.argmax(-1)),
         "arrows": ends,
-        "shadows": 40 * both[0],
+        "shadows": 56 * both[0],
         "plumbs": ends[1:] * torch.tensor([1, 0]),
         "tips": ends[1:],
         "said": torch.stack([degrees, lengths[1:]], -1),
@@ -52,7 +52,7 @@ def expected(widget) -> dict[str, Tensor]:
 
 def to(right, up):
     """So many units from where the arrows start."""
-    return spot(0.5 + right / 8.6, 0.5 - up / 8.6)
+    return spot(0.5 + right / 6.1, 0.5 - up / 6.1)
 
 
 class TestLengthSlider(Laws):
@@ -60,15 +60,15 @@ class TestLengthSlider(Laws):
     read = READ
     expected = staticmethod(expected)
     steps = [
-        *pull("Tip of a", to(0, 3), ["ArrowRight"] * 14 + ["ArrowUp"] * 20, {"angle_a": 90, "length_a": 3.0}),
-        *pull("Tip of b", to(-4.3, 0.001), ["End", "PageUp"], {"angle_b": 180, "length_b": 4.0}),
+        *pull("Tip of a", to(0, 2), ["ArrowRight"] * 14 + ["ArrowUp"] * 10, {"angle_a": 90, "length_a": 2.0}),
+        *pull("Tip of b", to(-3, 0.001), ["End", "PageUp"], {"angle_b": 180, "length_b": 2.5}),
         *pull("Tip of a", to(0, 0.1), ["PageDown"], {"length_a": 0.1}),
-        *pull("Tip of b", to(-2.5, 0.001), ["ArrowDown"] * 15, {"length_b": 2.5}),
+        *pull("Tip of b", to(-1.5, 0.001), ["ArrowDown"] * 10, {"length_b": 1.5}),
     ]
     changes = [{"angle_a": 45}, {"length_b": 2.0}]
     states = {
         "at a right angle": LengthSlider(angle_a=90, angle_b=-90),
-        "opposite": LengthSlider(angle_a=180, length_a=4.0, angle_b=-180),
+        "opposite": LengthSlider(angle_a=180, length_a=2.5, angle_b=-180),
         "an angle between the stops": LengthSlider(angle_a=33, length_b=1.234),
     }
     drags = {
@@ -82,5 +82,5 @@ class TestLengthSlider(Laws):
 
 
 def test_table_of_arrows():
-    widget = LengthSlider(angle_a=60, length_a=3.0, angle_b=180, length_b=0.5)
-    assert_close(numbers(widget), torch.tensor([[1.5, 0.5], [-0.5, -1.0]]))
+    widget = LengthSlider(angle_a=60, length_a=2.0, angle_b=180, length_b=0.5)
+    assert_close(numbers(widget), torch.tensor([[1.0, 0.5], [-0.5, -1.0]]))

@@ -5,12 +5,14 @@ from itertools import pairwise
 
 import torch
 import torch.nn.functional as F
+from playwright.sync_api import expect
 from torch import Tensor
 from torch.testing import assert_close
 
 from attnbook.widgets import OnlineSoftmax
 from attnbook.widgets.online_softmax import SCORES, values
-from tests.widgets.laws import Laws
+from tests.browser.pages import bare
+from tests.widgets.laws import Moving, live
 from tests.widgets.reading import codes, numbers, parsed
 from tests.widgets.steps import choose, press, slide
 
@@ -18,14 +20,19 @@ READ = """(node) => {
     const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
     const texts = (selector) => seen(selector).map((part) => part.textContent);
     const codes = (text) => [...text].map((letter) => String(letter.codePointAt(0)));
+    const parts = (selector) => [...node.querySelectorAll(selector)];
+    const drawn = (selector, name) => parts(selector).map((part) => part.style.getPropertyValue(name));
     const is = (selector, name) => seen(selector).map((part) => String(Number(part.matches(name))));
     const verdict = node.querySelector(".ab-verdict");
     return {
         tape: texts(".ab-tape tbody td").filter((text) => text !== ""),
         colours: seen(".ab-tape .ab-weight").map((cell) => cell.style.getPropertyValue("--w")),
-        heights: seen(".ab-score i").map((bar) => bar.style.getPropertyValue("--h")),
-        parts: [...node.querySelectorAll(".ab-part i")].map((bar) => bar.style.getPropertyValue("--h")),
-        line: [...node.querySelectorAll("[data-line]")].map((tape) => tape.style.getPropertyValue("--m")),
+        heights: drawn(".ab-score td", "--h"),
+        parts: drawn(".ab-part td", "--h"),
+        shrinks: drawn(".ab-shrinks", "--was"),
+        factor: texts(".ab-part b").map((text) => text.slice(2)).filter(Boolean),
+        line: drawn("[data-line]", "--m"),
+        before: drawn("[data-line]", "--was"),
         read: is(".ab-tape thead th:not(:first-child)", ".ab-read"),
         now: is(".ab-tape thead th:not(:first-child)", ".ab-now"),
         log: texts(".ab-log tbody td").filter((text) => text !== ""),
@@ -68,7 +75,13 @@ def expected(widget) -> dict[str, Tensor]:
     verdict, say = "early" if step < 8 // block else "same" if right else "different", widget.edition_words()
     low, high = scores.min() - 1, scores.max()
     drawn = step and widget.way != "no maximum"
+    old = scores[: max(step - 1, 0) * block] - (tops[step - 2] if step > 1 else 0)
+    shrinks = step > 1 and widget.way == "rescale" and factor < 1
+    below = tops[step - 2 : step - 1] if step > 1 else low[None]
     return {
+        "shrinks": old.exp() if shrinks else torch.tensor([]),
+        "factor": factor if shrinks else torch.tensor([]),
+        "before": (below - low) / (high - low) if drawn else torch.tensor([]),
         "heights": (scores - low) / (high - low),
         "parts": F.pad(parts.clamp(max=1), (0, 8 - len(parts))),
         "line": (tops[step - 1 : step] - low) / (high - low) if drawn else torch.tensor([]),
@@ -84,7 +97,7 @@ def expected(widget) -> dict[str, Tensor]:
     }
 
 
-class TestOnlineSoftmax(Laws):
+class TestOnlineSoftmax(Moving):
     kind = OnlineSoftmax
     read = READ
     expected = staticmethod(expected)
@@ -103,6 +116,7 @@ class TestOnlineSoftmax(Laws):
         *press("Forward", {"read": 8}),
         *press("Back", {"read": 0}),
     ]
+    happens = [*press("Forward", {"read": 2}), *press("Forward", {"read": 4})]
     changes = [{"read": 4}, {"way": "forget"}, {"scores": "huge"}, {"block": 1}, {"way": "no maximum"}]
     states = {
         "a sum that forgets": OnlineSoftmax(scores="rising", block=1, way="forget", read=8),
@@ -115,6 +129,19 @@ class TestOnlineSoftmax(Laws):
         (lambda: OnlineSoftmax(block=3), r"'block' trait .* any of \[1, 2, 4, 8\]"),
         (lambda: OnlineSoftmax(way="forgot"), r"'way' trait .* any of \['rescale', 'forget', 'no maximum'\]"),
     ]
+
+
+def test_bars_end_as_high_as_their_shares(visit):
+    """Old ones shrink by the factor, and new ones come to stand beside them."""
+    page = visit("bare.html", served={"bare.html": bare(OnlineSoftmax())})
+    node = live(page)
+    for _ in range(2):
+        node.get_by_role("button", name="Forward").click()
+    expect(node.locator("[data-moving]")).to_have_count(1)
+    expect(node.locator("[data-moving]")).to_have_count(0)
+    bars = "(bars) => bars.map((bar) => bar.getBoundingClientRect().height / (bar.parentNode.clientHeight))"
+    high = torch.tensor(node.locator(".ab-part i").evaluate_all(bars))[:4]
+    assert_close(high, torch.tensor([-4.0, -2, -3, 0]).exp(), atol=0.02, rtol=0)
 
 
 def test_table_of_one_pass():

@@ -11,7 +11,16 @@ from torch.testing import assert_close
 import attnbook.widgets
 from attnbook import masked_softmax
 from attnbook.colours import css
-from attnbook.widgets import AnalogyBench, BankInContext, LiveTransformer, PaintMask, ScaleLab, WordMap, all_widgets
+from attnbook.widgets import (
+    AnalogyBench,
+    BankInContext,
+    LengthSlider,
+    LiveTransformer,
+    PaintMask,
+    ScaleLab,
+    WordMap,
+    all_widgets,
+)
 from attnbook.widgets.shared.base import BookWidget, page_words
 from attnbook.widgets.shared.files import ROOMS, SHARED, Asset, one_module, page_files
 from attnbook.widgets.shared.random import normals
@@ -37,8 +46,8 @@ def test_page_files_are_complete():
     assert all(files.values())
     assert css().encode() in files["shared/base.css"], "the colours come along"
     written = (SHARED / "core.js").read_text("utf-8").splitlines()
-    sent = [line for line in written if not line.strip().startswith(("//", "/**", "* ", "*/"))]
-    assert files["shared/core.js"].decode().splitlines() == sent, "all but the lines that only comment"
+    sent = [line for line in map(str.strip, written) if line and not line.startswith(("//", "/**", "* ", "*/"))]
+    assert files["shared/core.js"].decode().splitlines() == sent, "all but indents and the lines that only comment"
     for name, content in files.items():
         if name.endswith(".js"):
             imported = re.findall(r'from "(\.{1,2}/.+?)"', content.decode())
@@ -183,6 +192,31 @@ def test_a_slider_says_its_value_while_it_moves(visit):
         expect(page.locator("label", has=slider).locator(".ab-value")).to_have_text(said[-1])
         agree(live(page), ScaleLab(width=int(said[-1])), "while the mouse is down")
     assert len(set(said)) > 2, f"dragged to the right, the slider said {said}"
+
+
+RING = """async (handle) => {
+    await Promise.all(document.getAnimations().map((moving) => moving.finished));
+    const { outlineStyle, outlineColor, stroke } = getComputedStyle(handle);
+    const clear = outlineStyle === "none" || outlineColor === "rgba(0, 0, 0, 0)";
+    return [clear, stroke !== "none"];
+}"""
+
+
+def test_the_ring_around_a_handle_is_round_and_for_the_keyboard_alone(visit):
+    """No square is drawn, and no ring while a mouse drags."""
+    page = visit("bare.html", served={"bare.html": bare(LengthSlider())})
+    handle = live(page).get_by_role("slider", name="Tip of b")
+    x, y = bring(handle)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 20, y + 10)
+    expect(handle).to_be_focused()
+    assert handle.evaluate(RING) == [True, False]
+    page.mouse.up()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Tab")
+    expect(handle).to_be_focused()
+    assert handle.evaluate(RING) == [True, True]
 
 
 @pytest.mark.parametrize(

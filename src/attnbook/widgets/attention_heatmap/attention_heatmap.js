@@ -11,14 +11,12 @@ import {
   plain,
   plus,
   update,
-  SCALES,
-  slider,
   softmax,
-  TEMPERATURES,
   times,
   verbatim,
   words,
 } from "../shared/core.js";
+import { SCALES, TEMPERATURES, slider } from "../shared/slider.js";
 import { beams } from "../shared/beams.js";
 import { grid } from "../shared/cells.js";
 import { fingerPainting, painter } from "../shared/painting.js";

@@ -92,4 +92,4 @@ class BankInContext(BookWidget):
             caption += " " + say["table"]["needle"].format(a=a, b=b, at=number(needle))
         _, weights = self.look()
         rows = ((Verbatim(t), [number(weight)]) for t, weight in zip(self.tokens, weights.tolist(), strict=True))
-        return html_table(caption, [say["weight"]], rows)
+        return html_table(caption, [say["table"]["weight"]], rows)

@@ -18,8 +18,9 @@ import {
   words,
 } from "../shared/core.js";
 import { beams } from "../shared/beams.js";
-import { wordVectors } from "../shared/lexicon.js";
+import { motion } from "../shared/motion.js";
 import { nearestWords } from "../shared/nearest.js";
+import { wordVectors } from "../shared/lexicon.js";
 import { networks } from "../shared/stored.js";
 import { whenNeeded } from "../shared/needed.js";
 
@@ -113,7 +114,7 @@ function wordLine(label, { now, move, remove }, ask) {
       key.textContent = tokens[i] ?? "";
       key.setAttribute("aria-pressed", i === place);
       key.classList.toggle("ab-weight", i in weights);
-      key.style.setProperty("--w", Math.min(1, 2 * weights[i])); // half of the attention is full light
+      key.style.setProperty("--full", Math.min(1, 2 * weights[i])); // half of the attention is full light
       [weights, scores].forEach((of, n) => {
         numbers[n].textContent = i in of ? number(of[i]) : "";
       });
@@ -131,15 +132,17 @@ function needleOf(say, between) {
   const [first, second] = [0, 0].map(() => verbatim(""));
   const value = element("span", { class: "ab-number" });
   const node = element("div", { class: "ab-needle", role: "img" }, first, element("i", {}, value), second);
-  const draw = (word, vectors, became) => {
+  // From where the word alone lies.
+  const draw = (word, vectors, became, alone) => {
     const ends = became && between[word];
     node.toggleAttribute("data-none", !ends);
     if (!ends) return;
     const [a, b] = ends.map((end) => vectors.vector(vectors.row(end)));
-    const foot = 0.5 + (cosine(became, b) - cosine(became, a)) / (2 - 2 * cosine(a, b));
-    const at = Math.min(Math.max(foot, 0), 1);
+    const foot = (x) => 0.5 + (cosine(x, b) - cosine(x, a)) / (2 - 2 * cosine(a, b));
+    const [from, at] = [alone, became].map((x) => Math.min(Math.max(foot(x), 0), 1));
     [first.textContent, second.textContent] = ends;
     value.textContent = number(at);
+    node.style.setProperty("--from", from);
     node.style.setProperty("--at", at);
     node.setAttribute("aria-label", fill(say.needle, { word, first: ends[0], second: ends[1], at: number(at) }));
   };
@@ -208,10 +211,15 @@ async function render({ model, el }) {
   const text = sentence(model, () => {
     hint.textContent = say.full;
   });
-  const line = wordLine(say.sentence, text, (place) => update(model, { place }));
+  const film = motion(say.motion, say.happens);
+  const line = wordLine(say.sentence, text, (place) => {
+    update(model, { place });
+    film.play();
+  });
   const needle = needleOf(say, between);
   const ask = button("", () => {
     update(model, { asked: true });
+    film.play();
     line.focus(); // this button is gone now
   });
   const another = button(say.change, () => {
@@ -233,7 +241,7 @@ async function render({ model, el }) {
     el,
     tables ? "bank" : "bank ab-hero",
     line.node,
-    element("div", { class: "ab-means" }, needle.node, ask),
+    element("div", { class: "ab-means" }, needle.node, ask, film.node),
     ...(tables ? bench() : []),
     row(another, own),
     hint,
@@ -248,7 +256,8 @@ async function render({ model, el }) {
     const x = vectors && tokens.map((word) => vectors.vector(vectors.row(word)));
     const found = asked && x ? look(x, place, model.get("matrices") === "learned" && reader) : {};
     line.draw(found);
-    needle.draw(tokens[place], vectors, found.became);
+    film.node.hidden = !asked;
+    needle.draw(tokens[place], vectors, found.became, x?.[place]);
     results.hidden = !asked || !all;
     if (!results.hidden) {
       alone.draw(fill(say.alone, { word: tokens[place] }), all, x[place]);

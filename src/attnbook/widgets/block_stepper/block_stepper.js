@@ -13,11 +13,11 @@ import {
   number,
   plus,
   update,
-  slider,
   softmax,
   times,
   words,
 } from "../shared/core.js";
+import { slider } from "../shared/slider.js";
 import { normals } from "../shared/random.js";
 import { layerNorm, sinusoid, split } from "../shared/layers.js";
 
@@ -39,10 +39,7 @@ function weightsOf(block) {
     [HIDDEN, D],
     [D, HIDDEN],
   ];
-  const draws = normals(
-    block,
-    sizes.reduce((sum, [rows, columns]) => sum + rows * columns, 0),
-  );
+  const draws = normals(block, 4 * D * D + 2 * D * HIDDEN);
   let next = 0;
   return sizes.map(([rows, columns]) =>
     Array.from({ length: rows }, () => Array.from(draws.slice(next, (next += columns)), (x) => x / Math.sqrt(columns))),
@@ -114,6 +111,7 @@ function tensorOf(say) {
   function draw(numbers, isWeights) {
     const [wide, largest] = [numbers[0].length, largestOf(numbers.flat())];
     node.classList.toggle("ab-wide", wide === HIDDEN);
+    node.classList.toggle("ab-heads", isWeights);
     columns.forEach((head, j) => {
       head.hidden = j >= wide;
       head.textContent = isWeights ? (WORDS[j] ?? "") : `${j + 1}`;
@@ -125,6 +123,7 @@ function tensorOf(say) {
       const word = WORDS[i % WORDS.length];
       head.textContent = isWeights ? fill(say.head, { n: Math.floor(i / WORDS.length) + 1, word }) : word;
       head.translate = isWeights;
+      head.className = `ab-strand-${i % WORDS.length}`;
       size.hidden = isWeights;
       size.textContent = number(length(numbers[i]));
       cells.forEach((cell, j) => {
@@ -144,41 +143,53 @@ function show(cell, x, largest, isWeight) {
 
 // ---- the river: a strand for each word, as broad as its vector is long, as near the others as the words are alike ----
 
-// Through places `t` along the way, at each of which a strand has a middle and half a breadth.
-function outline(points, vertical) {
-  const at = (t, c) => (vertical ? [c, t] : [t, c]).map((x) => x.toFixed(2)).join(" ");
-  const bank = (places, side) =>
-    places
+// Where a stretch passes at `t`: around `middle`, with so much of a gap between strands that are not alike at all.
+const pass = (t, xs, middle = 32, gap = 12) => {
+  const apart = gap * Math.min(1 - alike(xs), 1);
+  return xs.map((x, i) => ({ t, middle: middle + (i - 2) * apart, half: 1.25 * length(x) }));
+};
+
+// What flows stays what it is for most of the way.
+const held = (from, to, share = 0.6) =>
+  from.map((place, i) => ({ ...place, t: place.t + share * (to[i].t - place.t) }));
+
+const at = (...point) => point.map((x) => x.toFixed(2)).join(" ");
+
+// The two banks of a strand through these places.
+function outline(places) {
+  const bank = (points, side) =>
+    points
       .map(({ t, middle, half }, i) => {
-        const before = places[i - 1] ?? places[i];
+        const before = points[i - 1] ?? points[i];
         const [from, to, turn] = [before.middle + side * before.half, middle + side * half, (t + before.t) / 2];
         return i ? `C${at(turn, from)} ${at(turn, to)} ${at(t, to)}` : at(t, to);
       })
       .join("");
-  return `M${bank(points, -1)}L${bank([...points].reverse(), 1)}Z`;
+  return `M${bank(places, -1)}L${bank([...places].reverse(), 1)}Z`;
 }
 
-const strands = () => WORDS.map(() => element("path"));
+const strands = () => WORDS.map((_, i) => element("path", { class: `ab-strand-${i}` }));
 
-// Draws stretches of the river; each is a list of places along the way and what flows there.
-function flows(paths, stretches, middle, vertical) {
-  const width = (xs) => Math.min(1 - alike(xs), 1);
-  const places = stretches.map((stretch) => stretch.map(({ t, xs }) => ({ t, xs, width: width(xs) })));
+function flows(paths, stretches) {
   paths.forEach((path, i) => {
-    const along = ({ t, xs, width }) => ({ t, middle: middle + (i - 2) * 15 * width, half: 1.6 * length(xs[i]) });
-    path.setAttribute("d", places.map((stretch) => outline(stretch.map(along), vertical)).join(""));
+    path.setAttribute("d", stretches.map((stretch) => outline(stretch.map((place) => place[i]))).join(""));
   });
 }
 
+const river = (box, ...children) => {
+  const picture = element("svg", { viewBox: box, preserveAspectRatio: "none" }, element("g", {}, ...children));
+  picture.ariaHidden = true;
+  return picture;
+};
+
 // The whole of it, from block to block; a press on a block opens it. Below, how long the vectors are, and how alike.
 function courseOf(model, subscriptions, say) {
-  const [paths, here] = [strands(), element("rect", { class: "ab-here", y: 2, width: 100, height: 96, rx: 8 })];
-  const picture = element("svg", { viewBox: "0 0 700 100", preserveAspectRatio: "none" }, here, ...paths);
-  picture.ariaHidden = true;
+  const [paths, here] = [strands(), element("rect", { class: "ab-here", y: 1, width: 100, height: 62, rx: 6 })];
+  const picture = river("0 0 700 64", here, ...paths);
   const place = slider(model, subscriptions, {
     trait: "block",
     label: say.block,
-    values: [1, 2, 3, 4, 5, 6],
+    values: BLOCK.map((_, n) => n + 1),
     show: (n) => fill(say.steps.of, { n, all: BLOCKS }),
   });
   const row = (label) => {
@@ -192,16 +203,18 @@ function courseOf(model, subscriptions, say) {
     heading([say.stream.after, ...sizes.cells.map((_, n) => String(n))]),
     element("tbody", {}, sizes.node, cosines.node),
   );
+  const node = element("div", { class: "ab-whole" }, element("div", { class: "ab-course" }, place, picture), table);
 
   function draw(xs, block) {
+    node.style.setProperty("--block", block);
     here.setAttribute("x", 100 * block - 50);
-    flows(paths, [xs.map((x, n) => ({ t: 100 * n + 50, xs: x }))], 50, false);
+    flows(paths, [xs.map((x, n) => pass(100 * n + 50, x))]);
     xs.forEach((x, n) => {
       sizes.cells[n].textContent = number(average(x.map(length)));
       cosines.cells[n].textContent = number(alike(x));
     });
   }
-  return { node: element("div", {}, element("div", { class: "ab-course" }, place, picture), table), draw };
+  return { node, draw };
 }
 
 // Inside of a block: what flows on, and the two branches that leave it and return. Each part is a button.
@@ -209,52 +222,55 @@ function insideOf(model, say) {
   const buttons = Object.fromEntries(
     PARTS.post.map((part) => [part, button(say.parts[part], () => update(model, { part }))]),
   );
-  const [on, past] = [strands(), strands()];
-  const branches = [0, 1].map(() => element("path"));
-  const groups = [
-    element("g", { class: "ab-past" }, ...past),
-    element("g", {}, ...on),
-    element("g", { class: "ab-branches" }, ...branches),
-  ];
-  const picture = element("svg", { viewBox: "0 0 200 900", preserveAspectRatio: "none" }, ...groups);
-  picture.ariaHidden = true;
+  const [on, past, branches] = [strands(), strands(), strands()];
+  const here = element("rect", { class: "ab-here", width: "11.1", height: 100 });
+  const gates = element("path", { class: "ab-gates" });
+  const looks = WORDS.flatMap(strands); // of each word at each
+  const groups = { branches, looks, past, on };
+  const layers = Object.entries(groups).map(([name, parts]) => element("g", { class: `ab-${name}` }, ...parts));
+  const picture = river("0 0 100 100", here, ...layers, gates);
   const node = element("div", { class: "ab-flow", role: "group", "aria-label": say.flow }, picture);
 
   function draw(norm, shortcut, part, found) {
-    const t = (row) => 100 * row + 50;
     const order = PARTS[norm];
-    const flowing = order.filter((name) => RIVER[norm].includes(name));
-    const stations = flowing.map((name) => ({ t: t(order.indexOf(name)), xs: found[name] }));
-    const ends = (i) => flowing[i].startsWith("add");
-    const stretches = stations.slice(1).map((station, i) => [stations[i], station]);
-    flows(
-      past,
-      stretches.filter((_, i) => ends(i + 1)),
-      60,
-      true,
-    );
-    flows(
-      on,
-      [
-        [{ ...stations[0], t: 0 }, stations[0]],
-        ...stretches.filter((_, i) => !ends(i + 1)),
-        [stations.at(-1), { ...stations.at(-1), t: 900 }],
-      ],
-      60,
-      true,
-    );
-    node.dataset.shortcut = shortcut;
-    const returns = order.map((name, row) => (name.startsWith("add") ? row : -1)).filter((row) => row > 0);
-    returns.forEach((row, n) => {
-      const from = Math.max(...flowing.map((name) => order.indexOf(name)).filter((other) => other < row));
-      const [start, first, last, end] = [from, from + 1, row - 1, row].map(t);
-      branches[n].setAttribute(
-        "d",
-        `M60 ${start}C60 ${first} 140 ${start} 140 ${first}L140 ${last}C140 ${end} 60 ${last} 60 ${end}`,
-      );
+    const isRiver = (name) => RIVER[norm].includes(name);
+    const t = (name) => ((order.indexOf(name) + 0.5) * 100) / 9;
+    const flowing = order.filter(isRiver);
+    const stations = flowing.map((name) => pass(t(name), found[name]));
+    const stretch = (to) => [stations[to - 1], held(stations[to - 1], stations[to]), stations[to]];
+    const ends = (isSum) => flowing.map((_, n) => n).filter((n) => n && flowing[n].startsWith("add") === isSum);
+    flows(past, ends(true).map(stretch));
+    flows(on, [
+      [pass(0, found.in), stations[0]],
+      ...ends(false).map(stretch),
+      [stations.at(-1), pass(100, found[flowing.at(-1)])],
+    ]);
+
+    // A branch is what the layer was given, then what it has made of it.
+    const given = norm === "pre" ? "norm1" : "in";
+    const inside = (name) => pass(t(name), found[name === "weights" ? given : name], 82, 6);
+    const branch = (to) => {
+      const between = order.slice(order.indexOf(flowing[to - 1]) + 1, order.indexOf(flowing[to]));
+      return [stations[to - 1], ...between.map(inside), stations[to]];
+    };
+    flows(branches, ends(true).map(branch));
+    const [from, to] = ["weights", "attention"].map(inside);
+    looks.forEach((look, n) => {
+      const [i, j] = [Math.floor(n / WORDS.length), n % WORDS.length];
+      look.setAttribute("d", `M${at(from[j].t, from[j].middle)}L${at(to[i].t, to[i].middle)}`);
+      look.style.setProperty("--w", average(found.weights.map((head) => head[i][j])));
     });
+    const squeezed = ["norm1", "norm2"].flatMap((name) =>
+      isRiver(name) ? stations[flowing.indexOf(name)] : inside(name),
+    );
+    const jaws = ({ t, middle, half }) => [-half, half].map((side) => `M${at(t - 1.5, middle + side)}h3`).join("");
+    gates.setAttribute("d", squeezed.map(jaws).join(""));
+    here.setAttribute("x", (t(part) - 50 / 9).toFixed(2));
+
+    node.dataset.shortcut = shortcut;
     order.forEach((name, row) => {
-      buttons[name].style.gridArea = `${row + 1} / ${flowing.includes(name) ? 1 : 2}`;
+      buttons[name].style.setProperty("--at", row + 1);
+      buttons[name].classList.toggle("ab-aside", !isRiver(name));
       buttons[name].setAttribute("aria-pressed", name === part);
     });
     if (node.dataset.norm !== norm) node.append(...order.map((name) => buttons[name]));
@@ -273,7 +289,7 @@ function render({ model, el }) {
     "blockstepper",
     course.node,
     inside.node,
-    element("div", { class: "ab-shown" }, says, shape, tensor.node),
+    element("div", { class: "ab-shown" }, element("div", {}, says, shape), tensor.node),
     element(
       "div",
       { class: "ab-controls" },

@@ -1,5 +1,7 @@
-import { body, choice, count, element, fill, fillNodes, follower, slider, whole, words } from "../shared/core.js";
+import { body, choice, count, element, fill, fillNodes, follower, whole, words } from "../shared/core.js";
 import { large } from "../shared/sizes.js";
+import { slider } from "../shared/slider.js";
+import { motion } from "../shared/motion.js";
 import { stepSlider } from "../shared/steps.js";
 
 const WORDS = ["the", "cat", "sat", "on", "the", "mat", "and", "slept"];
@@ -61,6 +63,8 @@ function render({ model, el }) {
       values: ALL.map((i) => i + 1),
       show: (n) => count(say.tokens, n),
     });
+  const film = motion(say.motion, say.happens);
+  steps.append(film.node);
   const { node: map, lines, shelves } = mapOf(say);
   const [now, sum, wrong] = [0, 0, 0].map(() => element("p", { role: "status" }));
   const bytes = element("span", { class: "ab-value" });
@@ -95,6 +99,7 @@ function render({ model, el }) {
     ),
   );
 
+  let seen = at();
   subscriptions.follow(["cache", "align", "prompt", "chunk", "step"], () => {
     const [kept, last, stops, step] = [model.get("cache") === "with", model.get("align") === "last", ends(), at()];
     const end = stops[step];
@@ -122,6 +127,8 @@ function render({ model, el }) {
         off += isOff;
       });
     });
+    if (step > seen) film.play();
+    seen = step;
     const [with_, without] = [end, stops.slice(0, step + 1).reduce((total, n) => total + n, 0)];
     now.textContent = fill(say.now, { rows: count(say.rows, end - start), scores: count(say.scores, scores) });
     sum.textContent = kept

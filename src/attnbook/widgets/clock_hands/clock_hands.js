@@ -1,5 +1,6 @@
 import { clock } from "../shared/clock.js";
-import { body, count, element, fill, follower, number, slider, update, whole, words } from "../shared/core.js";
+import { body, count, element, fill, follower, number, update, whole, words } from "../shared/core.js";
+import { slider } from "../shared/slider.js";
 import { draggable } from "../shared/dragging.js";
 
 const LAST = 59;

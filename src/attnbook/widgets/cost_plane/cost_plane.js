@@ -3,20 +3,20 @@ import {
   button,
   choice,
   element,
+  fill,
   fillNodes,
   follower,
   heading,
-  nearestStop,
   number,
   plain,
-  slider,
   update,
   verbatim,
   whole,
   words,
 } from "../shared/core.js";
 import { large } from "../shared/sizes.js";
-import { draggable } from "../shared/dragging.js";
+import { nearestStop, slider } from "../shared/slider.js";
+import { clamp, draggable, handle, put } from "../shared/dragging.js";
 
 const MODELS = {
   base: [64, 512, 8],
@@ -33,17 +33,17 @@ const STOPS = {
   heads: [...powers(0, 3), 12, ...powers(4, 6), 96, 128],
   kernel: [3, 5, 9, 17, 33],
 };
-const [LEFT, RIGHT, LOW, HIGH, UNIT] = [4, 20, 4, 14, 24]; // powers of two, each so wide
-const [MARGIN, FOOT, TOP] = [38, 38, 8];
+const [LEFT, RIGHT, LOW, HIGH, UNIT, TALLER] = [4, 20, 4, 14, 24, 21]; // powers of two, each so wide and so high
+const [MARGIN, FOOT, TOP] = [38, 32, 8];
 const TICKS = {
   n: { 4: "16", 8: "256", 12: "4 k", 16: "64 k", 20: "1 M" },
   d: { 4: "16", 6: "64", 8: "256", 10: "1 k", 12: "4 k", 14: "16 k" },
 };
-const [WIDE, TALL] = [(RIGHT - LEFT) * UNIT, (HIGH - LOW) * UNIT];
+const [WIDE, TALL] = [(RIGHT - LEFT) * UNIT, (HIGH - LOW) * TALLER];
 const TRAITS = ["n", "d", "heads", "kernel", "against", "projections", "pairs"];
 
 // Where n and d lie in the picture.
-const at = (n, d) => [(Math.log2(n) - LEFT) * UNIT, (HIGH - Math.log2(d)) * UNIT];
+const at = (n, d) => [(Math.log2(n) - LEFT) * UNIT, (HIGH - Math.log2(d)) * TALLER];
 
 const given = (model) => Object.fromEntries(TRAITS.map((trait) => [trait, model.get(trait)]));
 
@@ -78,7 +78,7 @@ function plane(model, say) {
     ...powers(LOW, HIGH).map((d) => [...at(2 ** LEFT, d), ...at(2 ** RIGHT, d)]),
   ];
   const [shade, border, half] = ["shade", "border", "half"].map((name) => element("path", { class: `ab-${name}` }));
-  const [dot, reach] = [element("circle", { class: "ab-dot", r: 7 }), element("circle", { class: "ab-tip", r: 20 })];
+  const [dot, cross] = [element("circle", { class: "ab-dot", r: 6 }), element("path", { class: "ab-cross" })];
   const grip = element("circle", { class: "ab-tip ab-grip", r: 14 });
   const lights = Object.entries(MODELS).map(([name, [n, d, heads]]) => {
     const [cx, cy] = at(n, d);
@@ -97,36 +97,52 @@ function plane(model, say) {
     ...rules.map(([x1, y1, x2, y2]) => element("line", { x1, y1, x2, y2 })),
     half,
     border,
+    cross,
     halfLabel,
     label,
     ...lights,
   );
   const size = [WIDE + MARGIN + 14, TALL + FOOT + TOP];
+  const ticks = [
+    ...Object.entries(TICKS.n).map(([power, name]) => text(at(2 ** power, 1)[0], TALL + 16, name)),
+    ...Object.entries(TICKS.d).map(([power, name]) => text(-5, at(1, 2 ** power)[1] + 4, name, "end")),
+  ];
+  const [across, upwards] = [text(0, TALL + 16, ""), text(-5, 0, "", "end")]; // n and d, where they stand on the scales
+  for (const value of [across, upwards]) value.classList.add("ab-here");
+  // The dot follows the pointer from one line to the next.
+  const onScale = (share, whole, margin, unit, from, to) =>
+    2 ** clamp(from + Math.round((share * whole - margin) / unit), from, to);
+  const beside = (trait, by) => {
+    const [stops, now] = [STOPS[trait], model.get(trait)];
+    return by ? stops[clamp(nearestStop(stops, now) + by, 0, stops.length - 1)] : now;
+  };
+  const tip = handle(
+    say.dot,
+    18,
+    (x, y) =>
+      update(model, {
+        n: onScale(x, size[0], MARGIN, UNIT, LEFT, RIGHT),
+        d: 2 ** (HIGH + LOW) / onScale(y, size[1], TOP, TALLER, LOW, HIGH),
+      }),
+    (right, up) => update(model, { n: beside("n", right), d: beside("d", up) }),
+  );
   const node = element(
     "svg",
-    { viewBox: [-MARGIN, -TOP, ...size].join(" "), role: "img", "aria-label": say.picture },
+    { viewBox: [-MARGIN, -TOP, ...size].join(" "), role: "group", "aria-label": say.picture },
     inside,
-    ...Object.entries(TICKS.n).map(([power, name]) => text(at(2 ** power, 1)[0], TALL + 18, name)),
-    ...Object.entries(TICKS.d).map(([power, name]) => text(-5, at(1, 2 ** power)[1] + 4, name, "end")),
-    text(WIDE / 2, TALL + 34, "n →"),
-    text(-MARGIN + 2, TALL / 2, "d ↑", "start"),
+    ...ticks,
+    across,
+    upwards,
+    text(WIDE / 2, TALL + 28, "n →"),
+    text(5, 14, "d ↑", "start"),
     grip,
     dot,
-    reach,
-  );
-  // The dot follows the pointer from one line to the next.
-  const onScale = (share, whole, margin, from, to) =>
-    2 ** Math.min(Math.max(from + Math.round((share * whole - margin) / UNIT), from), to);
-  draggable(reach, (across, down) =>
-    update(model, {
-      n: onScale(across, size[0], MARGIN, LEFT, RIGHT),
-      d: 2 ** (HIGH + LOW) / onScale(down, size[1], TOP, LOW, HIGH),
-    }),
+    tip.node,
   );
 
   // The border follows it, too: to the kernel that moves it nearest to the pointer.
   draggable(grip, (across, down) => {
-    const [x, y] = [(across * size[0] - MARGIN) / UNIT + LEFT, HIGH - (down * size[1] - TOP) / UNIT];
+    const [x, y] = [(across * size[0] - MARGIN) / UNIT + LEFT, HIGH - (down * size[1] - TOP) / TALLER];
     const slopes = STOPS.kernel.map((kernel) => slopeOf({ ...given(model), kernel }));
     const kernel = nearestStop(
       slopes.map((slope) => (slope > 0 ? Math.log2(slope) : -Infinity)),
@@ -156,10 +172,19 @@ function plane(model, say) {
       halfLabel.setAttribute("y", halfY);
       halfLabel.textContent = `n = ${ratio} d`;
       halfLabel.toggleAttribute("hidden", !counted);
-      for (const part of [dot, reach]) {
-        part.setAttribute("cx", at(n, d)[0]);
-        part.setAttribute("cy", at(n, d)[1]);
-      }
+      const [cx, cy] = at(n, d);
+      put(dot, { cx, cy });
+      tip.put(cx, cy, n, fill(say.at, { n: whole(n), d: whole(d) }));
+      cross.setAttribute("d", `M0 ${cy}H${cx}V${TALL}`);
+      put(across, { x: cx });
+      put(upwards, { y: cy + 4 });
+      [across.textContent, upwards.textContent] = [n, d].map(whole);
+      const near = { n: Math.log2(n), d: Math.log2(d) };
+      const all = [
+        ["n", 1.5],
+        ["d", 0.8],
+      ].flatMap(([trait, room]) => Object.keys(TICKS[trait]).map((power) => Math.abs(power - near[trait]) < room));
+      ticks.forEach((tick, i) => tick.toggleAttribute("hidden", all[i])); // makes room for what the dot says
     },
   };
 }
@@ -176,13 +201,13 @@ function table(say) {
     node: element("table", {}, heading(say.heads), element("tbody", {}, ...rows.map(({ node }) => node))),
     show(k, against, costs) {
       kernel.textContent = whole(k);
-      const recurrence = against === "convolution" ? "recurrence" : against; // one of the three at a time
+      const most = Math.max(costs.attention[0], costs[against][0]);
       for (const { kind, cells, node } of rows) {
-        node.hidden = !["attention", recurrence, "convolution"].includes(kind);
+        node.hidden = kind !== "attention" && kind !== against;
+        node.style.setProperty("--w", costs[kind][0] / most);
         costs[kind].forEach((x, i) => {
           cells[i].textContent = large(x, say.sizes);
         });
-        node.classList.toggle("ab-compared", kind === against || kind === "attention");
       }
     },
   };
@@ -224,35 +249,29 @@ function render({ model, el }) {
   const tries = Object.entries(MODELS).map(([name, [n, d, heads]]) =>
     button(say.models[name] ?? verbatim(name), () => update(model, { n, d, heads })),
   );
-  const control = (trait) =>
-    slider(model, subscriptions, { trait, label: say.sliders[trait], values: STOPS[trait], show: whole });
-  body(
+  const [heads, kernel] = ["heads", "kernel"].map((trait) =>
+    slider(model, subscriptions, { trait, label: say.sliders[trait], values: STOPS[trait], show: whole }),
+  );
+  kernel.classList.add("ab-kernel");
+  const root = body(
     el,
     "plane",
+    element("div", { class: "ab-plot" }, picture.node, element("div", { class: "ab-figures" }, never, numbers.node)),
+    costs.node,
     element(
       "div",
-      { class: "ab-two" },
-      element(
-        "div",
-        { class: "ab-left" },
-        element("div", {}, picture.node, never),
-        element(
-          "div",
-          { class: "ab-controls" },
-          choice(model, subscriptions, { trait: "projections", label: say.projections, options: say.counted }),
-          choice(model, subscriptions, { trait: "pairs", label: say.pairs, options: say.computed }),
-        ),
-      ),
-      element(
-        "div",
-        { class: "ab-controls" },
-        choice(model, subscriptions, { trait: "against", label: say.against, options: say.others }),
-        numbers.node,
-      ),
+      { class: "ab-controls" },
+      choice(model, subscriptions, { trait: "against", label: say.against, options: say.others }),
+      choice(model, subscriptions, { trait: "projections", label: say.projections, options: say.counted }),
+      choice(model, subscriptions, { trait: "pairs", label: say.pairs, options: say.computed }),
     ),
-    costs.node,
-    element("div", { class: "ab-controls" }, ...Object.keys(STOPS).map(control)),
-    element("div", { class: "ab-controls ab-tries" }, element("span", { class: "ab-hint" }, say.tries), ...tries),
+    element(
+      "div",
+      { class: "ab-controls" },
+      heads,
+      kernel,
+      element("div", { class: "ab-controls ab-tries", role: "group", "aria-label": say.tries }, ...tries),
+    ),
   );
 
   subscriptions.follow(TRAITS, () => {
@@ -262,6 +281,7 @@ function render({ model, el }) {
     costs.show(now.kernel, now.against, found.costs);
     numbers.show(now, found);
     never.hidden = found.slope > 0;
+    root.dataset.against = now.against;
   });
   return subscriptions.end;
 }

@@ -1,4 +1,5 @@
-import { body, dot, element, follower, heading, number, slider, softmax, verbatim, words } from "../shared/core.js";
+import { body, dot, element, follower, heading, number, softmax, verbatim, words } from "../shared/core.js";
+import { slider } from "../shared/slider.js";
 
 const LEVELS = Array.from({ length: 17 }, (_, i) => i / 2);
 const MOST = 48; // the light on a thing that has all of the gaze

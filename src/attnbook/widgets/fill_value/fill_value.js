@@ -1,5 +1,6 @@
-import { body, choice, element, fill, follower, heading, number, slider, words } from "../shared/core.js";
+import { body, choice, element, fill, follower, heading, number, words } from "../shared/core.js";
 import { scientific } from "../shared/sizes.js";
+import { slider } from "../shared/slider.js";
 import { attempt, FORMATS, SCORES } from "./formats.js";
 
 const SHIFTS = [-20000, -9995, -50, -10, 0];

@@ -7,12 +7,12 @@ import {
   fillNodes,
   follower,
   number,
-  slider,
   update,
   verbatim,
   whole,
   words,
 } from "../shared/core.js";
+import { slider } from "../shared/slider.js";
 import { grid } from "../shared/cells.js";
 
 // Points of a thumbnail's side, tokens that find room beside the map, letters that find room on two lines, rows of a list,

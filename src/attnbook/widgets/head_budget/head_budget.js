@@ -1,16 +1,6 @@
-import {
-  body,
-  element,
-  fillNodes,
-  follower,
-  heading,
-  nearestStop,
-  slider,
-  update,
-  whole,
-  words,
-} from "../shared/core.js";
+import { body, element, fillNodes, follower, heading, update, whole, words } from "../shared/core.js";
 import { large } from "../shared/sizes.js";
+import { nearestStop, slider } from "../shared/slider.js";
 import { draggable } from "../shared/dragging.js";
 
 const STOPS = {

@@ -1,4 +1,5 @@
 import { body, choice, element, fill, follower, whole, words } from "../shared/core.js";
+import { motion } from "../shared/motion.js";
 
 // The line of code, the axes, and what is said of it. (Where there is no code, a comment says so.)
 const STEPS = {
@@ -49,6 +50,12 @@ function picture(say, b) {
     element("span", { class: "ab-frame" }, element("b", {}, fill(say.head, { n: whole(h + 1) }))),
   );
   const node = element("div", { class: "ab-text", role: "img", "aria-label": say.picture }, ...frames, ...cells);
+  const places = [];
+  const stand = (n, x, y) => {
+    const [fromX, fromY] = places[n] ?? [x, y];
+    put(cells[n], { fromX, fromY, x, y });
+    places[n] = [x, y];
+  };
   const draw = ({ blocks, K, wordy, at }) => {
     const cut = wordy && blocks > 1;
     const [across, down] = [cut ? 0.2 : blocks > 1 ? (WIDTH - D) / (blocks - 1) : 0, cut ? 0.2 : 0];
@@ -56,8 +63,7 @@ function picture(say, b) {
     const x = (h) => left + h * (K + across);
     const y = (l) => top + l * (1 + down);
     for (const h of upTo(blocks))
-      for (const l of upTo(L))
-        for (const k of upTo(K)) put(cells[at(b, h, l, k) - b * L * D], { x: x(h) + k, y: y(l) });
+      for (const l of upTo(L)) for (const k of upTo(K)) stand(at(b, h, l, k) - b * L * D, x(h) + k, y(l));
     frames.forEach((frame, n) => {
       frame.hidden = n >= (cut ? L : blocks);
       put(frame, cut ? { x: left, y: y(n), w: WIDTH - 2 * left, h: 1 } : { x: x(n), y: top, w: K, h: L });
@@ -112,11 +118,12 @@ function render({ model, el }) {
     options: lines.map((line) => element("span", {}, ...line)),
   });
   steps.classList.add("ab-code");
+  const film = motion(say.motion, say.happens);
   const [first, second, summary] = views.map(({ node }) => node);
   body(
     el,
     "split",
-    element("div", { class: "ab-texts" }, first, second),
+    element("div", { class: "ab-texts" }, first, second, film.node),
     element(
       "div",
       { class: "ab-beside" },
@@ -127,6 +134,7 @@ function render({ model, el }) {
     element("div", { class: "ab-now" }, note, summary),
   );
 
+  let stood;
   subscriptions.follow(["heads", "step", "way"], () => {
     const [H, step, way] = ["heads", "step", "way"].map((trait) => model.get(trait));
     const sizes = { B, L, D, H, K: D / H };
@@ -143,6 +151,8 @@ function render({ model, el }) {
     note.textContent = say.notes[said];
     el.querySelector(".ab-texts").classList.toggle("ab-mixing", /mixed|unnoticed/.test(said));
     for (const { draw } of views) draw(layout(H, axes, way));
+    if ((stood ?? axes) !== axes) film.play();
+    stood = axes;
   });
   return subscriptions.end;
 }

@@ -8,12 +8,12 @@ import {
   follower,
   number,
   plus,
-  slider,
   update,
   verbatim,
   whole,
   words,
 } from "../shared/core.js";
+import { slider } from "../shared/slider.js";
 import { beams } from "../shared/beams.js";
 import { normals } from "../shared/random.js";
 import { networks } from "../shared/stored.js";

@@ -1,17 +1,5 @@
-import {
-  body,
-  dot,
-  element,
-  fill,
-  follower,
-  listed,
-  number,
-  slider,
-  softmax,
-  update,
-  whole,
-  words,
-} from "../shared/core.js";
+import { body, dot, element, fill, follower, listed, number, softmax, update, whole, words } from "../shared/core.js";
+import { slider } from "../shared/slider.js";
 import { clamp, handle, put } from "../shared/dragging.js";
 
 const WIDTHS = [0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 5, 100];
@@ -71,7 +59,7 @@ function plot(model, say) {
     ["ab-answer", 6],
   ].map(([name, r]) => element("circle", { class: name, r }));
   light.setAttribute("cy", -ABOVE / 2);
-  const text = element("text", { "text-anchor": "middle" });
+  const text = element("text");
   const node = element(
     "svg",
     { viewBox: [-EDGE, -ABOVE, w, h].join(" "), role: "group", "aria-label": say.picture },
@@ -98,7 +86,10 @@ function plot(model, say) {
     const [x, y] = at(query, answerAt(query));
     put(line, { x1: x, x2: x });
     put(answer, { cx: x, cy: y });
-    put(text, { x: clamp(x, 16, WIDE * ACROSS - 16), y: y > 40 ? y - 16 : y + 28 });
+    // Its number stands where the curve does not go.
+    const side = x > WIDE * ACROSS - 60 ? -1 : 1;
+    const rises = answerAt(query + 0.1) > answerAt(query);
+    put(text, { x: x + 12 * side, y: rises === side > 0 ? y + 24 : y - 12, "text-anchor": side > 0 ? "start" : "end" });
     text.textContent = number(answerAt(query));
     light.setAttribute("cx", x);
     lamp.put(x, -ABOVE / 2, query, number(query, 1));

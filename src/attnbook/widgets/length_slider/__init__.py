@@ -12,14 +12,14 @@ from attnbook.widgets.shared.tables import Verbatim, html_table
 class LengthSlider(BookWidget):
     """Two arrows, a and b, beside a query of length 1 that points to the right. Angles in degrees.
 
-    >>> LengthSlider(angle_a=60, length_a=4.0).measures()["a"]
-    (2.0, 0.5)
+    >>> LengthSlider(angle_a=60, length_a=2.0).measures()["a"]
+    (1.0, 0.5)
     """
 
     angle_a = traitlets.Int(20, min=-180, max=180).tag(sync=True)
-    length_a = traitlets.Float(0.8, min=0.1, max=4.0).tag(sync=True)
+    length_a = traitlets.Float(0.8, min=0.1, max=2.5).tag(sync=True)
     angle_b = traitlets.Int(-60, min=-180, max=180).tag(sync=True)
-    length_b = traitlets.Float(1.2, min=0.1, max=4.0).tag(sync=True)
+    length_b = traitlets.Float(1.2, min=0.1, max=2.5).tag(sync=True)
 
     def measures(self) -> dict[str, tuple[float, float]]:
         """Each arrow's dot product and cosine with the query."""

@@ -2,9 +2,9 @@ import { body, element, fill, follower, heading, listed, number, update, words }
 import { clamp, handle, put } from "../shared/dragging.js";
 
 const ARROWS = ["a", "b"];
-const [REACH, UNIT] = [4.3, 40]; // the picture shows lengths up to 4.3, each 40 wide
+const [REACH, LONGEST, UNIT] = [3.05, 2.5, 56]; // the picture shows lengths up to 3.05, each 56 wide
 const [TURN, STRETCH] = [5, 0.1]; // the steps of an angle, in degrees, and of a length
-const EDGE = (REACH - 0.55) * UNIT; // so far out a name can stand
+const EDGE = REACH * UNIT - 22; // so far out a name can stand
 
 const inSteps = (x, step) => Math.round(x / step) * step;
 // From the start of all arrows: the point at an angle and a distance.
@@ -21,15 +21,17 @@ function arrow(name, lane = 0) {
   const text = element("text", { class: `ab-${name}`, "text-anchor": "middle", translate: "no" });
   head.setAttribute("d", "M2 0L-11 6L-11 -6Z");
   const draw = (degrees, long, label) => {
-    const [tip, [x, y]] = [at(degrees, long), at(degrees, long + 0.45)];
-    const [from, to] = [at(0, 0.5 + 0.15 * lane), at(degrees, 0.5 + 0.15 * lane)];
+    const clear = 28 + 20 * Math.abs(Math.cos((degrees * Math.PI) / 180)); // of the tip, for a name wider than high
+    const [tip, [x, y]] = [at(degrees, long), at(degrees, long + clear / UNIT)];
+    const [from, to] = [at(0, 0.36 + 0.1 * lane), at(degrees, 0.36 + 0.1 * lane)];
+    const above = Math.abs(x) > EDGE ? Math.sign(y || 1) * 28 : 0; // or below, where there is no room beside it
     const r = from[0];
     arc.setAttribute("d", `M${from.join(" ")}A${r} ${r} 0 0 ${degrees > 0 ? 0 : 1} ${to.join(" ")}`);
     plumb.setAttribute("d", `M${tip.join(" ")}L${tip[0]} 0`);
     shadow.setAttribute("d", `M0 ${4.5 * lane}L${tip[0]} ${4.5 * lane}`);
     shaft.setAttribute("d", `M0 0L${tip.join(" ")}`);
     head.style.transform = `translate(${tip[0]}px, ${tip[1]}px) rotate(${-degrees}deg)`;
-    put(text, { x: clamp(x, -EDGE, EDGE), y: clamp(y, -EDGE, EDGE) + 6 });
+    put(text, { x: clamp(x, -EDGE, EDGE), y: clamp(y + above, -EDGE, EDGE) + 6 });
     text.textContent = label;
     return tip;
   };
@@ -42,7 +44,7 @@ function grip(model, say, name) {
   const turnTo = (angle, long) =>
     update(model, {
       [traits[0]]: clamp(inSteps(angle, TURN), -180, 180),
-      [traits[1]]: clamp(Math.round(long / STRETCH) / 10, 0.1, 4),
+      [traits[1]]: clamp(Math.round(long / STRETCH) / 10, 0.1, LONGEST),
     });
   return handle(
     fill(say.tip, { name }),
@@ -104,7 +106,7 @@ function render({ model, el }) {
       role: "group",
       "aria-label": say.picture,
     },
-    ...[1, 2, 3, 4].map((r) => element("circle", { class: r === 1 ? "ab-ring ab-q" : "ab-ring", r: r * UNIT })),
+    ...[1, 1.5, 2, LONGEST].map((r) => element("circle", { class: r === 1 ? "ab-ring ab-q" : "ab-ring", r: r * UNIT })),
     element("path", { class: "ab-line", d: `M${-REACH * UNIT} 0H${REACH * UNIT}` }),
     ...arrows.flatMap(({ shades }) => shades),
     ...query.parts,

@@ -1,18 +1,6 @@
 import { beams } from "../shared/beams.js";
-import {
-  body,
-  button,
-  choice,
-  count,
-  element,
-  fill,
-  follower,
-  listed,
-  slider,
-  update,
-  whole,
-  words,
-} from "../shared/core.js";
+import { body, button, choice, count, element, fill, follower, listed, update, whole, words } from "../shared/core.js";
+import { slider } from "../shared/slider.js";
 import { grid } from "../shared/cells.js";
 import { fingerPainting, painter } from "../shared/painting.js";
 

@@ -1,4 +1,5 @@
 import { body, choice, dot, element, fill, follower, heading, number, softmax, words } from "../shared/core.js";
+import { motion } from "../shared/motion.js";
 import { stepSlider } from "../shared/steps.js";
 
 const SCORES = {
@@ -40,11 +41,14 @@ function tapeOf(say) {
       .cells.map((cell) => {
         const [bar, text] = [element("i"), element("span")];
         cell.append(bar, text);
-        return { bar, text };
+        return { cell, text };
       });
-  const lines = rows.map(({ name, label, cells }) =>
-    element("tr", { class: `ab-${name}` }, element("th", { scope: "row" }, label), ...cells),
-  );
+  const factor = element("b");
+  const lines = rows.map(({ name, label, cells }) => {
+    const head = element("th", { scope: "row" }, label);
+    if (name === "part") head.append(factor);
+    return element("tr", { class: `ab-${name}` }, head, ...cells);
+  });
   const node = element(
     "table",
     { class: "ab-tape" },
@@ -53,7 +57,7 @@ function tapeOf(say) {
     element("tbody", {}, ...lines),
   );
   const cells = Object.fromEntries(rows.map((row) => [row.name, row.cells]));
-  return { node, columns, ...cells, heights: bars("score"), shares: bars("part") };
+  return { node, columns, factor, ...cells, heights: bars("score"), shares: bars("part") };
 }
 
 // What is kept after each block, a line for each.
@@ -87,12 +91,13 @@ function render({ model, el }) {
     show: (n) => fill(say.steps.of, { n, all: all() }),
   });
   const [tape, log] = [tapeOf(say), logOf(say)];
+  const film = motion(say.motion, say.happens);
   const verdict = element("p", { class: "ab-verdict", role: "status" });
   body(
     el,
     "online",
     tape.node,
-    steps,
+    element("div", { class: "ab-controls ab-time" }, steps, film.node),
     log.node,
     verdict,
     element(
@@ -104,23 +109,32 @@ function render({ model, el }) {
     ),
   );
 
+  let seen = at();
   subscriptions.follow(["scores", "block", "way", "read"], () => {
     const [order, block, way, step] = [SCORES[model.get("scores")], model.get("block"), model.get("way"), at()];
     const [states, weights] = [read(order, block, way), softmax(order)];
     const { parts, sum, output } = states[step];
     const [low, high] = [Math.min(...order) - 1, Math.max(...order)];
     const height = (score) => (score - low) / (high - low);
-    const { m } = states[step];
+    const last = states[Math.max(step - 1, 0)];
+    const level = (m) => (Number.isFinite(m) ? height(Math.max(m, low)) : 0);
     tape.node.toggleAttribute("data-line", step > 0 && way !== "no maximum");
-    tape.node.style.setProperty("--m", Number.isFinite(m) ? height(Math.max(m, low)) : 0);
+    tape.node.style.setProperty("--m", level(states[step].m));
+    tape.node.style.setProperty("--was", level(last.m));
+    const shrinks = states[step].factor < 1 && step > 1;
+    tape.factor.textContent = shrinks ? fill(say.times, { x: number(states[step].factor, 3) }) : "";
     order.forEach((score, j) => {
       tape.heights[j].text.textContent = score;
-      tape.heights[j].bar.style.setProperty("--h", height(score));
-      tape.shares[j].bar.style.setProperty("--h", Math.min(parts[j] ?? 0, 1)); // an overflow fills all there is
+      tape.heights[j].cell.style.setProperty("--h", height(score));
+      const isNew = Math.floor(j / block) === step - 1;
+      const [now, before] = [parts[j] ?? 0, isNew ? parts[j] : (last.parts[j] ?? 0)];
+      tape.shares[j].cell.style.setProperty("--h", Math.min(now, 1)); // an overflow fills all there is
+      tape.shares[j].cell.style.setProperty("--was", Math.min(before, 1));
+      tape.shares[j].cell.classList.toggle("ab-shrinks", shrinks && j in last.parts);
       tape.value[j].textContent = VALUES[j];
-      for (const cell of [tape.columns[j], tape.score[j], tape.value[j]]) {
+      for (const cell of [tape.columns[j], tape.score[j], tape.part[j], tape.value[j]]) {
         cell.classList.toggle("ab-read", j < step * block);
-        cell.classList.toggle("ab-now", Math.floor(j / block) === step - 1);
+        cell.classList.toggle("ab-now", isNew);
       }
       shade(tape.soFar[j], j < parts.length ? parts[j] / sum : null);
       shade(tape.atOnce[j], weights[j]);
@@ -143,6 +157,8 @@ function render({ model, el }) {
     const exact = dot(weights, VALUES);
     const is = step < all() ? "early" : Math.abs(output / sum - exact) < 1e-9 ? "same" : "different";
     verdict.dataset.verdict = is;
+    if (step > seen) film.play();
+    seen = step;
     verdict.textContent = fill(say.verdict[is], { exact: number(exact, 3) });
   });
   return subscriptions.end;

@@ -9,12 +9,11 @@ import {
   listed,
   number,
   update,
-  slider,
   softmax,
-  TEMPERATURES,
   words,
 } from "../shared/core.js";
 import { scientific } from "../shared/sizes.js";
+import { TEMPERATURES, slider } from "../shared/slider.js";
 import { grid } from "../shared/cells.js";
 import { fingerPainting, painter } from "../shared/painting.js";
 

@@ -1,16 +1,5 @@
-import {
-  body,
-  button,
-  element,
-  fill,
-  follower,
-  number,
-  update,
-  SCALES,
-  slider,
-  softmax,
-  words,
-} from "../shared/core.js";
+import { body, button, element, fill, follower, number, update, softmax, words } from "../shared/core.js";
+import { SCALES, slider } from "../shared/slider.js";
 import { normals } from "../shared/random.js";
 
 const [QUERIES, KEYS, WIDEST] = [32, 64, 1024];

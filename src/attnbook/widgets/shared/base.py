@@ -60,8 +60,8 @@ class BookWidget(anywidget.AnyWidget):
 
     @classmethod
     def script_words(cls) -> dict:
-        """Of these, what its script may say: not the widget's name, nor the shared texts that it never mentions."""
-        unsaid = {name for name in language.words(SHARED) if f".{name}" not in cls.module} | {"name"}
+        """Of these, what its script may say: not its name and table, nor the shared texts that it never mentions."""
+        unsaid = {name for name in language.words(SHARED) if f".{name}" not in cls.module} | {"name", "table"}
         return {name: text for name, text in cls.edition_words().items() if name not in unsaid}
 
     def table(self) -> str:

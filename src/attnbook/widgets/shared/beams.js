@@ -21,7 +21,7 @@ export function beams() {
   const draw = (now) => {
     shown = now;
     while (paths.length < shown.length) {
-      paths.push(element("path"));
+      paths.push(element("path", { pathLength: 1 }));
       node.append(paths.at(-1));
     }
     paths.forEach((path, i) => {

@@ -1,7 +1,8 @@
 // For widgets in which a network reads a text letter by letter and writes another: what they share.
 
 import { beams } from "./beams.js";
-import { button, element, fill, heading, number, slider, update, verbatim } from "./core.js";
+import { button, element, fill, heading, number, update, verbatim } from "./core.js";
+import { slider } from "./slider.js";
 
 /** @import { Model, Subscriptions } from "./core.js" */
 

@@ -1,6 +1,7 @@
 // Going through something step by step, and back.
 
-import { button, element, nearestStop, update, slider } from "./core.js";
+import { button, element, update } from "./core.js";
+import { nearestStop, slider } from "./slider.js";
 
 /** @import { Model, Subscriptions } from "./core.js" */
 

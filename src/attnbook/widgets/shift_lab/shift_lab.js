@@ -10,11 +10,11 @@ import {
   number,
   plain,
   plus,
-  slider,
   times,
   verbatim,
   words,
 } from "../shared/core.js";
+import { slider } from "../shared/slider.js";
 
 const [QUERY, KEY, SPEEDS] = [
   [1, 0.3, -0.5, 0.8],

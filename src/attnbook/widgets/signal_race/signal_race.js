@@ -1,17 +1,6 @@
-import {
-  body,
-  button,
-  element,
-  fill,
-  fillNodes,
-  follower,
-  heading,
-  slider,
-  update,
-  whole,
-  words,
-} from "../shared/core.js";
+import { body, button, element, fill, fillNodes, follower, heading, update, whole, words } from "../shared/core.js";
 import { large } from "../shared/sizes.js";
+import { slider } from "../shared/slider.js";
 
 const [WIDTH, MOST] = [64, 32];
 const KERNELS = [2, 3, 4, 5];

@@ -8,12 +8,12 @@ import {
   heading,
   listed,
   number,
-  slider,
   softmax,
   update,
   verbatim,
   words,
 } from "../shared/core.js";
+import { slider } from "../shared/slider.js";
 import { clamp, handle, put } from "../shared/dragging.js";
 
 const STEP = 0.25;
@@ -87,10 +87,14 @@ function traveller(model, say) {
   );
   const spot = element("circle", { class: "ab-query", r: 7 });
   const text = element("text", { class: "ab-answer", "text-anchor": "middle" });
-  const draw = (query, answer) => {
+  const draw = (query, answer, keys) => {
     const [x, y] = at(query);
+    // How far a text at a height is from the stations and their names.
+    const room = (height) =>
+      Math.min(...keys.map(at).map(([left, top]) => Math.max(Math.abs(x - left) / 3, Math.abs(height - top + 8))));
+    const spots = y > SIDE * UNIT - 30 ? [y - 24] : y < 30 ? [y + 30] : [y + 30, y - 24];
     put(spot, { cx: x, cy: y });
-    put(text, { x: clamp(x, 22, SIDE * UNIT - 22), y: y > SIDE * UNIT - 30 ? y - 24 : y + 30 });
+    put(text, { x: clamp(x, 22, SIDE * UNIT - 22), y: spots.reduce((a, b) => (room(b) > room(a) ? b : a)) });
     text.textContent = answer;
     const place = ["x", "y"].map((name, i) => fill(say[name], { x: number(query[i]) }));
     grip.put(x, y, query[0], listed(place));
@@ -148,7 +152,7 @@ function render({ model, el }) {
     exact.toggleAttribute("data-nothing", here < 0);
     exact.textContent = here < 0 ? say.nothing : degrees(values[here]);
     soft.textContent = degrees(dot(weights, values));
-    query.draw(place, soft.textContent);
+    query.draw(place, soft.textContent, keys);
   });
   return subscriptions.end;
 }

@@ -9,13 +9,13 @@ import {
   headed,
   number,
   plus,
-  slider,
   softmax,
   update,
   verbatim,
   whole,
   words,
 } from "../shared/core.js";
+import { slider } from "../shared/slider.js";
 import { encoder, shownToken } from "../shared/pairs.js";
 import { uniform } from "../shared/random.js";
 import { whenNeeded } from "../shared/needed.js";

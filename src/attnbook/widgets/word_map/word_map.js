@@ -8,12 +8,12 @@ import {
   headed,
   number,
   plain,
-  slider,
   update,
   verbatim,
   whole,
   words,
 } from "../shared/core.js";
+import { slider } from "../shared/slider.js";
 import { lexicon, wordVectors } from "../shared/lexicon.js";
 import { nearestWords } from "../shared/nearest.js";
 import { whenNeeded } from "../shared/needed.js";
