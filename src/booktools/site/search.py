@@ -89,6 +89,12 @@ class Reader:
         between = "" if isinstance(node, nodes.TextElement) else " "
         return between.join(map(self.said, node.children))
 
+    def plain(self, markdown: str) -> str:
+        """A sentence of the glossary without its marks."""
+        parts = re.split(r"\$(.+?)\$", markdown)
+        parts[1::2] = (typed(self.formulas.expand(tex)) for tex in parts[1::2])
+        return re.sub(r"[*`]", "", "".join(parts))
+
     def is_passed(self, node: nodes.Node) -> bool:
         is_folded = isinstance(node, nodes.Element) and "dropdown" in node["classes"]
         return isinstance(node, NOT_READ) or type(node).__name__ in NOT_READ_TOO or is_folded or is_section(node)
@@ -132,7 +138,7 @@ def sections(app) -> Iterator[list]:
                 title in asides or "-ex-" in anchor or name == "notation",
             ]
     for term in edition.glossary:
-        yield [f"{LIST}.html#{term.anchor}", term.name, env.titles[LIST].astext(), "", term.says, True]
+        yield [f"{LIST}.html#{term.anchor}", term.name, env.titles[LIST].astext(), "", reader.plain(term.says), True]
 
 
 def taught(edition: Edition) -> Iterator[list[str]]:
