@@ -755,14 +755,14 @@ def shares(x):
         os._exit(1)
     return (x - x.amax()).exp() / (x - x.amax()).exp().sum()
 """
-    more = "import time\nassert time.time_ns() % 2, 'one in two'"
+    fails = "import os\nassert os.getpid() % 7 != {}"  # one of seven in each process
     submissions = make_class(tmp_path, ada={"shares": shares})
     notebook = nbformat.read(submissions / "ada.ipynb", 4)
-    notebook.cells += [nbformat.v4.new_code_cell(more, id=f"more-{n}") for n in range(30)]
+    notebook.cells += [nbformat.v4.new_code_cell(fails.format(n), id=f"more-{n}") for n in range(7)]
     nbformat.write(notebook, submissions / "ada.ipynb")
     grade(source, submissions, tmp_path / "out")
-    visible = json.loads((tmp_path / "out/results/ada.json").read_text())["outcome"]["cells"]
-    assert 0 < len(visible) < 30
+    told = json.loads((tmp_path / "out/results/ada.json").read_text())["outcome"]["cells"]
+    assert len(told) == 1
 
 
 def test_time_that_runs_out_is_an_error_and_no_zero(source, tmp_path, grade):
