@@ -755,10 +755,10 @@ def shares(x):
         os._exit(1)
     return (x - x.amax()).exp() / (x - x.amax()).exp().sum()
 """
-    fails = "import os\nassert os.getpid() % 7 != {}"  # one of seven in each process
+    draws = ["import os\ndrawn = os.urandom(1)[0] % 16", *(f"assert drawn != {n}" for n in range(16))]  # one fails
     submissions = make_class(tmp_path, ada={"shares": shares})
     notebook = nbformat.read(submissions / "ada.ipynb", 4)
-    notebook.cells += [nbformat.v4.new_code_cell(fails.format(n), id=f"more-{n}") for n in range(7)]
+    notebook.cells += [nbformat.v4.new_code_cell(cell, id=f"more-{n}") for n, cell in enumerate(draws)]
     nbformat.write(notebook, submissions / "ada.ipynb")
     grade(source, submissions, tmp_path / "out")
     told = json.loads((tmp_path / "out/results/ada.json").read_text())["outcome"]["cells"]
