@@ -19,7 +19,8 @@ def test_without_javascript_everything_can_be_read(visit, path):
     page.evaluate("for (const box of document.querySelectorAll('details')) box.open = true")
     hidden = page.evaluate(
         """() => [...document.querySelectorAll("main :is(h1, h2, h3, p, li, .math, pre, .ab-fallback table)")]
-            .filter((node) => node.textContent.trim() && !node.closest("summary, .outline-here, .acts, .turner"))
+            .filter((node) => node.textContent.trim())
+            .filter((node) => !node.closest("summary, .outline-here, .acts, .turner, .find-term, .take"))
             .filter((node) => !node.checkVisibility({ visibilityProperty: true, opacityProperty: true }))
             .map((node) => node.outerHTML.slice(0, 120))"""
     )

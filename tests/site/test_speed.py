@@ -43,7 +43,7 @@ LAID_OUT = """[...document.body.querySelectorAll("*")]
 FIRST_ACTS = {  # what a reader does first, and the trait that it sets
     "01_word_vectors": ("key +", ("zoom", 1.5)),
     "05_scaled_dot_product_attention": ("press the causal mask", ("mask", "causal")),
-    "09_the_transformer": ("press forward", ("step", 1)),
+    "09_the_transformer": ("press forward", ("step", 4)),
 }
 
 
