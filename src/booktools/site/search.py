@@ -4,7 +4,7 @@ What is read is the text: no code cell, no widget, no guess, nothing that is fol
 formula is read as people type it, √d_k and QKᵀ. Sphinx's own index, of whole pages, is not made.
 
 MiniSearch 7.2 (front/static/minisearch, MIT) looks in it. Of 63 questions with the right sections beside them it found
-44 at once and 51 among the first three. Pagefind 1.5 found 24 and 39 on the same texts: it forgives no letter, knows no
+37 at once and 48 among the first three. Pagefind 1.5 found 24 and 39 on the same texts: it forgives no letter, knows no
 √d, and asks for 120 kB of program first. The glossary's other names, and pages of reference put last, gave the rest.
 """
 
