@@ -144,8 +144,8 @@ def sections(app) -> Iterator[list]:
 def taught(edition: Edition) -> Iterator[list[str]]:
     """For each term of the glossary the section that teaches it, and its names."""
     for term in edition.glossary:
-        page, _, place = term.section.partition("#")
-        yield [f"{page}.html" + (f"#{place}" if place else ""), *filter(None, (term.name, *term.also, term.zh))]
+        where = f"{term.page}.html" + (f"#{term.place}" if term.place else "")
+        yield [where, *filter(None, (term.name, *term.also, term.zh))]
 
 
 def write_index(app, exception) -> None:
