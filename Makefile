@@ -8,13 +8,14 @@ PAGES := $(wildcard *.ipynb) # pages beside the chapters that compute
 ASSIGNMENTS := $(sort $(wildcard assignments/source/*.ipynb))
 SITE := _build/html
 WHOLE := --dist loadfile --no-loadscope-reorder --nbval tests/widgets tests/site tests/directives $(CHAPTERS) $(PAGES) tests $(ASSIGNMENTS) # the longest first
-PYTEST := CUDA_VISIBLE_DEVICES= OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/pytest -q -n 2
+# three at once on two cores, since a test in a browser waits half of its time
+PYTEST := CUDA_VISIBLE_DEVICES= OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/pytest -q -n 3
 ifeq ($(origin LANGUAGE),command line)
 export ATTNBOOK_LANGUAGE := $(LANGUAGE)
 SITE := _build/html-$(LANGUAGE)
 endif
 unexport PYTHONDONTWRITEBYTECODE # a module is compiled once, and not by every process again
-.PHONY: help setup check lint dev serve book lab test slow devices processors rehearse notebooks bench lighthouse clean
+.PHONY: help setup check lint dev serve book pdf epub zip lab test slow devices processors rehearse notebooks bench links lighthouse clean
 
 help:                                   ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -32,6 +33,15 @@ setup: .venv/ready                      ## everything pinned, in .venv
 book: setup                             ## the site, in _build/html, or in _build/html-zh for LANGUAGE=zh; a warning is an error
 	$(BIN)/attnbook address
 	$(BIN)/attnbook book $(SITE)
+
+pdf: book                               ## the book once more as PDF, beside its pages
+	$(BIN)/attnbook pdf $(SITE)
+
+epub: book                              ## and as EPUB
+	$(BIN)/attnbook epub $(SITE)
+
+zip: book                               ## and packed, to be read where there is no network
+	$(BIN)/attnbook zip $(SITE)
 
 dev: setup                              ## the book while you write it: rebuilt and shown again when a file is saved
 	@test -f $(SITE)/index.html || $(MAKE) book
@@ -81,6 +91,9 @@ notebooks: setup                        ## run chapters and assignments and stor
 
 bench: setup                            ## ours against its peers, as ratios
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.run
+
+links: setup                            ## follow what leads out of the book, where there is a network
+	$(BIN)/attnbook links
 
 lighthouse: book                       ## what Lighthouse says of four pages, where npm is at hand
 	$(BIN)/python -m booktools.make.lighthouse $(SITE)

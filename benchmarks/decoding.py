@@ -59,7 +59,7 @@ def decoding(name: str, who: str, B: int) -> Work:
         read = torch.no_grad()(model.start)(source)
 
         def scores(ids: Tensor) -> Tensor:
-            return model.step(ids, State(LAYERS, read.memory, read.memory_mask))
+            return model.step(ids, State(model.decoder.new_caches(), read.memory, read.memory_mask))
 
     return torch.no_grad()(lambda: recomputed(scores, prompt))
 

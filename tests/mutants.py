@@ -52,6 +52,9 @@ EXPLAINED = {
         "only a type checker reads it"
     ),
     ("tasks.phrases", "rng.random() < 0", "rng.random() <= 0"): "a chance of one in 2^53",
+    ("models.experts", "scores.softmax(-1)", "scores.softmax(1)"): "tokens and experts are the only two axes",
+    ("models.experts", "highest.softmax(-1)", "highest.softmax(1)"): "likewise",
+    ("models.experts", "probabilities.shape[-1]", "probabilities.shape[1]"): "likewise",
     (
         "_inputs",
         "mask.shape[-2:], shape[-2:]",
@@ -62,9 +65,10 @@ EXPLAINED = {
 LAYERS = [
     *("layers.masks", "layers._causal", "layers.softmax", "layers.dot_product"),
     *("layers.additive", "layers._additive_tiled", "layers.multihead", "layers.positions", "_inputs"),
+    *("layers.linear", "layers.scaling", "layers.latent", "layers.sparse"),
 ]
 MODELS = [
-    *("models.transformer", "models.decoding", "models.seq2seq"),
+    *("models.transformer", "models.experts", "models.decoding", "models.seq2seq"),
     *("learning.vectors", "learning.text", "learning.bytepairs", "learning.translation"),
     *("learning.training", "learning.complexity"),
 ]

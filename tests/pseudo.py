@@ -52,7 +52,8 @@ def directive(opening: re.Match, inside: list[str]) -> list[str]:
     options = next((i for i, line in enumerate(inside) if not re.match(r"\s*:[\w-]+:", line)), len(inside))
     body = inside[options:] if name == "widget" else bracketed("\n".join(inside[options:])).split("\n")
     title = f"⟦{title}⟧" if title and name in TITLED else title
-    return [f"{before}{name}{after}{title}", *inside[:options], *(body if inside[options:] else [])]
+    said = [re.sub(r"(?<=^:because: )(.+)", r"⟦\1⟧", line) for line in inside[:options]]
+    return [f"{before}{name}{after}{title}", *said, *(body if inside[options:] else [])]
 
 
 def translate_pages(root: Path, pages: list[str]) -> None:

@@ -10,7 +10,11 @@ from torch import Tensor, nn
 
 
 def pick_device() -> torch.device:
-    """The GPU where there is one, else the CPU."""
+    """The GPU where there is one, else the CPU.
+
+    >>> torch.zeros(2, device=pick_device()).device.type in ("cpu", "cuda")
+    True
+    """
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 

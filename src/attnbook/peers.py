@@ -17,6 +17,10 @@ def d2l() -> ModuleType:
     """`d2l.torch`, the code of Dive into Deep Learning, also where torchvision is missing.
 
     Its data sets and transforms need torchvision, its attention does not: an empty stand-in lets the import pass.
+
+    >>> layer = d2l().DotProductAttention(dropout=0)
+    >>> layer(torch.ones(1, 2, 4), torch.ones(1, 3, 4), torch.arange(3.0).view(1, 3, 1), torch.tensor([2])).flatten()
+    tensor([0.5000, 0.5000])
     """
     missing = "torchvision" not in sys.modules and importlib.util.find_spec("torchvision") is None
     stand_ins = ("torchvision", "torchvision.transforms") if missing else ()

@@ -14,13 +14,10 @@ Command = Callable[[argparse.Namespace], None]
 
 
 class Argument:
-    """One of a command's, as `add_argument` takes it."""
+    """One of a command's, as `add_argument` takes it; the help shows those of a group together."""
 
-    def __init__(self, *names: str, **about: Any):
-        self.names, self.about = names, about
-
-    def add_to(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument(*self.names, **self.about)
+    def __init__(self, *names: str, group: str = "", **about: Any):
+        self.names, self.group, self.about = names, group, about
 
 
 def command(text: str, *arguments: Argument) -> Callable[[Command], Command]:
@@ -42,8 +39,9 @@ def parser() -> argparse.ArgumentParser:
     for name, (text, arguments, function) in COMMANDS.items():
         sub = commands.add_parser(name, help=text, description=text)
         sub.set_defaults(function=function)
+        groups = {name: sub.add_argument_group(name) for name in {one.group: None for one in arguments if one.group}}
         for argument in arguments:
-            argument.add_to(sub)
+            groups.get(argument.group, sub).add_argument(*argument.names, **argument.about)
     return top
 
 
@@ -73,10 +71,36 @@ def folder(name: str) -> Path:
     return Path(name)
 
 
+def secret(name: str) -> str:
+    try:
+        text = Path(name).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        raise argparse.ArgumentTypeError(f"{name} is no file with a text in it") from None
+    if len(text) < 16:
+        raise argparse.ArgumentTypeError(f"{name} holds {len(text)} characters; a secret has 16 or more")
+    return text
+
+
 def positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"expected a whole number from 1 on, got {text!r}")
     return int(text)
+
+
+def table(name: str) -> Path:
+    if not Path(name).is_file():
+        raise argparse.ArgumentTypeError(f"{name} is not there; expected a CSV file")
+    return Path(name)
+
+
+def percent(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1
+    if not 0 <= number <= 100:
+        raise argparse.ArgumentTypeError(f"expected a percentage from 0 to 100, such as 10, got {text!r}")
+    return number
 
 
 def moment(text: str) -> datetime:
@@ -112,8 +136,70 @@ OVERLAY = Argument(
     metavar="FOLDER",
     help="your private folder: a notebook there with cells of the same id replaces those cells",
 )
+SECRET = Argument(
+    "--secret",
+    type=secret,
+    metavar="FILE",
+    help="a file with your course's secret, from which each student's variant is drawn, with the login",
+)
 UNSAFE = Argument(
     "--unsafe",
     action="store_true",
     help="run students' code without a sandbox: it can read, change and send whatever you can",
+)
+SUBMISSIONS = Argument(
+    "submissions",
+    type=folder,
+    nargs="+",
+    metavar="SUBMISSIONS",
+    help="a folder of STUDENT.ipynb, of STUDENT/ASSIGNMENT/NAME.ipynb as nbgrader collects them, or, with a roster, "
+    "as Canvas, Moodle or Gradescope name them; of several rounds the earlier folder first",
+)
+CLASS = "the class"
+ROSTER = Argument(
+    "--roster",
+    type=table,
+    group=CLASS,
+    metavar="FILE",
+    help="a CSV with the columns login and name, and where you like email, id, deadline, extension, handed in",
+)
+LATE = "lateness"
+LATENESS = (
+    Argument(
+        "--deadline",
+        type=moment,
+        group=LATE,
+        metavar="TIME",
+        help="what is handed in later has the status late: 2026-11-30T23:59, your time",
+    ),
+    Argument(
+        "--grace",
+        type=positive,
+        default=0,
+        group=LATE,
+        metavar="MINUTES",
+        help="so much after the deadline is in time",
+    ),
+    Argument(
+        "--late-penalty",
+        type=percent,
+        default=0,
+        group=LATE,
+        metavar="PERCENT",
+        help="of all points, for each day begun after the deadline (default: nothing)",
+    ),
+    Argument(
+        "--late-most",
+        type=percent,
+        default=100,
+        group=LATE,
+        metavar="PERCENT",
+        help="of all points, the most that lateness costs (default: all)",
+    ),
+    Argument(
+        "--timestamps",
+        action="store_true",
+        group=LATE,
+        help="believe the timestamp.txt beside a notebook: nbgrader writes it, but a student's own zip may hold one",
+    ),
 )

@@ -83,6 +83,7 @@ class Visitor:
             has_touch=touch,
             reduced_motion=motion,
             accept_downloads=True,
+            service_workers="block",  # their requests can't be answered here, nor counted
         )
         self.contexts.append(context)
         context.set_default_timeout(10_000)
@@ -101,7 +102,7 @@ class Visitor:
 
     def _listen(self, javascript, said):
         idle = not javascript and "was preloaded" in said.text  # for scripts, and said if the page stays long enough
-        if said.type in ("error", "warning") and not idle:
+        if said.type in ("error", "warning") and not idle and "registration blocked by Playwright" not in said.text:
             self._note("the console:", said.text)
 
     def _block(self, route):

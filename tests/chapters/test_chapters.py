@@ -14,23 +14,18 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from attnbook.language import words
 from attnbook.plots.renderings import DARK_OF, colours
 from booktools.book.address import address
 from booktools.book.checked import is_check, is_ours, statements, stub
 from booktools.book.contents import chapters
 from booktools.book.from_scratch import kept
 from booktools.book.myst import Directive, blocks
-from booktools.directives.map import HERE as MAP
 from booktools.directives.minutes import Minutes, is_read_as_code, most, until_the_end
 from booktools.rehearsal.run import clean
 from tests import ROOT
 
 CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
 IGNORED = {"nbval-ignore-output", "nbval-skip"}
-TO_COME = {number: about["title"] for number, about in words(MAP)["to_come"].items()}
-# A chapter of this book by its number, or of a work that is cited just before it; and what follows.
-MENTION = re.compile(r"(\{cite[^`]*`[^`]*`, )?\bchapter (\d+)\b([^\n]*)", re.IGNORECASE)
 
 
 # The rules
@@ -183,15 +178,6 @@ def announces_its_assignment(notebook, number):
         yield "a chapter that has an assignment announces it once, with {assignment}"
 
 
-def says_what_is_to_come(notebook, number):
-    """A chapter that does not exist yet is named with its title: a number alone says nothing."""
-    for cell in notebook.cells:
-        for cited, n, rest in MENTION.findall(cell.source) if cell.cell_type == "markdown" else ():
-            title = TO_COME.get(n)
-            if title and not cited and not rest.startswith(f", *{title}*"):
-                yield f"cell {cell.id} sends readers to chapter {n}, which is to come: say `chapter {n}, *{title}*`"
-
-
 def keeps_checks_apart(notebook, number):
     """What is asserted stands in cells of its own, folded to a line; what a reader should learn to assert, in sight."""
     read = filter(is_read_as_code, until_the_end(notebook, end="## Exercises"))
@@ -261,7 +247,6 @@ RULES = [
     imports_and_seeds_first,
     has_exercises,
     announces_its_assignment,
-    says_what_is_to_come,
     keeps_checks_apart,
     shows_where_names_come_from,
     folds_its_solutions,
@@ -622,14 +607,6 @@ def label_of_another_chapter(notebook):
 def assignment_not_announced(notebook):
     text = cell(notebook, "exercises")
     text.source = text.source.replace("{assignment}", "{note}")
-
-
-@fault(says_what_is_to_come, f"say `chapter 12, *{TO_COME['12']}*`")
-def number_of_a_chapter_to_come(notebook):
-    said = (
-        f"See chapter 13, *{TO_COME['13']}*, {{cite:t}}`zhang2023d2l`, chapter 13.7, and\nChapter 12 looks into that."
-    )
-    notebook.cells.insert(4, new_markdown_cell(said, id="to-come"))
 
 
 @fault(keeps_checks_apart, "4 asserts in sight")

@@ -39,6 +39,7 @@ TABLE = """| rows | share |
 |---|---|
 | 25 | 2.12 |"""
 GUESS = """:::{guess}
+:because: Of 40, 7 are wrong.
 How many of 40?
 
 - 17
@@ -85,6 +86,7 @@ def test_the_sound_notebook_is_sound():
         ("| 25 | 2.12 |", "| 52 | 2.12 |", "where does 52 come from"),
         ("33 {right}", "34 {right}", "where does 34 come from"),
         ("of 40?", "of 48?", "where does 48 come from"),
+        ("Of 40, 7", "Of 47, 7", "where does 47 come from"),
         ("30,000 draws", "20,000 draws", "where does 20000 come from"),
         ("In 2017 {", "In 20,170 {", "where does 20170 come from"),
     ],

@@ -30,18 +30,31 @@ def test_choices(visit):
     expect(answer).to_be_hidden()
     card.get_by_role("button", name="a third").click()
     expect(answer).to_be_visible()
-    expect(card.get_by_role("status")).to_have_text("You said a third. It is: a little.")
+    told = re.compile(r"^You said a third\. It is: a little\. .+ small beside the other two, and it is not nothing\.$")
+    expect(card.get_by_role("status")).to_have_text(told)
     expect(page.locator(".veiled.guess-1")).to_have_count(0)
     assert page.locator(".veiled").count(), "the other guesses are still open"
+
+
+def test_a_guess_stands_there_when_one_comes_back(visit):
+    page = visit(FIVE)
+    page.locator("#guess-1").get_by_role("button", name="a third").click()
+    page.goto(f"{visit.home}{FIVE}")
+    told = re.compile(r"^You said a third\. It is: a little\.")
+    expect(page.locator("#guess-1").get_by_role("status")).to_have_text(told)
+    expect(page.locator("#guess-1 .chosen")).to_have_text("a third")
+    expect(page.locator(".veiled.guess-1")).to_have_count(0)
+    assert page.locator(".veiled").count(), "the other guesses are still open"
+    assert page.evaluate("document.activeElement === document.body"), "and nobody's focus goes there"
 
 
 @pytest.mark.parametrize(
     ("said", "reply"),
     [
-        ("0", "Right: 0."),
-        ("0,5", "You said 0.5, it is 0: too high by 0.5."),
-        ("-1", "You said -1, it is 0: too low by 1."),
-        ("no idea", "A number, please, such as 0.5."),
+        ("0", r"^Right: 0\. Where .+ is not 0, the bracket is\.$"),
+        ("0,5", r"^You said 0\.5, it is 0: too high by 0\.5\. Where"),
+        ("-1", r"^You said -1, it is 0: too low by 1\. Where"),
+        ("no idea", r"^A number, please, such as 0\.5\.$"),
     ],
 )
 def test_a_number(visit, said, reply):
@@ -49,7 +62,7 @@ def test_a_number(visit, said, reply):
     card = page.locator(".guess:has(input)").first
     card.get_by_role("textbox").fill(said)
     card.get_by_role("button", name="Guess", exact=True).click()
-    expect(card.get_by_role("status")).to_have_text(reply)
+    expect(card.get_by_role("status")).to_have_text(re.compile(reply))
     assert bool(page.locator(f".veiled.{card.get_attribute('id')}").count()) == ("please" in reply)
 
 
@@ -57,13 +70,21 @@ def test_whoever_would_rather_see_it_sees_it(visit):
     page = visit(FIVE)
     page.locator("#guess-1").get_by_role("button", name="Just show me").click()
     expect(page.get_by_text("tensor([0.2447, 0.6652, 0.0900])")).to_be_visible()
-    expect(page.locator("#guess-1").get_by_role("status")).to_have_text("It is: a little.")
+    expect(page.locator("#guess-1").get_by_role("status")).to_have_text(re.compile(r"^It is: a little\. "))
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.stem)
+def test_every_reply_says_why(chapter):
+    assert not [
+        asked for asked in ASKED.findall(prose(chapter)) if not re.search(r"^:because: .+\.$", asked, re.MULTILINE)
+    ]
 
 
 def test_without_scripts_and_on_paper_all_is_open(visit):
     page = visit(FIVE, javascript=False)
     expect(page.get_by_text("tensor([0.2447, 0.6652, 0.0900])")).to_be_visible()
     expect(page.locator(".guess button:visible")).to_have_count(0)
+    expect(page.locator("#guess-1 .because")).to_be_visible()
     page = visit(FIVE)
     page.emulate_media(media="print")
     expect(page.get_by_text("tensor([0.2447, 0.6652, 0.0900])")).to_be_visible()

@@ -87,6 +87,18 @@ def test_what_changes_at_once_is_looked_at_together(visit):
     assert not frame.locator(".tasks li").nth(3).evaluate("task => task.matches('.done')")
 
 
+def test_a_bound_counts_how_long_a_text_is_and_an_emptied_one_is_no_change(visit):
+    page = visit("chapters/14_beyond_text.html")
+    frame = page.locator(".touch:has([data-afm=dial_pad])")
+    frame.scroll_into_view_if_needed()
+    widget = frame.locator("[data-mounted]")
+    expect(widget).to_have_count(1)
+    for keys, done in (("", 0), ("98", 1), ("0123456789", 2)):  # tasks: other keys; ten keys or more
+        widget.evaluate("(node, keys) => node.model.set('dialled', keys)", keys)
+        page.evaluate("0")  # past the microtask
+        expect(frame.locator(".tasks li.done"), keys).to_have_count(done)
+
+
 def test_reset_and_link(visit):
     page = visit(FIVE)
     live(page)
@@ -155,7 +167,7 @@ def test_on_a_phone_the_task_follows_what_is_done(visit):
     choose(page, "scale", "d")
     expect(items.nth(1)).to_have_class(re.compile("done"))
     expect(items.nth(1)).to_be_in_viewport()
-    expect(frame.get_by_text("2 of 4")).to_be_visible()
+    expect(frame.locator(".turner span")).to_have_text("2 of 4")
     expect(on).to_have_class("lit")
     on.click()
     expect(items.nth(2)).to_be_visible()
@@ -166,6 +178,49 @@ def test_on_a_phone_the_task_follows_what_is_done(visit):
     expect(frame).not_to_be_in_viewport()
     page.evaluate(f"document.querySelector('{FRAME}').scrollIntoView({{ behavior: 'instant' }})")
     expect(frame.get_by_text("1 of 4"), "the first that is not done").to_be_visible()
+
+
+def test_on_a_phone_the_task_is_a_line_while_one_works_and_opens_again(visit):
+    page = visit(FIVE, viewport=PHONE, touch=True, motion="reduce")
+    live(page)
+    frame = page.locator(FRAME)
+    tasks, now = frame.locator(".tasks"), frame.locator(".tasks .now")
+    whole, on = (frame.get_by_role("button", name=name) for name in ("The task in full", "Next task"))
+    expect(whole).to_have_attribute("aria-expanded", "true")
+    choose(page, "scale", "d")
+    expect(whole).to_have_attribute("aria-expanded", "false")
+    assert tasks.bounding_box()["height"] < 60
+    expect(now).to_be_visible()
+    whole.press("Enter")
+    expect(whole).to_have_attribute("aria-expanded", "true")
+    assert tasks.bounding_box()["height"] > 80
+    whole.click()
+    on.click()
+    expect(whole, "another task is one to read").to_have_attribute("aria-expanded", "true")
+
+
+PINNED = [path for path in PAGES if path.startswith("chapters/") and soup(path).select(".touch")]
+# What the reader works with below a picture, each part by its place among all that can be focused.
+BELOW = """(frame) => [...frame.querySelectorAll(".ab-body :is(input, button, select, textarea, [tabindex='0'])")]
+    .map((node, place) => [node, place])
+    .filter(([node]) => node.checkVisibility({ visibilityProperty: true }) && !node.disabled)
+    .filter(([node]) => !node.closest(".ab-pin"))
+    .filter(([node]) => frame.querySelector(".ab-pin").compareDocumentPosition(node) & 4).map(([, place]) => place)"""
+
+
+@pytest.mark.parametrize("path", PINNED)
+def test_on_a_phone_the_picture_stays_in_sight_while_one_works_below_it(visit, path):
+    """It covers no part that has the focus, and no task does, whether in full or a line."""
+    page = settle(visit(path, viewport=PHONE, touch=True, motion="reduce"))
+    for frame in page.locator(".touch:has(.ab-pin)").all():
+        picture = frame.locator(".ab-pin")
+        for place in frame.evaluate(BELOW):
+            control = frame.locator(".ab-body :is(input, button, select, textarea, [tabindex='0'])").nth(place)
+            control.focus()
+            page.wait_for_timeout(50)
+            expect(picture).to_be_in_viewport(ratio=0.9)
+            assert picture.bounding_box()["y"] >= 55, "it is below the bar"
+            assert control.evaluate(AT_HAND), f"something lies on {control.evaluate('(node) => node.outerHTML')}"
 
 
 AT_HAND = """(node) => {
@@ -185,6 +240,20 @@ def test_on_a_phone_the_letters_of_a_picture_can_be_read(visit, path):
     assert not small, f"smaller than 11 pixels: {small[:6]}"
 
 
+# In a sheet of dots, and in a wall of 270 maps, a finger goes on until it is where it should be.
+NARROW = """() => [...document.querySelectorAll(".ab-body :is([role=gridcell], button, .ab-choices label)")]
+    .filter((node) => node.checkVisibility() && !node.closest("[data-afm=draw_digit], [data-afm=real_model]"))
+    .map((node) => [node.outerHTML.slice(0, 80), node.getBoundingClientRect()])
+    .filter(([, { width, height }]) => Math.min(width, height) < 24)
+    .map(([text, { width, height }]) => [text, width, height])"""
+
+
+@pytest.mark.parametrize("path", PINNED)
+def test_on_a_phone_what_is_pressed_is_as_wide_as_a_finger(visit, path):
+    narrow = settle(visit(path, viewport=PHONE, touch=True, motion="reduce")).evaluate(NARROW)
+    assert not narrow, f"less than 24 pixels: {narrow[:6]}"
+
+
 @pytest.mark.parametrize(
     ("path", "frame", "part", "controls"),
     [
@@ -199,6 +268,7 @@ def test_on_a_phone_controls_are_in_sight_beside_each_part_of_the_picture(visit,
     page.locator(frame).scroll_into_view_if_needed()
     page.locator(f"{frame} [data-mounted]").wait_for()
     for each in page.locator(f"{frame} {part}").all():
+        page.locator(frame).evaluate("(node) => node.scrollIntoView({ behavior: 'instant' })")  # nothing is pinned yet
         each.evaluate("""(node) => {
             const bar = 56 + 80, { top } = node.getBoundingClientRect();
             scrollBy({ top: top - bar, behavior: "instant" });
@@ -230,7 +300,7 @@ def test_in_full_screen_all_is_larger_and_nothing_is_cut(visit, path, frame):
     letters = box.locator("header p").first
     before = letters.bounding_box()["height"]
     box.get_by_role("button", name="Full screen").click()
-    page.wait_for_function("document.fullscreenElement?.currentCSSZoom > 1")
+    page.wait_for_function("() => document.fullscreenElement?.currentCSSZoom > 1")
     assert letters.bounding_box()["height"] >= 1.25 * before
     assert box.evaluate("node => node.scrollHeight <= node.clientHeight && node.scrollWidth <= node.clientWidth")
     wide, tall = (page.locator(f"{frame} .bench").bounding_box()[side] for side in ("width", "height"))
@@ -238,7 +308,7 @@ def test_in_full_screen_all_is_larger_and_nothing_is_cut(visit, path, frame):
     if frame == FRAME:
         assert box.evaluate(BEAM) < 1, "a beam ends at its word"
     box.get_by_role("button", name="Full screen").click()
-    page.wait_for_function("!document.fullscreenElement")
+    page.wait_for_function("() => !document.fullscreenElement")
     assert letters.bounding_box()["height"] == before
 
 

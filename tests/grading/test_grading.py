@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -15,20 +16,26 @@ from pathlib import Path
 
 import nbformat
 import pytest
+import torch
 from markdown_it import MarkdownIt
 
 from attnbook.language import PSEUDO, speaking, words
 from booktools.book import BookError
-from booktools.book.assignment import SET_UP, Assignment
+from booktools.book.assignment import SET_UP, Assignment, Exercise
 from booktools.book.limits import Limits
 from booktools.cli import main
 from booktools.grading import HERE, classroom
 from booktools.grading.classroom import Classwork, Grade, grade_all
+from booktools.grading.collect import find_submissions
 from booktools.grading.fork_server import ForkServer
+from booktools.grading.lateness import Rules
+from booktools.grading.made import Made, show
 from booktools.grading.prove import Proof, prove_all, sandbox_leaks, self_test
+from booktools.grading.remote import Remote
 from booktools.grading.reports import feedback, write_all
 from booktools.grading.run_tests import Outcome, Result
-from booktools.grading.submissions import find_submissions
+from booktools.grading.scores import Reckoner
+from booktools.grading.submissions import Submission
 from tests import ROOT
 from tests.grading.three_things import answered, graded, three_things, write
 from tests.widgets.forgotten import left_over
@@ -76,8 +83,8 @@ def test_every_assignment_is_whole(path):
             assert f"{name.rsplit('.')[-1]}" in tasks, f"{exercise.id} forbids {name} and does not say so"
 
 
-def test_every_chapter_but_the_tenth_has_an_assignment():
-    assert [path.name[:2] for path in SOURCES] == [f"{n:02}" for n in range(1, 13) if n != 10]
+def test_every_chapter_has_an_assignment():
+    assert [path.name[:2] for path in SOURCES] == [f"{n:02}" for n in range(1, 15)]
 
 
 # Reading and copying
@@ -164,7 +171,7 @@ def test_a_private_overlay_changes_exercises_and_hidden_tests(source, tmp_path, 
     changed = Assignment.read(source, overlay)
     assert changed.exercises[2].title == "3. Three times seven"
     assert changed.points == 10
-    assert list(self_test(changed, server, LIMITS)) == []
+    assert list(self_test(changed, server, Limits())) == []
     assert Assignment.read(source).exercises[2].title == "3. Three times four", "the public one stays"
 
 
@@ -180,13 +187,13 @@ def test_an_overlay_for_a_cell_that_is_not_there(source, tmp_path):
 
 
 def test_a_proven_assignment(source, server):
-    assert list(Proof.read(source).problems(server, LIMITS)) == []
+    assert list(Proof.read(source).problems(server, Limits())) == []
 
 
 def test_a_wrong_answer_that_nothing_finds(source, server):
     path = source.parents[1] / "wrong/three_things.toml"
     path.write_text(path.read_text() + '[[wrong]]\nname = "right"\nexercise = "count"\nfind = "12"\nput = "3 * 4"\n')
-    assert list(Proof.read(source).problems(server, LIMITS)) == ["no hidden test fails for 'right' (count)"]
+    assert list(Proof.read(source).problems(server, Limits())) == ["no hidden test fails for 'right' (count)"]
 
 
 SPOILS = '[[wrong]]\nname = "{}"\nexercise = "shares"\ncode = """{}"""\n'
@@ -200,7 +207,7 @@ def test_a_mistake_that_spoils_the_process_for_the_others(last, source, server):
     spoils = "torch.Tensor.exp = lambda x: x\ndef shares(x):\n    return x"
     for name, code in {"spoils": spoils, "right": right, "last": last}.items():
         path.write_text(path.read_text() + SPOILS.format(name, code))
-    assert list(Proof.read(source).problems(server, LIMITS)) == ["no hidden test fails for 'right' (shares)"]
+    assert list(Proof.read(source).problems(server, Limits())) == ["no hidden test fails for 'right' (shares)"]
 
 
 @pytest.mark.parametrize(
@@ -213,7 +220,7 @@ def test_a_mistake_that_spoils_the_process_for_the_others(last, source, server):
 def test_a_wrong_answer_that_no_longer_applies(entry, says, source, server):
     path = source.parents[1] / "wrong/three_things.toml"
     path.write_text(path.read_text() + f'[[wrong]]\nname = "old"\n{entry}\n')
-    assert list(Proof.read(source).problems(server, LIMITS)) == [says]
+    assert list(Proof.read(source).problems(server, Limits())) == [says]
 
 
 def test_an_overlay_is_proven_with_the_mistakes_that_fit_or_its_own(source, tmp_path, server, capsys):
@@ -226,7 +233,7 @@ def test_an_overlay_is_proven_with_the_mistakes_that_fit_or_its_own(source, tmp_
     own = overlay / "wrong/three_things.toml"
     own.parent.mkdir()
     own.write_text('[[wrong]]\nname = "right"\nexercise = "count"\nfind = "21"\nput = "3 * 7"\n')
-    assert list(Proof.read(source, overlay).problems(server, LIMITS)) == ["no hidden test fails for 'right' (count)"]
+    assert list(Proof.read(source, overlay).problems(server, Limits())) == ["no hidden test fails for 'right' (count)"]
 
 
 def test_an_overlay_without_the_assignment_is_no_overlay(source, tmp_path):
@@ -237,7 +244,7 @@ def test_an_overlay_without_the_assignment_is_no_overlay(source, tmp_path):
 def test_a_wrong_answer_is_found_by_hidden_tests_alone(source, server):
     path = source.parents[1] / "wrong/three_things.toml"
     path.write_text(f'[[wrong]]\nname = "by hand"\nexercise = "shares"\ncode = """{WRONG_SHARES}"""\n')
-    assert list(Proof.read(source).problems(server, LIMITS)) == ["1 known wrong answers; expected at least 8"]
+    assert list(Proof.read(source).problems(server, Limits())) == ["1 known wrong answers; expected at least 8"]
 
 
 @pytest.mark.parametrize(
@@ -255,7 +262,7 @@ def test_a_wrong_answer_is_found_by_hidden_tests_alone(source, server):
 )
 def test_self_test(cell, source_of_cell, says, tmp_path, server):
     assignment = Assignment.read(write(tmp_path, edited(set_source(cell, source_of_cell))))
-    told = list(self_test(assignment, server, LIMITS))
+    told = list(self_test(assignment, server, Limits()))
     assert any(says in what for what in told), told
 
 
@@ -263,7 +270,8 @@ def test_an_empty_copy_that_is_not_refused_everywhere_is_reported(tmp_path, serv
     cell = "count = 0\n### BEGIN SOLUTION\ncount = 12\n### END SOLUTION"
     assignment = Assignment.read(write(tmp_path, edited(set_source("count", cell))))
     assert any(
-        what.startswith("the empty copy: expected 'not written yet'") for what in self_test(assignment, server, LIMITS)
+        what.startswith("the empty copy: expected 'not written yet'")
+        for what in self_test(assignment, server, Limits())
     )
 
 
@@ -289,6 +297,25 @@ def test_leaks_are_found_where_there_are_no_walls(open_field, tmp_path):
     told = sandbox_leaks(open_field, LIMITS, [tmp_path / "secret"])
     for leak in (f"reads {tmp_path / 'secret'}", "opens a socket", "sees other processes"):
         assert any(leak in what for what in told) or "did not come back" in told[0], told
+
+
+def test_who_watches_what_is_made_sees_into_the_sandbox(server):
+    cell = "import torch\n\ndef f(x):\n    return (x[:, None] * x).sum()"
+    with server.open(LIMITS) as sandbox:
+        sandbox.run({"name": "f", "source": cell, "forbidden": []})
+        f = Remote(sandbox, Exercise("f", "", cell), "f")
+        with Made() as made:
+            answer = f(torch.ones(30))
+    assert answer == 900
+    assert made.sizes.count(900) == 1
+    assert max(made.sizes) == 900, "the message's own bytes are not counted"
+
+
+@pytest.mark.parametrize("lie", [None, "many", [-1, 2**60, "3", [4], 5]])
+def test_what_a_submission_says_it_made_is_not_believed_blindly(lie):
+    with Made() as made:
+        show(lie)
+    assert made.sizes in ([], [5])
 
 
 def test_without_bubblewrap_nothing_is_graded(source, tmp_path, monkeypatch, capsys):
@@ -347,9 +374,10 @@ def table(path):
 
 @pytest.fixture
 def grade(server):
-    def grade(source, submissions, out, stamped=False, **settings):
-        work = Classwork.read(source, submissions, stamped=stamped)
-        write_all(out, work.assignment, grade_all(work, out, server, **settings))
+    def grade(source, submissions, out, stamped=False, deadline=None, **settings):
+        work = Classwork.read(source, [submissions], stamped=stamped)
+        grades = grade_all(work, out, server, **settings)
+        write_all(out, work.assignment, Reckoner(work.assignment, Rules(deadline)).scores(work.submissions, grades))
         return table(out / "grades.csv")
 
     return grade
@@ -374,8 +402,9 @@ def test_students_are_told_in_the_language_of_the_book(source, tmp_path):
     (submissions / "nothing").mkdir()
     out, limits, long_ago = tmp_path / "out", Limits(cell=1, call=1), datetime(2026, 1, 1, tzinfo=UTC)
     with speaking(PSEUDO), ForkServer() as server:
-        work = Classwork.read(source, submissions)
-        write_all(out, assignment, grade_all(work, out, server, limits=limits, deadline=long_ago))
+        work = Classwork.read(source, [submissions])
+        grades = grade_all(work, out, server, limits=limits)
+        write_all(out, assignment, Reckoner(assignment, Rules(long_ago)).scores(work.submissions, grades))
     names = [assignment.title, *(exercise.title for exercise in assignment.exercises)]
     said = {path.stem: path.read_text("utf-8") for path in (out / "feedback").glob("*.md")}
     assert len(said) == 10
@@ -714,7 +743,7 @@ def test_what_students_write_stays_within_its_fence(source, tmp_path, grade):
     told = {path.stem: path.read_text("utf-8") for path in (tmp_path / "out/feedback").glob("*.md")}
     told |= {f"{n}": test["output"] for n, test in enumerate(gradescope(tmp_path / "out", "#[a](b)`<i>"))}
     headings = {"Three things", "1. Shares", "2. A line", "3. Three times four", "Cells that stopped with an error"}
-    assert "more: ValueError: # Ten" in told["#[a](b)`<i>"], "a cell of the student's own, by its name"
+    assert re.search(r"code cell \d+: ValueError: # Ten", told["#[a](b)`<i>"]), "a cell of the student's own"
     assert "1. Shares: ValueError" not in told["#[a](b)`<i>"]
     for name, text in told.items():
         tokens = MarkdownIt("commonmark").enable("table").parse(text)
@@ -743,7 +772,8 @@ def test_a_hidden_error_tells_nothing_by_its_name(kind, source):
     for said in (words(HERE)[kind], *words(HERE)[kind].split(" {")[:1], "ValueError"):
         for text in (f"{said}: {secret}", f"{said} {secret}", f"{said}\n{secret}", f"{secret} {said}"):
             results = {test.id: Result(hidden=text) for exercise in assignment.exercises for test in exercise.tests}
-            assert "101" not in feedback(assignment, Grade("ada", "graded", outcome=Outcome(results)))
+            grade = Grade("ada", "graded", outcome=Outcome(results))
+            assert "101" not in feedback(assignment, Reckoner(assignment).in_time(Submission("ada", None), grade))
 
 
 def test_cells_that_fail_when_hidden_tests_run_are_not_told(source, tmp_path, grade):
@@ -776,6 +806,28 @@ def test_time_that_runs_out_is_an_error_and_no_zero(source, tmp_path, grade):
     }
     assert "longer than 5 seconds" in rows["bob"]["remark"]
     assert rows["eve"]["remark"] == "a time limit was reached in 1. Shares"
+
+
+def test_nothing_is_imported_in_a_students_time():
+    tried = """
+import sys, torch, booktools.grading.run_tests
+from booktools.grading.made import Made
+before = set(sys.modules)
+with Made():
+    torch.testing.assert_close(torch.ones(2), torch.ones(2))
+print(*sorted(set(sys.modules) - before))
+"""
+    done = subprocess.run([sys.executable, "-c", tried], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+def test_a_cell_of_a_students_own_is_told_by_its_number(source, tmp_path, grade):
+    submissions = make_class(tmp_path, ada={"more": "while True: pass"})
+    rows = grade(source, submissions, tmp_path / "out", limits=Limits(cell=5))
+    code = [cell.source for cell in nbformat.read(submissions / "ada.ipynb", 4).cells if cell.cell_type == "code"]
+    called = f"code cell {code.index('while True: pass') + 1}"
+    assert rows["ada"]["remark"] == f"a time limit was reached in {called}"
+    assert f"{called}: " in (tmp_path / "out/feedback/ada.md").read_text()
 
 
 def test_a_newer_python_than_the_graders_is_an_error_and_no_zero(source, tmp_path, grade):
@@ -870,6 +922,6 @@ def test_an_overlay_without_ids(source, tmp_path):
 
 def test_a_deadline_is_in_local_time(tmp_path):
     submissions = make_class(tmp_path, ada={})
-    (submission,) = find_submissions(submissions, "three_things")
+    (submission,) = find_submissions([submissions], "three_things")
     handed_in = submission.handed_in
     assert abs(handed_in - datetime.now().astimezone()) < timedelta(minutes=1)

@@ -296,7 +296,7 @@ def number_by_number(length, D):
     return torch.tensor([[wave(i, c) for c in range(D)] for i in range(length)])
 
 
-def by_complex_numbers(x_LK):
+def by_turning(x_LK):
     L, K = x_LK.shape
     angles = torch.arange(L)[:, None] / 10000 ** (torch.arange(0, K, 2) / K)
     turned = torch.view_as_complex(x_LK.reshape(L, -1, 2).contiguous()) * torch.polar(torch.ones_like(angles), angles)
@@ -486,7 +486,7 @@ RIGHT += [(check.greedy, lambda *asked: writes(*asked).tolist()), (check.greedy,
 RIGHT += [(check.encoder_block, in_two_lines), (check.pre_norm_block, on_the_side)]
 RIGHT += [(check.translation_loss, token_by_token), (check.translation_loss, gives_the_whole_target)]
 RIGHT += [(check.decoder_step, in_four_lines), (check.decoder_step, lambda *parts: [*in_four_lines(*parts)])]
-RIGHT += [(check.sinusoidal, number_by_number), (check.rotary, by_complex_numbers)]
+RIGHT += [(check.sinusoidal, number_by_number), (check.rotary, by_turning)]
 RIGHT += [(check.three_steps, word_after_word), (check.operations, product_by_product)]
 RIGHT += [(check.equivariant, test) for test in (in_every_order, in_three_random_orders, by_matrices)]
 
@@ -533,6 +533,56 @@ def by_sorting(x, gain, table, token):
 RIGHT += [(check.unpack_q4_1, half_by_half), (check.unpack_q8_0, by_view), (check.repeat_heads, by_expanding)]
 RIGHT += [(check.first_score, text_by_text), (check.exchanged, by_index), (check.direct_effects, head_by_head)]
 RIGHT += [(check.rank_of, by_sorting), (check.rank_of, lambda *asked: torch.tensor(by_sorting(*asked)))]
+
+
+def latent_by_latent(q, W, c):
+    return torch.stack([torch.stack([(q @ (W_KC @ c_C))[h] for c_C in c], -1) for h, W_KC in enumerate(W)])
+
+
+def in_chunks_of_two(q, k, v):
+    read, S = [], torch.zeros(k.shape[1], v.shape[1])
+    for i in range(0, len(q), 2):
+        now = slice(i, i + 2)
+        read.append(q[now] @ S + (q[now] @ k[now].T).tril() @ v[now])
+        S += k[now].T @ v[now]
+    return torch.cat(read)
+
+
+def by_hiding_the_others(scores, active):
+    least = scores.sort(descending=True).values[:, active - 1 : active]
+    return scores.masked_fill(scores < least, -torch.inf).softmax(-1)
+
+
+def layer_by_layer(pattern, layers, length, window, per_token):
+    kinds = [pattern[n % len(pattern)] for n in range(layers)]
+    return sum(per_token * (length if kind == "G" else min(window, length)) for kind in kinds)
+
+
+RIGHT += [(check.absorbed_scores, latent_by_latent), (check.running, in_chunks_of_two)]
+RIGHT += [(check.routed, by_hiding_the_others)]
+RIGHT += [(check.kept_numbers, layer_by_layer), (check.kept_numbers, lambda *of: torch.tensor(layer_by_layer(*of)))]
+
+
+def by_unfolding(images, size):
+    return torch.nn.functional.unfold(images[:, None], size, stride=size).mT
+
+
+def by_cross_entropy(pictures, names, sharpness):
+    scores, labels = sharpness * pictures @ names.T, torch.arange(len(names))
+    return sum(torch.nn.functional.cross_entropy(x, labels) for x in (scores, scores.T)) / 2
+
+
+def by_euler(frame, frequency, rate):
+    return (frame * torch.exp(-2j * torch.pi * frequency / rate * torch.arange(len(frame)))).sum().abs()
+
+
+def by_powers(edges, steps):
+    return torch.linalg.matrix_power(edges.float() + torch.eye(len(edges)), steps) > 0
+
+
+RIGHT += [(check.image_patches, by_unfolding), (check.contrastive_loss, by_cross_entropy)]
+RIGHT += [(check.strength, by_euler), (check.strength, lambda *of: by_euler(*of).item())]
+RIGHT += [(check.within_steps, by_powers)]
 
 
 @pytest.mark.parametrize(("judge", "answer"), RIGHT)
@@ -1061,8 +1111,8 @@ def test_wrong_lookups_are_told_what_broke(judge, answer, words):
             "a tensor of one axis, with at most 49 ids; got",
         ),
         (check.greedy, lambda *asked: [1, 2], "a text that stops: expected [1, 6, 3, 5, 3, 2], got [1, 2]"),
-        (check.rotary, lambda x: by_complex_numbers(x)[1:], "3 positions, K=4: expected shape (3, 4), got (2, 4)"),
-        (check.rotary, lambda x: 2 * by_complex_numbers(x), "first wrong cell (position, column) = (0, 0)"),
+        (check.rotary, lambda x: by_turning(x)[1:], "3 positions, K=4: expected shape (3, 4), got (2, 4)"),
+        (check.rotary, lambda x: 2 * by_turning(x), "first wrong cell (position, column) = (0, 0)"),
         (check.operations, no_function, "not written yet"),
         (
             check.operations,
@@ -1128,3 +1178,35 @@ def test_what_is_wrong_is_said_by_its_name(path):
             gaps = {keyword.arg for keyword in node.keywords} - {"why"} if node.func.id == "Wrong" else None
             for name in constants if gaps is not None else ():
                 assert set(re.findall(r"\{(\w+)\}", said[name])) == gaps, f"line {node.lineno}: the gaps of {name}"
+
+
+BEYOND = {
+    check.image_patches: check.WRONG_PATCHES,
+    check.contrastive_loss: check.WRONG_CONTRASTIVE,
+    check.strength: check.WRONG_STRENGTH,
+    check.within_steps: check.WRONG_WITHIN,
+}
+
+
+@pytest.mark.parametrize(("judge", "mistake"), [(judge, name) for judge, wrong in BEYOND.items() for name in wrong])
+def test_mistakes_of_chapter_14_are_told_where_they_are(judge, mistake):
+    verdict = judge(BEYOND[judge][mistake])
+    assert not verdict
+    assert "can't be compared" not in verdict.message
+    assert "expected" in verdict.message
+
+
+TODAY = {
+    check.absorbed_scores: check.WRONG_ABSORBED,
+    check.running: check.WRONG_RUNNING,
+    check.routed: check.WRONG_ROUTED,
+    check.kept_numbers: check.WRONG_KEPT,
+}
+
+
+@pytest.mark.parametrize(("judge", "mistake"), [(judge, name) for judge, wrong in TODAY.items() for name in wrong])
+def test_mistakes_of_chapter_13_are_told_where_they_are(judge, mistake):
+    verdict = judge(TODAY[judge][mistake])
+    assert not verdict
+    assert "can't be compared" not in verdict.message
+    assert "expected" in verdict.message

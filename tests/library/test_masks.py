@@ -23,6 +23,7 @@ def test_every_cell_by_its_definition(L, more, window):
             back = (i + more) - j  # the query's own position among the keys is i + M - L
             assert causal(L, M)[i, j] == (back >= 0)
             assert sliding_window(L, M, window=window)[i, j] == (0 <= back < window)
+            assert sliding_window(L, M, window=window, sinks=2)[i, j] == (back >= 0 and (back < window or j < 2))
     assert causal(L, M).shape == sliding_window(L, M, window=window).shape == (L, M)
 
 
@@ -154,6 +155,7 @@ def test_finite_numbers_are_not_copied():
     [
         (lambda: causal(3, 2), r"M must be at least L.*L = 3, M = 2"),
         (lambda: causal(-1), r"L must be at least 0, got -1"),
+        (lambda: sliding_window(3, window=1, sinks=-1), "sinks must be at least 0, got -1"),
         (lambda: sliding_window(3, window=0), r"window must be at least 1 .*got 0"),
         (lambda: padding(torch.tensor([1.0])), r"whole numbers .*got torch.float32 of \(1,\).*padding\(ids, pad=0\)"),
         (lambda: padding(torch.tensor([True])), r"got torch.bool"),

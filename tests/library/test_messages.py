@@ -154,8 +154,8 @@ SAID = {
     'RelativeBias(2, "3")': "max_distance must be a whole number, got '3', a str. Try 3.",
     'LanguageModel(20, 8, 2, 16, 1, 0.0, norms="pre")': (
         "EncoderBlock has no option 'norms'. Did you mean 'norm'? It takes D, heads, hidden, dropout, norm, "
-        "norm_layer, feed_forward, activation, bias, key_size, value_size, d_k, d_v, kv_heads, rotary, "
-        "score_bias."
+        "norm_layer, feed_forward, activation, bias, attention, key_size, value_size, d_k, d_v, kv_heads, rotary, "
+        "score_bias, qk_norm, softcap, window, sinks, learned_sink."
     ),
     'LanguageModel(20, 8, 2, 16, 1, 0.0, norm="middle")': "norm must be 'pre' or 'post', got 'middle'.",
     'LanguageModel("20", 8, 2, 16, 1, 0.0)': "N must be a whole number, got '20', a str. Try 20.",

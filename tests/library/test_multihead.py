@@ -53,6 +53,14 @@ KINDS = {
     "rotary neighbours": lambda: {"rotary": Rotary(K, pairing="neighbours"), "kv_heads": 2},
     "ALiBi": lambda: {"score_bias": ALiBi(H)},
     "relative bias": lambda: {"score_bias": RelativeBias(H, max_distance=3)},
+    "QK-norm": lambda: {"qk_norm": nn.RMSNorm, "rotary": Rotary(K)},
+    "soft-capped": lambda: {"softcap": 0.5, "kv_heads": 2},
+    "learned sink": lambda: {"learned_sink": True, "kv_heads": 2},
+    "window": lambda: {"window": 2, "rotary": Rotary(K)},
+    "all of today": lambda: {
+        **{"qk_norm": nn.RMSNorm, "softcap": 2.0, "learned_sink": True, "kv_heads": 1},
+        **{"window": 2, "sinks": 1, "score_bias": ALiBi(H)},
+    },
 }
 each_kind = pytest.mark.parametrize("kind", KINDS)
 each_dtype = pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=str)
@@ -71,7 +79,7 @@ def scatter(layer):
 
 
 def make(kind="plain", **more):
-    return scatter(MultiHeadAttention(D, H, **KINDS[kind](), **more)).double()
+    return scatter(MultiHeadAttention(D, H, **KINDS[kind]() | more)).double()
 
 
 def call(layer, *inputs, watched=False, **more):
@@ -167,10 +175,23 @@ def head_by_head(layer, x, keys, values, mask, bias):
         q = F.linear(x, *part(layer.query, h, H))
         k = F.linear(keys, *part(layer.key, g, layer.kv_heads))
         v = F.linear(values, *part(layer.value, g, layer.kv_heads))
+        if layer.query_norm is not None:
+            q, k = layer.query_norm(q), layer.key_norm(k)
         if layer.rotary is not None:
             q, k = layer.rotary(q), layer.rotary(k)
-        scores = q @ k.mT / q.shape[-1] ** 0.5 + bias[h]
-        outputs.append(masked_softmax(scores, mask[:, h]) @ v)
+        scores = q @ k.mT / q.shape[-1] ** 0.5
+        if layer.softcap is not None:
+            scores = (scores / layer.softcap).tanh() * layer.softcap
+        allowed = mask[:, h]
+        if layer.window is not None:
+            back = torch.arange(L)[:, None] - torch.arange(L)
+            local = (back >= 0) & ((back < layer.window) | (torch.arange(L) < layer.sinks))
+            allowed = allowed & local.to(mask.device)
+        weights = masked_softmax(scores + bias[h], allowed)
+        if layer.sink is not None:
+            total = ((scores + bias[h]).exp() * allowed).sum(-1, keepdim=True)
+            weights = weights * total / (total + layer.sink[h].exp())
+        outputs.append(weights @ v)
     return layer.output(torch.cat(outputs, -1))
 
 
@@ -472,6 +493,111 @@ def test_decoding_with_a_cache_is_recomputing_everything(kind, sizes, pad):
     assert len(cache) == n
 
 
+@pytest.mark.parametrize("sinks", [0, 1, 3])
+@pytest.mark.parametrize("window", [1, 2, 4])
+@given(sizes=st.lists(st.integers(1, 4), min_size=1, max_size=6))
+@settings(max_examples=4)
+def test_behind_a_window_a_cache_forgets(window, sinks, sizes):
+    """What it holds is bounded; what it answers is what all of the text answers."""
+    layer = make("grouped", rotary=Rotary(K), score_bias=ALiBi(H), window=window, sinks=sinks)
+    n, cache, parts = sum(sizes), KVCache(), []
+    x = torch.randn(B, n, D, dtype=torch.float64)
+    for part in x.split(sizes, dim=1):
+        parts.append(layer(part, mask=causal(part.shape[1], len(cache) + part.shape[1]), cache=cache))
+        assert cache.keys.shape[-2] == cache.values.shape[-2] == min(len(cache), sinks + window - 1)
+    assert len(cache) == n
+    i = torch.arange(n)
+    seen = (i[:, None] >= i) & ((i[:, None] - i < window) | (i < sinks))
+    layer.window = None
+    assert_close(torch.cat(parts, 1), layer(x, mask=seen))
+
+
+def test_a_long_prompt_leaves_nothing_behind_the_window():
+    layer, cache = make(window=3, sinks=1), KVCache()
+    layer(torch.randn(B, 50, D, dtype=torch.float64), cache=cache)
+    assert cache.nbytes == cache.keys.untyped_storage().nbytes() + cache.values.untyped_storage().nbytes()
+    assert cache.nbytes == 2 * B * D * 3 * 8
+    assert (len(cache), len(KVCache())) == (50, 0)
+    (fresh := KVCache()).forget(3, 1)
+    assert fresh.keys is None
+
+
+def test_a_window_keeps_what_the_mask_hides_out_of_sight():
+    layer, x = make(window=3), torch.randn(B, L, D, dtype=torch.float64)
+    real = padding(torch.tensor([3, L]))
+    other = x.clone()
+    other[0, 3:] = 9
+    cache = KVCache()
+    steps = [layer(token, mask=real[..., : i + 1], cache=cache) for i, token in enumerate(other.split(1, dim=1))]
+    assert_close(torch.cat(steps, 1)[0, :3], layer(x[0, :3]))
+
+
+def test_groups_share_keys_that_are_never_copied(monkeypatch):
+    """PyTorch's kernel reads each head of keys for all that share it."""
+    layer, x, cache, asked = make("grouped"), torch.randn(B, L, D, dtype=torch.float64), KVCache(), []
+    kernel = F.scaled_dot_product_attention
+    monkeypatch.setattr(
+        F, "scaled_dot_product_attention", lambda *q, **more: asked.append((q, more)) or kernel(*q, **more)
+    )
+    layer(x, cache=cache)
+    make()(x)
+    ((_, k, v, _), grouped), (_, alone) = asked
+    assert (k.data_ptr(), v.data_ptr()) == (cache.keys.data_ptr(), cache.values.data_ptr())
+    assert (grouped["enable_gqa"], alone["enable_gqa"]) == (True, False)
+
+
+def test_with_qk_norm_loud_inputs_are_no_louder():
+    layer, x = make("QK-norm"), torch.randn(B, L, D, dtype=torch.float64)
+    with capture_attention(layer) as maps:
+        layer(x)
+        quiet = maps[""]
+        layer(100 * x)
+    assert_close(maps[""], quiet, rtol=0, atol=1e-3)
+    assert layer.query_norm is not layer.key_norm
+    assert layer.query_norm.weight.shape == (K,)
+
+
+@pytest.mark.parametrize("softcap", [1.0, 7.0])
+def test_no_score_exceeds_the_cap(softcap):
+    layer, x = make(softcap=softcap), 1e4 * torch.randn(B, L, D, dtype=torch.float64)
+    with capture_attention(layer) as maps:
+        layer(x)
+    logs = maps[""].log()
+    assert (logs.amax(-1) - logs.amin(-1)).max() <= 2 * softcap + 1e-9
+
+
+@watched_or_not
+def test_a_sink_takes_what_the_keys_leave(watched):
+    layer, x = make("learned sink", bias=True), draw(B, L, D)
+    with torch.no_grad():
+        layer.sink.copy_(torch.tensor([-1e3, 0, 2, 1e3]))
+    with capture_attention(layer) as maps:
+        layer(x)
+    totals = maps[""].sum(-1)
+    assert_close(totals[:, 0], torch.ones(B, L, dtype=torch.float64))
+    assert_close(totals[:, 3], torch.zeros(B, L, dtype=torch.float64))
+    assert ((totals[:, 1:3] > 0) & (totals[:, 1:3] < 1)).all()
+    nowhere = call(layer, x, mask=torch.zeros(L, L, dtype=torch.bool), watched=watched)
+    assert_close(nowhere, layer.output.bias.expand_as(nowhere), rtol=0, atol=0)
+    (gradient,) = torch.autograd.grad(call(layer, x, watched=watched).sum(), layer.sink)
+    assert (gradient[1:3] != 0).all()
+    assert gradient.isfinite().all()
+
+
+def test_a_sink_starts_at_the_score_of_a_key_that_is_not_like_the_query():
+    assert_close(MultiHeadAttention(D, H, learned_sink=True).sink, torch.zeros(H))
+
+
+@watched_or_not
+@each_dtype
+def test_today_s_options_in_half_precision(dtype, watched):
+    layer, x = make("all of today").float(), torch.randn(B, 9, D)
+    want = layer(x, mask=causal(9))
+    got = call(layer.to(dtype), x.to(dtype), mask=causal(9), watched=watched)
+    assert got.dtype == dtype
+    assert_close(got.float(), want, rtol=0, atol=0.05 * want.abs().max().item())
+
+
 @pytest.mark.parametrize("heads", [1, 4])
 def test_a_cache_goes_with_any_batch_axes(heads):
     layer, x = MultiHeadAttention(D, heads, rotary=Rotary(D // heads)).double(), torch.randn(2, 3, L, D).double()
@@ -683,6 +809,7 @@ def test_counted_operations(n):
 
 def test_says_what_it_is():
     assert "heads=4, kv_heads=2, dropout=0.1" in repr(MultiHeadAttention(D, H, kv_heads=2, dropout=0.1))
+    assert "softcap=5.0, window=3, sinks=1, drop" in repr(MultiHeadAttention(D, H, softcap=5.0, window=3, sinks=1))
 
 
 @pytest.mark.parametrize(
@@ -695,6 +822,11 @@ def test_says_what_it_is():
         ({"kv_heads": 0}, "kv_heads must be at least 1, got 0"),
         ({"kv_heads": 3}, "heads must be a multiple of kv_heads; got 4 and 3"),
         ({"kv_heads": 8}, "got 4 and 8"),
+        ({"window": 0}, "window must be at least 1, got 0"),
+        ({"window": 2, "sinks": -1}, "sinks must be at least 0, got -1"),
+        ({"sinks": 1}, "sinks are seen beyond a window; got sinks = 1 and no window"),
+        ({"softcap": 0}, "softcap is the score that none exceeds, above 0; got 0"),
+        ({"softcap": float("nan")}, "softcap is the score that none exceeds"),
         ({"dropout": 1}, "dropout must be at least 0 and below 1.*got 1"),
         ({"dropout": -0.1}, "dropout must be at least 0 and below 1.*got -0.1"),
     ],
@@ -804,6 +936,11 @@ def test_relative_positions_belong_to_one_sequence(kind):
         ValueError, match="relative positions compare places in one sequence; with a context there are two"
     ):
         make(kind)(draw(B, L, D), draw(B, M, D))
+
+
+def test_a_window_belongs_to_one_sequence():
+    with pytest.raises(ValueError, match="a window is counted back from the query's own place; with a context"):
+        make("window", rotary=None)(draw(B, L, D), draw(B, M, D))
 
 
 @pytest.mark.parametrize("heads", [1, 2, 8])

@@ -61,7 +61,7 @@ def test_axes_at_the_end_of_a_cell_show_nothing_beside_their_figure():
     assert DisplayFormatter().format(plots.axes()) == ({}, {})
 
 
-@pytest.mark.parametrize("kind", ["plot", "bar", "scatter", "fill_between"])
+@pytest.mark.parametrize("kind", ["plot", "bar", "barh", "scatter", "fill_between"])
 def test_whatever_is_drawn_its_text_tells_two_drawings_apart(kind):
     def text(numbers):
         ax = plots.axes()

@@ -15,8 +15,13 @@ from attnbook import (
     DecoderBlock,
     EncoderBlock,
     FeedForward,
+    KVCache,
     LanguageModel,
+    LatentAttention,
+    LinearAttention,
+    MixtureOfExperts,
     Rotary,
+    RunningState,
     State,
     SwiGLU,
     TextEncoder,
@@ -461,6 +466,71 @@ def test_no_heads_are_refused_by_name(positions):
 
 
 def test_a_source_without_padding_is_selected_too():
-    state = State(1, memory=torch.arange(3.0)[:, None, None])
+    state = State([], memory=torch.arange(3.0)[:, None, None])
     state.select(torch.tensor([2, 0]))
     assert state.memory.flatten().tolist() == [2, 0]
+
+
+PATTERNS = {
+    "windows and one layer that sees everything": [{"window": 2}, {"window": 3, "sinks": 1}, {}],
+    "a hybrid": [{"attention": LinearAttention, "decay": "state", "delta": True, "convolution": 2}, {}],
+    "linear alone": [{"attention": LinearAttention}],
+    "latent": [{"attention": LatentAttention, "latent": 5}],
+    "experts in every second layer": [{}, {"feed_forward": partial(MixtureOfExperts, experts=3, active=1)}],
+}
+
+
+@pytest.mark.parametrize("positions", ["rotary", "alibi", "none"])
+@pytest.mark.parametrize("pattern", PATTERNS.values(), ids=PATTERNS)
+def test_blocks_of_a_pattern_take_turns(pattern, positions):
+    """Step by step is all at once, and nothing leaks from the future."""
+    if positions == "alibi" and pattern == PATTERNS["latent"]:
+        positions = "none"
+    torch.manual_seed(0)
+    model = LanguageModel(
+        N, D, H, HIDDEN, 4, 0.0, positions=Rotary(4) if positions == "rotary" else positions, pattern=pattern
+    ).double()
+    scatter(model)
+    ids = torch.randint(N, (B, 9))
+    want, state = model(ids), model.start()
+    assert_close(torch.cat([model.step(part, state) for part in ids.split([3, 1, 2, 1, 1, 1], dim=1)], 1), want)
+    assert len(state) == 9
+    other = ids.clone()
+    other[:, 6:] = (other[:, 6:] + 1) % N
+    assert_close(model(other)[:, :6], want[:, :6])
+    assert not torch.allclose(model(other)[:, 6], want[:, 6])
+
+
+def test_a_pattern_gives_each_layer_its_own():
+    pattern = [{"window": 2}, {"attention": LinearAttention}, {"kv_heads": 1, "norm": "pre"}]
+    model = LanguageModel(N, D, H, HIDDEN, 4, 0.0, pattern=pattern, positions="alibi")
+    first, second, third, fourth = (model.decoder.get_submodule(str(n)) for n in range(4))
+    assert (first.self_attention.window, third.self_attention.window, fourth.self_attention.window) == (2, None, 2)
+    assert isinstance(second.self_attention, LinearAttention)
+    assert (first.self_attention.kv_heads, third.self_attention.kv_heads) == (H, 1)
+    assert (first.norm, third.norm) == ("post", "pre")
+    kinds = [type(cache) for (cache,) in model.start().caches]
+    assert kinds == [KVCache, RunningState, KVCache, KVCache]
+
+
+def test_a_decoder_block_looks_into_the_memory_as_ever():
+    """Whatever its self-attention is; and all of the memory, whatever its window."""
+    model = Transformer(N, **SMALL, dropout=0.0, window=2, sinks=1, qk_norm=nn.RMSNorm, learned_sink=True).double()
+    block = model.decoder.get_submodule("0")
+    assert (block.self_attention.window, block.cross_attention.window, block.cross_attention.sinks) == (2, None, 0)
+    assert None not in (block.cross_attention.query_norm, block.cross_attention.sink)
+    linear = DecoderBlock(D, H, HIDDEN, 0.0, attention=LinearAttention, decay="fixed")
+    x, memory = torch.randn(B, L, D), torch.randn(B, M, D)
+    self_cache, cross_cache = linear.new_caches()
+    steps = [linear(token, memory, cache=self_cache, memory_cache=cross_cache) for token in x.split(1, dim=1)]
+    assert_close(torch.cat(steps, 1), linear(x, memory), rtol=1e-4, atol=1e-5)
+    source, target = torch.randint(1, N, (B, M)), torch.randint(1, N, (B, L))
+    state = model.start(source)
+    assert_close(torch.cat([model.step(part, state) for part in target.split(1, 1)], 1), model(source, target))
+
+
+def test_an_option_that_no_attention_of_the_pattern_takes_is_told():
+    with pytest.raises(TypeError, match=r"EncoderBlock has no option 'window'.*It takes D, heads.*decay, delta"):
+        LanguageModel(N, **SMALL, pattern=[{"attention": LinearAttention, "window": 3}])
+    with pytest.raises(ValueError, match="pattern has the options of at least one block"):
+        LanguageModel(N, **SMALL, pattern=[])

@@ -92,14 +92,14 @@ def test_a_saved_script_arrives_and_the_page_is_told(book, served):
 
     def save():  # again and again: nobody says when the folders are being watched
         while not told.wait(0.3):
-            (book / "src/attnbook/widgets" / SCRIPT).write_text("export default {}; // saved")
+            (book / "src/attnbook/widgets" / SCRIPT).write_text("export default {saved:1};")
 
     threading.Thread(target=save, daemon=True).start()
     version = news(feed)
     told.set()
     assert f'"{version}"' not in page
     script = get(served, f"/_static/widgets/{SCRIPT.as_posix()}?v=0123")
-    assert script.read() == b"export default {}; // saved"
+    assert script.read() == b"export default{saved:1};"
     assert script.headers["Cache-Control"] == "no-store"
 
 
@@ -112,7 +112,7 @@ def test_nothing_of_it_is_in_the_site(book, served):
     ("names", "asked"),
     [
         (["src/attnbook/widgets/scale_lab/scale_lab.css"], []),
-        ([f"{dev.STATIC}/frame.css", f"{dev.STATIC}/card.png"], []),
+        ([f"{dev.STATIC}/frame.css", f"{dev.STATIC}/wall.png"], []),
         (["chapters/05_dots.ipynb"], ["changed pages"]),
         (["notation.md", f"{dev.STATIC}/book.js"], ["changed pages"]),
         (["references.bib"], ["changed pages"]),

@@ -1,6 +1,8 @@
 """The pure functions behind the site."""
 
+import json
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -10,11 +12,13 @@ from PIL import Image
 from sphinx.errors import ExtensionError
 
 from booktools.book.address import Address
+from booktools.book.contents import Chapter
 from booktools.book.labels import Entry
 from booktools.directives.page import buttons
+from booktools.make.cards import SIZE, cards, digest
 from booktools.make.wall import WALL, wall
 from booktools.site import frame as book
-from booktools.site import page
+from booktools.site import linked, page
 from booktools.site.frame import FRONT
 
 HERE = Address("https://github.com/ada/book")
@@ -88,13 +92,29 @@ def test_buttons_lead_to_colab_and_to_the_sites_own_copy():
     assert 'href="../assignments/05_dots.ipynb" download' in graded
 
 
-def test_a_preview_is_safe_html_with_absolute_addresses():
-    tags = page.preview("A Book", 'Keys & "values"', "a < b", HERE, f"{HERE.site}notation.html")
+def test_a_preview_is_safe_html():
+    tags = linked.preview("A Book", 'Keys & "values"', "a < b", f"{HERE.site}notation.html", f"{HERE.site}a.png")
     assert 'property="og:title" content="Keys &amp; &quot;values&quot;"' in tags
     assert 'name="description" content="a &lt; b"' in tags
-    assert 'property="og:url" content="https://ada.github.io/book/notation.html"' in tags
-    assert 'property="og:image" content="https://ada.github.io/book/_static/card.png"' in tags
-    assert (FRONT / "static/card.png").is_file()
+
+
+def test_what_search_engines_are_told_is_safe_html():
+    told = linked.structured("A Book", HERE.site, "</script>", "en", None)
+    assert told.count("</script>") == 1
+    assert json.loads(told.removeprefix('<script type="application/ld+json">')[:-9])["description"] == "</script>"
+
+
+@pytest.mark.parametrize(("name", "html"), cards().items(), ids=lambda each: each[:12])
+def test_a_card_shows_what_the_book_says(name, html):
+    """After a change of a title or a picture: python -m booktools.make.cards."""
+    picture = Image.open(linked.CARDS / f"{name}.png")
+    assert picture.size == tuple(SIZE.values())
+    assert picture.info["made-of"] == digest(html)
+    assert (linked.CARDS / f"{name}.png").stat().st_size <= 30_000
+
+
+def test_a_chapter_without_a_card_shows_the_books():
+    assert linked.card(Chapter(15, "Fifteen", Path("15_fifteen.ipynb"))) == "_static/cards/book.png"
 
 
 def test_the_heads_on_the_first_page_are_those_that_are_stored():
@@ -117,7 +137,7 @@ def test_a_figure_has_two_renderings_keeps_its_place_and_waits(tmp_path):
     file.write_text('<svg width="100pt" height="40.2pt"><path style="stroke: #fffdfa"/></svg>')
     tag = '<img alt="a &gt; b" src="../_images/f.svg" />'
     day, night = re.findall("<img.*?>", page.in_two_renderings(f"<p>{tag}</p>", {"f.svg": file}, tmp_path))
-    size = 'width="155" height="62" loading="lazy" decoding="async"'
+    size = 'width="155" height="62" style="aspect-ratio:100/40.2" loading="lazy" decoding="async"'
     assert day == f'<img class="by-day" alt="a &gt; b" src="../_images/f.svg" {size} />'
     assert night == f'<img class="by-night" alt="a &gt; b" src="../_images/dark-f.svg" {size} />'
     assert "stroke: #121018" in (tmp_path / "_images/dark-f.svg").read_text()

@@ -111,7 +111,7 @@ from booktools.site import frame, heads, page
 known = frame.words
 forgotten = {
     "skip": "Skip this", "notebook": {"open": "Open here", "download": "⟦Take⟧"}, "solution": "Solution",
-    "preview": "A heat map",
+    "description": "A heat map",
 }
 for module in (frame, heads, page):
     module.words = lambda folder: known(folder) | (forgotten if folder == frame.HERE else {})

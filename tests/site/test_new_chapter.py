@@ -1,5 +1,6 @@
 """A chapter is its file and a line in _toc.yml: a fifteenth comes, the tenth goes, and nothing else is touched."""
 
+import weakref
 from pathlib import Path
 
 import nbformat
@@ -54,14 +55,20 @@ def book(tmp_path):
     return book
 
 
+@pytest.fixture
+def dead_proxy():
+    """What any library may leave behind in a process."""
+    return weakref.proxy({1})
+
+
 @pytest.mark.slow
-def test_a_chapter_comes_and_another_goes(book, monkeypatch):
+def test_a_chapter_comes_and_another_goes(book, monkeypatch, dead_proxy):
     monkeypatch.setenv("ATTNBOOK_LANGUAGE", "en")  # which a build sets
     site, edition = book / "_build/html", Edition(book)
     print_pages(book, site)
     first = BeautifulSoup((site / "index.html").read_text("utf-8"), "html.parser")
     cards = {int(card["data-chapter"]): card for card in first.select(".card")}
-    assert list(cards) == [9, 15, 12, 13, 14], "the two that there are, and those that are promised"
+    assert list(cards) == [9, 15]
     assert cards[15].a["href"] == "chapters/15_fifteen.html"
     assert ABOUT["promise"] in cards[15].text
     assert "M8 8h80" in str(cards[15].svg)

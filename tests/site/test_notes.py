@@ -41,6 +41,24 @@ def test_a_citation_tells_its_source_and_a_second_tap_goes_there(visit, how):
         page.wait_for_url("**/references.html#*")
 
 
+def test_the_margin_of_a_wide_screen_calls_a_work_by_its_title_once(visit):
+    beside = """(link) => {
+        const { content, float } = getComputedStyle(link, "::after");
+        return [content.split(" / ")[0], float];
+    }"""
+    wide, narrow = visit(FIVE, viewport={"width": 1440, "height": 900}), visit(FIVE)
+    link = "article section > p a[data-work]"
+    works = wide.locator(link).evaluate_all("(all) => all.map((link) => link.dataset.work)")
+    assert "Attention is all you need" in works
+    assert len(works) == len(set(works))
+    content, side = wide.locator(link).first.evaluate(beside)
+    assert content.strip('"') == works[0]
+    assert side in ("right", "inline-end")
+    assert narrow.locator(link).first.evaluate(beside) == ["none", "none"]
+    for page in (wide, narrow):
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
 def test_an_equations_number_shows_the_equation(visit):
     page = visit(FIVE)
     page.evaluate("for (const box of document.querySelectorAll('details')) box.open = true")

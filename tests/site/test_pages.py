@@ -2,6 +2,7 @@
 
 import gzip
 from functools import cache
+from itertools import pairwise
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -78,6 +79,7 @@ def test_a_visit(visit, path):
         fits_a_phone(page, screen["width"])
     page.set_viewport_size(DESKTOP)
     page.evaluate(THIN_OUT)
+    page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")  # where the bar lies over nothing
     is_accessible(page, AXE)
     page.emulate_media(color_scheme="dark")
     if path != "404.html":  # which has no script, and follows the system by its style alone
@@ -147,3 +149,22 @@ def fits_a_phone(page, phone):
     assert width <= phone, f"{width} px wide on a phone of {phone}: look at {culprits}"
     assert page.evaluate(COVERED) == []
     expect(page.locator(".cell_output .copybtn").locator("visible=true")).to_have_count(0)
+
+
+def test_checks_are_ticks_in_the_margin_that_do_not_meet(visit):
+    page = visit("chapters/07_self_attention.html", viewport=DESKTOP)
+    ticks = page.locator(".tag_checks:not(.admonition *) summary").all()
+    boxes = [tick.bounding_box() for tick in ticks]
+    column = page.locator(".tag_checks").first.bounding_box()
+    assert len(boxes) > 10
+    assert all(box["x"] >= 0 and box["x"] + box["width"] <= column["x"] for box in boxes)
+    for one, other in pairwise(boxes):
+        assert one["y"] + one["height"] <= other["y"] or other["x"] + other["width"] <= one["x"], (one, other)
+    before, code = ticks[0].bounding_box()["width"], page.locator(".tag_checks .cell_input").first
+    ticks[0].hover()
+    assert ticks[0].bounding_box()["width"] > before
+    assert ticks[0].bounding_box()["x"] >= 0
+    ticks[0].click()
+    expect(code).to_be_visible()
+    page.set_viewport_size(PHONE)
+    expect(page.locator(".tag_checks summary").nth(1)).to_contain_text("Checked: ")

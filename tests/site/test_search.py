@@ -19,7 +19,8 @@ QUESTIONS = tomllib.loads((ROOT / "tests/site/questions.toml").read_text("utf-8"
 FIVE = "chapters/05_scaled_dot_product_attention.html"
 LOOK = """async ([folder, asked]) => {
     const { Book } = await import(`${folder}search/look.js`);
-    const book = await Book.read(await (await fetch(`${folder}search.json`)).json());
+    const content = async (name) => (await fetch(`${folder}${name}.json`)).json();
+    const book = await Book.read(await content("search"), await content("search-rest"));
     return asked.map((typed) => book.look(typed).slice(0, 3).map(({ where }) => where));
 }"""
 MARKED = "[...(CSS.highlights.get('found') ?? [])].map((range) => range.toString())"
@@ -30,9 +31,13 @@ def in_short(where):
     return re.sub(r"^chapters/(\d+)_[^.]*", r"\1", where).replace(".html", "")
 
 
+def part(name):
+    return json.loads((SITE / f"_static/{name}.json").read_text("utf-8"))
+
+
 @pytest.fixture(scope="module")
 def index():
-    return json.loads((SITE / "_static/search.json").read_text("utf-8"))
+    return part("search")
 
 
 @pytest.fixture
@@ -71,11 +76,36 @@ def test_sixty_questions(found, index):
 def test_the_first_search_asks_for_little():
     files = [SITE / "_static/search.json", SITE / "_static/minisearch/minisearch.min.js"]
     files += (SITE / "_static/search").glob("*.js")
-    assert sum(len(gzip.compress(file.read_bytes())) for file in files) <= 120_000
+    assert sum(len(gzip.compress(file.read_bytes())) for file in files) <= 100_000
+
+
+def test_the_rest_comes_after_the_first_answer(visit):
+    page, held = visit(FIVE), []
+    page.route("**/search-rest.json", lambda route: held.append(route))
+    page.keyboard.press("/")
+    expect(type_into(page, "soft-capping").first).to_contain_text("Where the root stops helping")
+    page.get_by_role("combobox").fill("newspaper")
+    expect(page.get_by_role("status").filter(visible=True)).to_contain_text("newspaper")
+    assert page.get_by_role("option").count() == 0
+    (route,) = held
+    route.continue_()
+    expect(page.get_by_role("option").first.locator("mark")).to_have_text("newspaper", timeout=30_000)
+    expect(page.get_by_role("combobox")).to_be_focused()
+
+
+def test_without_a_network_titles_answer(visit):
+    page = visit(FIVE)
+    page.route("**/search-rest.json", lambda route: route.abort())
+    page.keyboard.press("/")
+    expect(type_into(page, "soft-capping").first).to_contain_text("Where the root stops helping")
+    assert all("ERR_FAILED" in said for said in visit.complaints)
+    visit.complaints.clear()
 
 
 def test_code_answers_and_buttons_are_not_looked_in(index):
-    text = "\n".join(" ".join(section[1:5]) for section in index["sections"])
+    rest = part("search-rest")
+    assert len(rest) == len(index["sections"])
+    text = "\n".join([*(" ".join(section[1:5]) for section in index["sections"]), *rest])
     for passed in ("import torch", "from attnbook", "Copy to clipboard", "Open in Colab", "Show the code"):
         assert passed not in text
     assert "nothing a little a third" not in text  # a guess
@@ -87,12 +117,13 @@ def test_a_section_ends_where_the_next_begins():
     outer += [
         nodes.paragraph("", "", nodes.Text("a "), nodes.strong("", "term")),
         nodes.literal_block("", "x = 1"),
+        nodes.paragraph("", "and more"),
         inner,
     ]
     document = nodes.document(None, None)
     document += outer
     got = list(Reader(edition(ROOT)).sections(document))
-    assert got == [("outer", "Outer", "term", "a term"), ("inner", "Inner", "", "below")]
+    assert got == [("outer", "Outer", "term", "a term", "and more"), ("inner", "Inner", "", "below", "")]
 
 
 @pytest.mark.parametrize("keys", ["/", "Control+k"])
@@ -113,7 +144,7 @@ def test_from_the_keyboard_to_the_section(visit, keys):
     page.keyboard.press("ArrowUp")
     page.keyboard.press("Enter")
     expect(page.locator("#prefill-decode-and-a-cache h2")).to_be_in_viewport()
-    page.wait_for_function(f"{MARKED}.length", timeout=30_000)
+    page.wait_for_function(f"() => {MARKED}.length", timeout=30_000)
     assert {word.lower().strip(".,;:’s") for word in page.evaluate(MARKED)} >= {"cache"}
 
 
@@ -127,7 +158,7 @@ def test_a_section_of_the_same_page_is_shown_without_a_new_start(visit):
     assert page.evaluate("still")
     assert page.evaluate(MARKED)
     page.go_back()
-    page.wait_for_function("!location.search")
+    page.wait_for_function("() => !location.search")
     assert not page.evaluate(MARKED)
 
 

@@ -13,6 +13,7 @@ from tests.browser.pages import SITE, soup
 pytestmark = pytest.mark.slow
 LAPTOP = {"width": 1280, "height": 800}
 END = "section:is(#going-further, #exercises)"
+SUMMARY = "section:is(#summary, #going-further, #exercises)"
 CHAPTERS = chapters(ROOT)
 
 
@@ -21,6 +22,7 @@ def test_a_visit_of_a_chapter(visit, chapter):
     cells = read_notebook(chapter.path).cells
     page = visit(f"chapters/{chapter.stem}.html", viewport=LAPTOP)
     is_not_scrolled_for_ever(page, chapter)
+    shows_a_picture_every_few_screens(page)
     keeps_each_check_in_one_line(page, [cell for cell in cells if is_check(cell)])
     keeps_our_solution_until_it_is_asked_for(page, [cell for cell in cells if is_ours(cell)])
 
@@ -30,6 +32,12 @@ def is_not_scrolled_for_ever(page, chapter):
     found = screens(page)
     *_, expected = most(chapter.long)
     assert found <= expected, f"{found:.1f} screens up to *Going further*, expected at most {expected}"
+
+
+def shows_a_picture_every_few_screens(page):
+    """Up to the summary; a widget is a picture, too, and so is what a story draws."""
+    ends = blank_stretches(page)
+    assert not ends, f"from … to …, pixels without a picture, expected at most {FAR}: {ends}"
 
 
 def keeps_each_check_in_one_line(page, cells):
@@ -78,11 +86,35 @@ def test_the_chapter_leads_to_its_file_and_back(chapter):
     assert str(len(text.splitlines())) in read.parent.text
 
 
-def screens(page):
-    """How many screens one scrolls, as the page opens, until the core path ends; places of widgets are kept free."""
+FAR = 3_000
+PICTURES = """end => [...document.querySelectorAll("main :is(img, svg, canvas, .touch, [data-afm])")]
+  .filter(picture => picture.checkVisibility())
+  .map(picture => picture.getBoundingClientRect())
+  .filter(({ width, height }) => height >= 100 && width >= 60)
+  .map(({ top, bottom }) => [top + scrollY, bottom + scrollY])
+  .filter(([top]) => top < end)"""
+
+
+def blank_stretches(page):
+    """Between pictures: where each begins that is too long, and where it ends."""
+    end = begin(page, SUMMARY)
+    reached, found = page.locator("h1").first.bounding_box()["y"], []
+    for top, bottom in [*sorted(page.evaluate(PICTURES, end)), (end, end)]:
+        if top - reached > FAR:
+            found.append((round(reached), round(top)))
+        reached = max(reached, bottom)
+    return found
+
+
+def begin(page, sections):
+    """Where the first of them begins, as the page opens; places of widgets are kept free."""
     page.evaluate("document.fonts.ready")
-    end = page.locator(END).first.evaluate("node => node.getBoundingClientRect().top + scrollY")
-    return end / page.viewport_size["height"]
+    return page.locator(sections).first.evaluate("node => node.getBoundingClientRect().top + scrollY")
+
+
+def screens(page):
+    """How many one scrolls until the core path ends."""
+    return begin(page, END) / page.viewport_size["height"]
 
 
 @pytest.mark.parametrize(("parts", "count"), [(["summary", "exercises"], 2), (["going-further", "exercises"], 1)])
@@ -93,3 +125,17 @@ def test_screens_are_counted_up_to_what_comes_first(browser, parts, count):
     found = screens(page)
     page.close()
     assert found == count
+
+
+@pytest.mark.parametrize(
+    ("height", "second", "blank"), [(2_900, 100, []), (3_100, 100, [(200, 3_300)]), (1_600, 90, [(200, 3_490)])]
+)
+def test_a_stretch_without_a_picture_is_found(browser, height, second, blank):
+    page = browser.new_page(viewport=LAPTOP)
+    style = "display: block; width: 100px; height: {}px"
+    page.set_content(f"""<body style="margin: 0"><main><h1 style="margin: 0; height: 100px"></h1>
+      <svg style="{style.format(100)}"></svg><p style="margin: 0; height: {height}px"></p>
+      <svg style="{style.format(second)}"></svg><p style="margin: 0; height: 1600px"></p><section id="exercises">""")
+    found = blank_stretches(page)
+    page.close()
+    assert found == blank

@@ -4,17 +4,20 @@ import json
 import re
 import zipfile
 from urllib.parse import parse_qs, unquote, urljoin, urlsplit
+from xml.etree import ElementTree
 
 import nbformat
 import pytest
 from playwright.sync_api import expect
 
 from attnbook.colours import DARK
+from attnbook.widgets.shared.files import tight_style
 from booktools.book.address import address
 from booktools.book.contents import last_green
 from booktools.book.edition import edition
+from booktools.printers.feed import NAME
 from booktools.rehearsal.rehearse import notebooks
-from booktools.site.style import PARTS, tight
+from booktools.site.style import PARTS
 from tests import ROOT
 from tests.browser.pages import CHAPTERS, PAGES, SITE, built, soup
 
@@ -80,6 +83,11 @@ def test_every_link_leads_somewhere(path):
     assert not broken, f"dead links on {path}:\n" + "\n".join(broken)
 
 
+@pytest.mark.parametrize("path", [*PAGES, *NOTEBOOKS])
+def test_what_leads_out_is_encrypted(path):
+    assert not [link for link in links_of(path) if link.startswith("http:")]
+
+
 @each_page
 def test_no_page_asks_another_host(path):
     """As written; the tests in the browser watch what is asked in fact."""
@@ -123,27 +131,41 @@ def test_figures_have_captions_with_numbers_and_two_renderings(path):
     assert len(figures) == len(soup(path).select("main img[src*=_images]")) / 2, f"{path} has a picture without caption"
 
 
+@each_chapter
+def test_what_one_can_do_after_a_chapter_stands_at_its_head_and_opens(chapter):
+    page = soup(html_of(chapter))
+    (goals,) = page.select("details.goals")
+    assert not goals.has_attr("open")
+    assert len(goals.select("li")) >= 3
+    assert goals.find_previous("h1"), "below the title"
+    assert not goals.find_previous(class_="cell"), "above all that is shown"
+    assert len(page.find_all(string=re.compile(goals.summary.text))) == 1
+
+
 def test_a_page_asks_only_for_the_rendering_that_it_shows(visit):
     page = visit("chapters/02_masked_softmax.html")
     day, night = (page.locator(f"figure img.{kind}").first for kind in ("by-day", "by-night"))
-    box = day.evaluate(BOX_WITH_IMAGE)
-    assert box["loaded"]
+    day.scroll_into_view_if_needed()
+    page.wait_for_function(LOADED, arg=day.element_handle())
+    size = [day.bounding_box()[side] for side in ("width", "height")]
     assert not [url for url in visit.requests if "/dark-" in url]
+    held = []
+    page.route("**/dark-*", lambda route: held.append(route))
     page.locator("#theme-button").click()
     expect(day).to_be_hidden()
-    assert night.evaluate(BOX_WITH_IMAGE) == box, "nothing moves"
+    before = night.bounding_box()
+    assert [before[side] for side in ("width", "height")] == size
+    page.route("**/dark-*", lambda route: route.continue_())  # whatever comes from now on
+    for route in held:
+        route.continue_()
+    page.wait_for_function(LOADED, arg=night.element_handle())
+    assert night.bounding_box() == before, "nothing moves when the picture comes"
     page.emulate_media(media="print")
     expect(day).to_be_visible()
     expect(night).to_be_hidden()
 
 
-BOX_WITH_IMAGE = """async (image) => {
-    image.scrollIntoView({ block: "center", behavior: "instant" });
-    const before = image.getBoundingClientRect();
-    await new Promise((done) => (image.complete ? done() : image.addEventListener("load", done)));
-    const { width, height } = image.getBoundingClientRect();
-    return { width, height, still: height === before.height, loaded: image.naturalWidth > 0 };
-}"""
+LOADED = "(image) => image.complete && image.naturalWidth > 0"
 
 
 RULES = """(text) => {
@@ -157,7 +179,7 @@ RULES = """(text) => {
 def test_a_style_that_travels_says_what_its_authors_wrote(visit):
     page = visit()
     written = "".join(built(f"_static/{part}.css").read_text("utf-8") for part in PARTS)
-    sent = tight(written)
+    sent = tight_style(written)
     assert page.evaluate(RULES, sent) == page.evaluate(RULES, written)
     assert len(sent) < 0.85 * len(written)
 
@@ -185,6 +207,28 @@ def test_page_introduces_itself(path):
     assert meta["og:title"] in head.title.text
     assert meta["og:description"] == meta["description"]
     assert {"og:type", "og:image", "og:image:alt", "og:site_name"} <= meta.keys()
+
+
+def test_search_engines_are_told_the_pages_the_chapters_and_the_book():
+    places = ElementTree.parse(SITE / "sitemap.xml").iterfind(".//{*}loc")
+    pages = {path for path in PAGES if not path.startswith("from_scratch/")} - {NOT_FOUND, "search.html"}
+    assert {resolve("", place.text)[0] for place in places} == pages
+    for number, chapter in enumerate(CHAPTERS, start=1):
+        told = json.loads(soup(html_of(chapter)).select_one("script[type='application/ld+json']").string)
+        assert (told["@type"][0], told["position"]) == ("Chapter", number)
+        assert resolve("", told["isPartOf"]["url"]) == ("index.html", "")
+        assert soup(html_of(chapter)).select_one("meta[property='og:image']")["content"].endswith(f"{chapter.stem}.png")
+
+
+def test_a_feed_tells_of_changes():
+    link = soup("index.html").select_one("link[rel=alternate][type='application/atom+xml']")
+    assert resolve("index.html", link["href"])[0] == NAME
+    told = ElementTree.parse(SITE / NAME).getroot()
+    days = [entry.findtext("{*}updated") for entry in told.iterfind("{*}entry")]
+    assert days == sorted(set(days), reverse=True)
+    assert told.findtext("{*}updated") == days[0]
+    assert len(days) == len(re.findall(r"^## ", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE))
+    assert all("<li>" in entry.findtext("{*}content") for entry in told.iterfind("{*}entry"))
 
 
 def test_titles_and_descriptions_tell_pages_apart():

@@ -10,6 +10,7 @@
         drags = {…}                    # after which no element may be new
         by_finger = (…)                # names of drags that a finger can do, too
         errors = […]                   # what can't be made, and what is said of it
+        apart = (…)                    # assets that only a page fetches, in a state with a test of its own
 
 One visit of a page serves several laws: browsers start quickly, pages don't.
 """
@@ -28,7 +29,7 @@ from traitlets import TraitError
 
 from attnbook.language import PSEUDO, speaking
 from attnbook.widgets.shared.base import BookWidget
-from attnbook.widgets.shared.files import ROOMS, SHARED, Asset
+from attnbook.widgets.shared.files import ROOMS, SHARED, Asset, page_files
 from tests.browser.hands import HANDS, Finger, Keyboard, Mouse, bring
 from tests.browser.pages import AXE, OF_WHOLE_PAGES, PHONE, SITE, bare, built, widgets_on_the_site
 from tests.widgets.forgotten import forgotten_in_table, forgotten_in_widget
@@ -183,6 +184,21 @@ def still_but_for_the_mouse(page, hand):
 # ---- the laws ----
 
 
+# Texts whose letters are less than 11 pixels high, as they are drawn; those of none are for screen readers.
+SMALL = """(node) => {
+    const walker = document.createTreeWalker(node, NodeFilter.SHOW_TEXT);
+    const small = [];
+    while (walker.nextNode()) {
+        const [text, holder] = [walker.currentNode.data.trim(), walker.currentNode.parentElement];
+        if (!text || !holder.checkVisibility({ visibilityProperty: true }) || holder.offsetWidth < 2) continue;
+        const { a, b } = holder.ownerSVGElement ? holder.getScreenCTM() : { a: 1, b: 0 };
+        const size = Number.parseFloat(getComputedStyle(holder).fontSize) * Math.hypot(a, b);
+        if (size > 0 && size < 10.95) small.push(`${text}: ${size.toFixed(1)}`);
+    }
+    return small;
+}"""
+
+
 class Laws:
     kind: type[BookWidget]
     read: str
@@ -192,6 +208,7 @@ class Laws:
     drags: dict = {}  # noqa: RUF012
     by_finger: tuple = ()
     errors: list = []  # noqa: RUF012
+    apart: tuple = ()
 
     @staticmethod
     def expected(widget) -> dict:
@@ -276,7 +293,8 @@ class Laws:
             walk(page, hand, node, copy_of(twin), steps)
             created = page.evaluate("created")
             assert created == 0, "a drag must only change what is there: create elements in build(), not draw()"
-        for asset in [trait for trait in self.kind.inputs().values() if isinstance(trait, Asset)]:
+        assets = [n for n, trait in self.kind.inputs().items() if isinstance(trait, Asset) and n not in self.apart]
+        for asset in (self.kind.inputs()[name] for name in assets):
             address = f"{visit.home}_static/widgets/{asset.page_name}"
             fetched = visit.requests.count(address)
             assert 1 <= fetched <= len(widgets), f"{asset.page_name} was fetched {fetched} times by {len(widgets)}"
@@ -304,6 +322,8 @@ class Laws:
             agree(live(page, place), twin, name)
             wide = live(page, place).evaluate("node => node.scrollWidth > node.clientWidth")
             assert not wide, f"too wide for a phone: {name}"
+            small = live(page, place).evaluate(SMALL)
+            assert not small, f"letters too small for a phone: {name}, {small}"
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
         results = Axe().run(page, options=AXE)
         faults = [fault for fault in results.response["violations"] if fault["id"] not in OF_WHOLE_PAGES]
@@ -359,7 +379,12 @@ class Laws:
             twins = [self.kind(), *map(copy_of, self.states.values())]
             here = f'<div id="notebook" data-afm="{self.kind.name}" data-mounted></div>'
             html = bare(*twins, body=here).replace('lang="en"', 'lang="de"')
-            page = visit("bare.html", motion="reduce", served={"bare.html": html})
+            later = {
+                f"_static/widgets/{name}": words.decode()
+                for name, words in page_files().items()
+                if name == f"{self.kind.name}/later.json"
+            }
+            page = visit("bare.html", motion="reduce", served={"bare.html": html} | later)
             for place, twin in enumerate(twins):
                 lost = forgotten_in_widget(live(page, place))
                 assert not lost, f"forgotten: {lost} of {twin.page_html()}"

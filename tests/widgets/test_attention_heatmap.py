@@ -16,7 +16,7 @@ from attnbook.data import word_vectors
 from attnbook.widgets import AttentionHeatmap
 from tests.browser.hands import Mouse
 from tests.browser.pages import bare
-from tests.widgets.laws import Laws, agree, live
+from tests.widgets.laws import Moving, agree, live
 from tests.widgets.reading import agrees, numbers, parsed
 from tests.widgets.steps import ask, choose, paint, slide
 
@@ -32,7 +32,7 @@ READ = """(node) => {
         output: all(".ab-output span", text),
         colours: all("[role=grid] td.ab-weight", (cell) => cell.style.getPropertyValue("--w")),
         bars: all(".ab-row td.ab-weight", (cell) => cell.style.getPropertyValue("--w")),
-        words: all("thead .ab-weight", (word) => word.style.getPropertyValue("--w")),
+        words: all("thead .ab-weight", (word) => word.style.getPropertyValue("--full")),
         beams: all(".ab-beams path:not([data-dark])", (beam) => beam.style.getPropertyValue("--w")),
         chosen: all("[role=grid] tbody tr", (row) => String(Number(row.classList.contains("ab-chosen")))),
         hatched: all("[role=grid] tbody td", (cell) => String(Number(cell.classList.contains("ab-blocked")))),
@@ -154,7 +154,7 @@ def expected(widget) -> dict[str, Tensor]:
     }
 
 
-class TestAttentionHeatmap(Laws):
+class TestAttentionHeatmap(Moving):
     kind = AttentionHeatmap
     read = READ
     expected = staticmethod(expected)
@@ -172,6 +172,7 @@ class TestAttentionHeatmap(Laws):
         *paint([[2, 4]], blocked=[cell for cell in ROW if cell != [2, 4]]),
         *choose("mask", "none"),
     ]
+    happens = [*ask(1), *ask(2)]
     changes = [{"temperature": 0.2}, {"stage": "scaled"}]
     states = {
         "ten long words": AttentionHeatmap(["international"] * 10),

@@ -88,9 +88,10 @@ def expected(widget) -> dict[str, Tensor]:
     weights = scores.softmax(-1)
     found |= {"below": torch.stack([weights, scores], -1) if widget.tables else weights}
     found |= {"light": (2 * weights).clamp(max=1), "beams": weights[~found["asks"]]}
-    if tokens[asks] in MEANT:
-        from_, at = (foot_between(y, *vectors_of(*MEANT[tokens[asks]])).clamp(0, 1) for y in (x[asks], became))
-        found |= {"between": codes(*MEANT[tokens[asks]])} | dict.fromkeys(("needle", "stands", "named"), at)
+    if two := [i for i, word in enumerate(tokens) if word in MEANT]:
+        ends = MEANT[tokens[asks if asks in two else max(two, key=lambda i: weights[i].item())]]
+        from_, at = (foot_between(y, *vectors_of(*ends)).clamp(0, 1) for y in (x[asks], became))
+        found |= {"between": codes(*ends)} | dict.fromkeys(("needle", "stands", "named"), at)
         found["starts"] = from_
     if not widget.tables:
         return found
@@ -144,6 +145,7 @@ class TestBankInContext(Moving):
         "the picture alone": BankInContext(**HERO, tables=False),
         "the picture alone, of words that must be fetched": BankInContext("fresh flowers", asked=True, tables=False),
     }
+    apart = ("stars",)
     errors = [
         (lambda: BankInContext("the bnak"), r"no vector for .*'bnak.*; try .*'bank'"),
         (lambda: BankInContext(""), r"'tokens' trait .* length 1 <= L <= 14"),
@@ -196,6 +198,81 @@ def test_the_picture_alone(visit):
     assert sum(len(gzip.compress((SITE / "_static/widgets" / t.page_name).read_bytes())) for t in SMALL) < 40_000
 
 
+STARS = """(node) => {
+    const stars = (kind) => [...node.querySelectorAll(`.ab-sky ${kind}:not([data-none])`)];
+    const names = (kind) => stars(kind).map((star) => star.textContent);
+    const place = (point, x, y) => [point.getAttribute(x), point.getAttribute(y)].map(Number);
+    const ends = stars(".ab-end").map((star) => star.getAttribute("transform").match(/-?[\\d.]+/g).map(Number));
+    const line = node.querySelector(".ab-sky .ab-flight");
+    return {
+        ends, point: place(node.querySelector(".ab-itself"), "cx", "cy"), from: place(line, "x1", "y1"),
+        threads: [...node.querySelectorAll(".ab-sky line[style]")].map((line) => line.style.getPropertyValue("--w")),
+        meanings: names(".ab-end"), before: names(".ab-before"), after: names(".ab-after"),
+        says: node.querySelector(".ab-sky p").textContent,
+    };
+}"""
+
+
+def test_stars_lie_where_the_plane_of_two_meanings_has_them(visit):
+    """For each word of a sentence: told from the two ends, a place has the cosines to both. The nearest are named."""
+    page = visit("bare.html", motion="reduce", served={"bare.html": bare(BankInContext(**HERO, tables=False))})
+    node = live(page)
+    node.locator(".ab-sky svg").wait_for()
+    assert len([url for url in visit.requests if "/stars." in url]) == 1
+    for words in [*list(TRIES)[1:], HERO["tokens"]]:
+        node.get_by_role("button", name="Change the sentence").click()
+        for place in range(len(words.split())):
+            node.locator(".ab-line button").nth(place).click()
+            twin = BankInContext(words, place=place, matrices="learned", asked=True)
+            page.wait_for_function("() => new Promise((done) => setTimeout(() => done(true)))")
+            stars = node.evaluate(STARS)
+            a, b = vectors_of(*twin.meanings())
+            assert stars["meanings"] == twin.meanings()
+            asks = twin.tokens[place]
+            alone, became = english_vectors()[asks], twin.look()[0].detach()
+            for vector, spot in ((alone, stars["from"]), (became, stars["point"])):
+                across, up = cosines_told(spot, *stars["ends"], F.cosine_similarity(a, b, dim=0).item())
+                want = [F.cosine_similarity(vector.double(), end, dim=0).item() for end in (a, b)]
+                assert_close(torch.tensor([across, up]), torch.tensor(want), rtol=0, atol=0.002)
+            near = [[w for w, _ in english_vectors().neighbours(v, 4) if w != asks][:3] for v in (alone, became)]
+            assert [set(stars[n]) <= set(words) for n, words in zip(("before", "after"), near, strict=True)] == [
+                True
+            ] * 2
+            assert stars["says"].startswith(
+                f"Alone, “{asks}” is nearest to {', '.join(near[0])}; in this sentence, to {', '.join(near[1])}."
+            )
+            weights = [0 if i == place else w for i, w in enumerate(twin.look()[1].tolist())]
+            assert_close(
+                torch.tensor([float(w) for w in stars["threads"] if float(w)]), torch.tensor([w for w in weights if w])
+            )
+
+
+def cosines_told(spot, first, second, cosine):
+    """From places in the plane: the two ends are directions of length 1, with this cosine between them."""
+    half = (second[0] - first[0]) / 2
+    radius = half / ((1 - cosine) / 2) ** 0.5
+    middle = (first[0] + half, first[1] + radius * ((1 + cosine) / 2) ** 0.5)
+    x, y = (spot[0] - middle[0]) / radius, (middle[1] - spot[1]) / radius
+    right, up = half / radius, ((1 + cosine) / 2) ** 0.5
+    return -x * right + y * up, x * right + y * up
+
+
+def test_a_word_without_a_vector_stays_as_a_ghost(visit):
+    page = visit("bare.html", served={"bare.html": bare(BankInContext(**HERO, tables=False))})
+    node, field = live(page), live(page).get_by_role("textbox")
+    node.locator(".ab-sky").wait_for()
+    line = "(node) => [...node.querySelectorAll('.ab-line s, .ab-line button')].filter((x) => x.checkVisibility())"
+    texts = f"(node) => ({line})(node).map((part) => part.localName + ' ' + part.textContent)"
+    field.fill("I enjoy a bank, Xylqp!")
+    field.press("Enter")
+    agree(node, BankInContext("enjoy bank", place=1, matrices="learned", asked=True, tables=False))
+    assert node.evaluate(texts) == ["s I", "button enjoy", "s a", "button bank", "s Xylqp"]
+    node.get_by_role("button", name="enjoy").click()
+    assert len(node.evaluate(texts)) == 5
+    node.get_by_role("button", name="enjoy").press("Delete")
+    assert node.evaluate(texts) == ["button bank"]
+
+
 def test_a_swipe_on_the_picture_alone_scrolls_the_page(visit):
     space = '<p style="height: 2000px">A long page.</p>'
     html = (
@@ -224,7 +301,7 @@ def test_a_line_is_never_empty_and_never_too_long(visit):
     for n in range(1, 15):
         node.get_by_role("button", name="sat", exact=True).last.click()
         agree(node, BankInContext(["bank"] + ["sat"] * min(n, 13), place=0, asked=True), f"a word put in {n} times")
-    assert node.get_by_role("status").inner_text() == "The line is full. Take a word out first."
+    assert node.get_by_role("status").inner_text() == "The line holds 14 words."
 
 
 def test_table_of_a_word_that_looks_around():
@@ -232,7 +309,8 @@ def test_table_of_a_word_that_looks_around():
     assert [head.text for head in page.select("th[scope=row]")] == ["the", "bank", "of", "the", "river"]
     assert page.caption.text.startswith("What “bank” looks at. Nearest to what it becomes: shore 0.8")
     assert page.caption.text.endswith(" Between shore (0) and finance (1) it lies at 0.25.")
-    assert "Between" not in parsed(BankInContext(place=0)).caption.text
+    assert "Between shore (0) and finance (1)" in parsed(BankInContext(place=0)).caption.text
+    assert "Between" not in parsed(BankInContext("the river")).caption.text
     assert_close(numbers(BankInContext("bank money", place=5)).sum(), torch.tensor(1.0), rtol=0, atol=0.011)
 
 

@@ -12,7 +12,7 @@ from attnbook.language import count
 from attnbook.widgets import BlockStepper
 from attnbook.widgets import block_stepper as block_stepper_module
 from attnbook.widgets.block_stepper import alike
-from tests.widgets.laws import Laws
+from tests.widgets.laws import Moving
 from tests.widgets.reading import codes, numbers, parsed
 from tests.widgets.steps import choose, press, slide
 
@@ -182,7 +182,7 @@ def expected(widget) -> dict[str, Tensor]:
     }
 
 
-class TestBlockStepper(Laws):
+class TestBlockStepper(Moving):
     kind = BlockStepper
     read = READ
     expected = staticmethod(expected)
@@ -198,6 +198,7 @@ class TestBlockStepper(Laws):
         *press("input", {"part": "in"}),
         *choose("norm", "post"),
     ]
+    happens = [*choose("norm", "pre"), *choose("shortcut", "without")]
     changes = [{"part": "weights"}, {"block": 6}, {"norm": "pre"}, {"part": "hidden"}, {"shortcut": "without"}]
     states = {
         "the sums of a post-norm block": BlockStepper(block=6, part="add2"),

@@ -11,7 +11,7 @@ from attnbook.learning.text import START, STOP
 from attnbook.tasks.dates import date_pairs, date_transformer
 from attnbook.widgets import LiveTransformer
 from tests.browser.pages import bare
-from tests.widgets.laws import Laws
+from tests.widgets.laws import Moving
 from tests.widgets.reading import parsed
 from tests.widgets.steps import choose, compose, press, slide
 
@@ -106,7 +106,7 @@ def expected(widget) -> dict[str, Tensor]:
     }
 
 
-class TestLiveTransformer(Laws):
+class TestLiveTransformer(Moving):
     kind = LiveTransformer
     read = READ
     expected = staticmethod(expected)
@@ -127,6 +127,7 @@ class TestLiveTransformer(Laws):
         *press("Forward", {"step": 2}),
         *compose("5 may 1955", forced=[]),
     ]
+    happens = [*press("Forward", {"step": 3}), *press("Forward", {"step": 4})]
     changes = [
         {"step": 11},
         {"text": "7/4/76"},

@@ -22,7 +22,7 @@ from attnbook.widgets import (
     all_widgets,
 )
 from attnbook.widgets.shared.base import BookWidget, page_words
-from attnbook.widgets.shared.files import ROOMS, SHARED, Asset, one_module, page_files
+from attnbook.widgets.shared.files import ROOMS, Asset, one_module, page_files
 from attnbook.widgets.shared.random import normals
 from tests.browser.hands import bring
 from tests.browser.pages import bare
@@ -45,9 +45,6 @@ def test_page_files_are_complete():
     } <= files.keys()
     assert all(files.values())
     assert css().encode() in files["shared/base.css"], "the colours come along"
-    written = (SHARED / "core.js").read_text("utf-8").splitlines()
-    sent = [line for line in map(str.strip, written) if line and not line.startswith(("//", "/**", "* ", "*/"))]
-    assert files["shared/core.js"].decode().splitlines() == sent, "all but indents and the lines that only comment"
     for name, content in files.items():
         if name.endswith(".js"):
             imported = re.findall(r'from "(\.{1,2}/.+?)"', content.decode())
@@ -55,6 +52,22 @@ def test_page_files_are_complete():
             assert {posixpath.normpath(posixpath.join(folder, other)) for other in imported} <= files.keys(), name
     for kind in all_widgets():
         assert all(t.page_name in files for t in kind.inputs().values() if isinstance(t, Asset))
+
+
+LITERAL = re.compile(r"""("(?:\\.|[^"\\\n])*"|`[^`]*`)""")
+
+
+@pytest.mark.parametrize("path", sorted(ROOMS.glob("*/*.js")), ids=lambda path: path.name)
+def test_a_script_travels_without_comments_and_spaces_and_says_the_same(path):
+    lines = [line.strip() for line in path.read_text("utf-8").splitlines()]
+    written = "\n".join(re.sub(r"\s//.*", "", line) for line in lines if not line.startswith(("//", "/**", "* ", "*/")))
+    sent = page_files()[path.relative_to(ROOMS).as_posix()].decode()
+    assert LITERAL.findall(sent) == LITERAL.findall(written)
+    assert without_spaces(sent) == without_spaces(written)
+
+
+def without_spaces(script):
+    return re.sub(r"[;,](?=[\])}])", "", re.sub(r"\s", "", script))
 
 
 def test_words_of_a_page_keep_the_order_of_their_file():

@@ -128,6 +128,15 @@ def test_a_race_runs_until_the_slowest_is_there(visit):
     step = int(node.get_by_role("slider", name="Steps").get_attribute("aria-valuetext"))
     page.wait_for_timeout(600)
     agree(node, SignalRace(n=32, step=step), "a race that was held")
+    slider = node.get_by_role("slider", name="Steps")
+    for touch in (lambda: slider.press("Home"), slider.click, node.get_by_role("button", name="One step on").click):
+        start.click()
+        node.get_by_role("button", name="Stop").wait_for()
+        touch()
+        expect(start, "it runs on under a hand").to_be_visible()
+        held = slider.get_attribute("aria-valuetext")
+        page.wait_for_timeout(600)
+        expect(slider).to_have_attribute("aria-valuetext", held)
     still = visit("bare.html", motion="reduce", served={"bare.html": bare(SignalRace())})
     expect(live(still).get_by_role("button", name="Start")).to_be_hidden()
 

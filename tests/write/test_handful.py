@@ -6,8 +6,8 @@ from base64 import b64encode
 
 import pytest
 
-from attnbook.widgets.shared.files import one_module
-from booktools.write import HANDFUL, engine, tight
+from attnbook.widgets.shared.files import one_module, tight
+from booktools.write import HANDFUL, engine
 from tests.write.calls import CALLS, CHANCE, calls
 
 RUN = """(asked) => Promise.all([import(HANDFUL), import(MORE)]).then(([{ handful }, { default: more }]) => {
@@ -59,7 +59,7 @@ ROUNDED = {"float16": 4e-3, "float32": 3e-5, "float64": 1e-9}
 @pytest.fixture(scope="module")
 def handful(browser, home):
     page = browser.new_page()
-    page.goto(f"{home}index.html")
+    page.goto("about:blank")
     script = with_modules(RUN)
     yield lambda asked: json.loads(page.evaluate(script, json.dumps(asked)))
     page.close()
@@ -68,7 +68,7 @@ def handful(browser, home):
 @pytest.fixture(scope="module")
 def handful_names(browser, home):
     page = browser.new_page()
-    page.goto(f"{home}index.html")
+    page.goto("about:blank")
     names = page.evaluate(with_modules(NAMES))
     page.close()
     return set(names)

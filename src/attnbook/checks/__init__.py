@@ -16,6 +16,16 @@ from attnbook.checks.additive import (
     decoder_step,
     factorised_scores,
 )
+from attnbook.checks.beyond import (
+    WRONG_CONTRASTIVE,
+    WRONG_PATCHES,
+    WRONG_STRENGTH,
+    WRONG_WITHIN,
+    contrastive_loss,
+    image_patches,
+    strength,
+    within_steps,
+)
 from attnbook.checks.dot_product import (
     WRONG_ATTENTION,
     WRONG_ATTENTION_LAYER,
@@ -88,6 +98,16 @@ from attnbook.checks.self_attention import (
     equivariant,
     operations,
     three_steps,
+)
+from attnbook.checks.today import (
+    WRONG_ABSORBED,
+    WRONG_KEPT,
+    WRONG_ROUTED,
+    WRONG_RUNNING,
+    absorbed_scores,
+    kept_numbers,
+    routed,
+    running,
 )
 from attnbook.checks.transformer import (
     WRONG_ENCODER_BLOCK,

@@ -1,5 +1,6 @@
 """Small data that travels with the package."""
 
+import gzip
 import json
 import lzma
 from functools import cache
@@ -46,3 +47,14 @@ def shakespeare() -> str:
     Before we proceed any further,
     """
     return lzma.decompress((FOLDER / "shakespeare.txt.xz").read_bytes()).decode("ascii")
+
+
+@cache
+def handwritten_digits() -> Tensor:
+    """1,797 digits that people wrote: 8 × 8 numbers from 0 (paper) to 16 (ink), row by row, and which digit it is.
+
+    >>> handwritten_digits().shape, handwritten_digits()[:5, -1].tolist()
+    (torch.Size([1797, 65]), [0, 1, 2, 3, 4])
+    """
+    lines = gzip.decompress((FOLDER / "digits.csv.gz").read_bytes()).decode("ascii").split()
+    return torch.tensor([[int(number) for number in line.split(",")] for line in lines])

@@ -31,27 +31,58 @@ def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> tu
 
 
 class DotProductAttention(AttentionLayer):
-    """`attention` as a layer: same numbers, PyTorch's fused kernel, output only."""
+    """`attention` as a layer: same numbers, PyTorch's fused kernel, output only.
+
+    >>> q_LK, k_MK, v_MV = torch.tensor([[2.0, 0.0]]), torch.eye(2), torch.tensor([[10.0], [20.0]])
+    >>> DotProductAttention()(q_LK, k_MK, v_MV).round(decimals=2)
+    tensor([[11.9600]])
+    """
 
     def forward(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None) -> Tensor:
         _check(mask, queries=queries, keys=keys, values=values)
         q, k, v = zero_blind_queries(queries, mask), zero_unseen_keys(keys, mask), zero_unseen_keys(values, mask)
         return self._attend(q, k, v, mask)
 
-    def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None = None) -> Tensor:
-        """What every dot-product layer does once it has its queries, keys and values."""
-        if not self._watchers:
-            return _fused(q, k, v, mask, bias, self.dropout_now)
-        output, weights = attention(q, k, v, mask) if bias is None else _biased(q, k, v, mask, bias)
-        applied = self._applied(weights)
-        return applied @ v if self.dropout_now else output
+    def _attend(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        mask: Tensor | None,
+        bias: Tensor | None = None,
+        *,
+        softcap: float | None = None,
+        sink: Tensor | None = None,
+    ) -> Tensor:
+        """What every dot-product layer does once it has its queries, and keys and values of as many heads or fewer.
+
+        bias      is added to the scores, as relative positions do
+        softcap   scores become softcap · tanh(score / softcap)
+        sink      (H,): the score of one more key in each head, whose value is zero
+        """
+        if not self._watchers and softcap is None:
+            return _fused(q, k, v, mask, bias, sink, self.dropout_now)
+        k, v = shared(k, q), shared(v, q)
+        return self._applied(_weights(q, k, mask, bias, softcap, sink)) @ v
 
 
-def _fused(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None, dropout: float) -> Tensor:
+def shared(x: Tensor, q: Tensor) -> Tensor:
+    """Each head of keys or values, once for every head of queries that shares it."""
+    return x if q.ndim < 3 or x.shape[-3] == q.shape[-3] else x.repeat_interleave(q.shape[-3] // x.shape[-3], dim=-3)
+
+
+def _fused(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None, sink: Tensor | None, dropout: float
+) -> Tensor:
     """The output of `attention`, by PyTorch's fused kernel.
 
     Kernels differ on a query with nothing to attend to: here it attends to everything, and then its output is zero.
     """
+    if sink is not None:
+        bias = q.new_zeros(()) if bias is None else bias
+        bias = bias if mask is None else bias.masked_fill(~mask, -torch.inf)
+        k, v = (F.pad(x, (0, 0, 0, 1)) for x in (k, v))
+        return _kernel(q, k, v, _with_sink(bias, sink, q.shape[-2], k.shape[-2] - 1), dropout)
     if mask is None:
         return _kernel(q, k, v, bias, dropout)
     if bias is None and is_causal(mask) and mask.shape == (q.shape[-2], k.shape[-2]):
@@ -70,23 +101,38 @@ def _kernel(
     On a CPU the kernel that never holds the weights wants four axes, a mask of two or four and values as wide as keys:
     those it gets. It also wants no dropout and no bias that is being learned: otherwise PyTorch holds the weights.
     """
-    (*batch, _, K), V = q.shape, v.shape[-1]
-    if len(batch) < 2:  # the sequences are alone, or have no heads
-        q, k, v = (x.unsqueeze(-3) for x in (q, k, v))
-        allowed = allowed.unsqueeze(-3) if allowed is not None and allowed.ndim == 3 else allowed
-        return _kernel(q, k, v, allowed, dropout, is_causal=is_causal).squeeze(-3)
+    K, V = q.shape[-1], v.shape[-1]
+    if q.ndim < 4:  # the sequences are alone, or have no heads
+        q, k, v = (x[None] for x in (q, k, v))
+        return _kernel(q, k, v, allowed, dropout, is_causal=is_causal)[0]
     if K != V:  # more zeros change no dot product
         q, k, v = (F.pad(x, (0, max(K, V) - x.shape[-1])) for x in (q, k, v))
     if allowed is not None:
         allowed = allowed[None] if allowed.ndim == 3 else torch.atleast_2d(allowed)
     options = {"dropout_p": dropout, "is_causal": is_causal, "scale": max(K, 1) ** -0.5}
-    return F.scaled_dot_product_attention(q, k, v, allowed, **options)[..., :V]
+    grouped = q.shape[-3] != k.shape[-3]
+    return F.scaled_dot_product_attention(q, k, v, allowed, **options, enable_gqa=grouped)[..., :V]
 
 
-def _biased(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor) -> tuple[Tensor, Tensor]:
-    """`attention` with something added to the scores, as relative positions do."""
-    weights = masked_softmax((q / q.shape[-1] ** 0.5) @ k.mT + bias, mask)
-    return weights @ v, weights
+def _weights(
+    q: Tensor, k: Tensor, mask: Tensor | None, bias: Tensor | None, softcap: float | None, sink: Tensor | None
+) -> Tensor:
+    """Those of `attention`, with all that may happen to the scores."""
+    scores = (q / q.shape[-1] ** 0.5) @ k.mT
+    scores = scores if softcap is None else softcap * torch.tanh(scores / softcap)
+    scores = scores if bias is None else scores + bias
+    if sink is None:
+        return masked_softmax(scores, mask)
+    L, M = scores.shape[-2:]
+    mask = None if mask is None else F.pad(mask.expand(*mask.shape[:-1], M), (0, 1), value=True)
+    return masked_softmax(_with_sink(scores, sink, L, M), mask)[..., :-1]
+
+
+def _with_sink(scores: Tensor, sink: Tensor, L: int, M: int) -> Tensor:
+    """Scores that broadcast to (H, L, M), and a last column for the sink."""
+    axes = torch.broadcast_shapes(scores.shape[:-2], sink.shape)
+    column = sink[:, None, None].to(scores.dtype).expand(*axes, L, 1)
+    return torch.cat([scores.expand(*axes, L, M), column], -1)
 
 
 def _check(mask: Tensor | None, **sequences: Tensor) -> None:

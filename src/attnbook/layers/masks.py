@@ -29,18 +29,23 @@ def causal(L: int, M: int | None = None, *, device=None) -> Tensor:
     return mask
 
 
-def sliding_window(L: int, M: int | None = None, *, window: int, device=None) -> Tensor:
-    """Causal, and no further back than `window` keys, the query's own position included.
+def sliding_window(L: int, M: int | None = None, *, window: int, sinks: int = 0, device=None) -> Tensor:
+    """Causal, and no further back than `window` keys, the query's own position included; beyond, the first `sinks`.
 
     >>> sliding_window(4, window=2).int().tolist()
     [[1, 0, 0, 0], [1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]]
+    >>> sliding_window(4, window=2, sinks=1).int().tolist()
+    [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 0, 1, 1]]
     """
     check_whole(window=window)
     if window < 1:
         raise ValueError(f"window must be at least 1 (a query sees itself), got {window}.")
     M = L if M is None else M
     check_lengths(L, M)
-    return causal(L, M, device=device).triu(M - L - window + 1)
+    check_sizes(0, sinks=sinks)
+    seen = causal(L, M, device=device)
+    local = seen.triu(M - L - window + 1)
+    return local if sinks == 0 else local | (seen & (torch.arange(M, device=device) < sinks))
 
 
 def padding(lengths: Tensor, M: int | None = None, *, pad: int | None = None) -> Tensor:

@@ -1,12 +1,14 @@
 """Multi-head attention: several small attentions side by side, each looking for something of its own."""
 
+from collections.abc import Callable
+
 import torch
-from einops import rearrange, repeat
+from einops import rearrange
 from torch import Tensor, nn
 
 from attnbook._inputs import check_fits, check_mask, check_sequences, check_sizes
-from attnbook.layers.dot_product import DotProductAttention
-from attnbook.layers.masks import zero_blind_queries, zero_unseen_keys
+from attnbook.layers.dot_product import DotProductAttention, shared
+from attnbook.layers.masks import sliding_window, zero_blind_queries, zero_unseen_keys
 from attnbook.layers.positions import ALiBi, RelativeBias, Rotary
 
 
@@ -20,16 +22,18 @@ class KVCache:
     3
 
     A prompt of several positions still needs its mask: causal(L, len(cache) + L). For a layer that attends to a context
-    the cache keeps the context's keys and values. One cache belongs to one layer and one sequence or context.
+    the cache keeps the context's keys and values. One cache belongs to one layer and one sequence or context. A layer
+    with a window lets it forget what has moved out of sight; its length is how many positions there were, all the same.
     """
 
     def __init__(self):
         self.keys: Tensor | None = None
         self.values: Tensor | None = None
         self.complete = False  # a context is
+        self.first, self.forgotten = 0, 0  # how many positions were kept, and how many after them were not
 
     def __len__(self) -> int:
-        return 0 if self.keys is None else self.keys.shape[-2]
+        return 0 if self.keys is None else self.keys.shape[-2] + self.forgotten
 
     @property
     def nbytes(self) -> int:
@@ -49,6 +53,21 @@ class KVCache:
             k, v = torch.cat([self.keys, k], -2), torch.cat([self.values, v], -2)
         self.keys, self.values = k, v
         return k, v
+
+    def forget(self, window: int, sinks: int) -> None:
+        """Drop what no later query sees: all but the first `sinks` positions and the last window - 1."""
+        if self.keys is not None and self.values is not None:
+            over = self.keys.shape[-2] - sinks - (window - 1)
+            if over > 0:
+                self.keys, self.values = (
+                    torch.cat([x[..., :sinks, :], x[..., sinks + over :, :]], -2) for x in (self.keys, self.values)
+                )
+                self.first, self.forgotten = sinks, self.forgotten + over
+
+    def places(self, M: int, device: torch.device) -> Tensor:
+        """Where the last M positions that it gave stand in the text: the first ones, then those after the gap."""
+        held = torch.arange(M, device=device)
+        return held + self.forgotten * (held >= self.first)
 
     def keep(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """The keys and values of a context, which are all there at once."""
@@ -93,6 +112,11 @@ class MultiHeadAttention(DotProductAttention):
     bias, dropout          a bias in all four projections; the share of attention weights to drop in training
     rotary, score_bias     relative positions, for self-attention: `Rotary` turns queries and keys, `ALiBi` or
                            `RelativeBias` add to the scores
+    qk_norm                makes a norm of a width, such as nn.RMSNorm: one for each head's queries, one for its keys
+    softcap                scores become softcap · tanh(score / softcap); no fused kernel does that
+    window, sinks          for self-attention, causal: only the last `window` positions are seen, the query's own
+                           included, and the first `sinks`; a cache keeps no more than these
+    learned_sink           each head has a learned score for nothing: a key, as it were, whose value is zero
 
     Calls are `layer(x, context=None, mask=None, cache=None)`; the context is one tensor or (keys, values). A mask
     (B, L, M) holds for all heads, (B, heads, L, M) for each. With a cache, M counts what it holds already.
@@ -112,6 +136,11 @@ class MultiHeadAttention(DotProductAttention):
         dropout: float = 0.0,
         rotary: Rotary | None = None,
         score_bias: RelativeBias | ALiBi | None = None,
+        qk_norm: Callable[[int], nn.Module] | None = None,
+        softcap: float | None = None,
+        window: int | None = None,
+        sinks: int = 0,
+        learned_sink: bool = False,
     ):
         super().__init__(dropout)
         kv_heads = heads if kv_heads is None else kv_heads
@@ -129,12 +158,24 @@ class MultiHeadAttention(DotProductAttention):
             raise ValueError(f"rotary turns vectors of width {rotary.K}, but one head's are of width d_k = {d_k}.")
         if score_bias is not None and score_bias.heads != heads:
             raise ValueError(f"score_bias is for {score_bias.heads} heads, this layer has {heads}.")
+        if softcap is not None and not softcap > 0:
+            raise ValueError(f"softcap is the score that none exceeds, above 0; got {softcap}.")
+        check_sizes(window=1 if window is None else window)
+        check_sizes(0, sinks=sinks)
+        if sinks and window is None:
+            raise ValueError(f"sinks are seen beyond a window; got sinks = {sinks} and no window.")
         self.heads, self.kv_heads = heads, kv_heads
+        self.softcap, self.window, self.sinks = softcap, window, sinks
         self.query = nn.Linear(D, heads * d_k, bias)
         self.key = nn.Linear(key_size, kv_heads * d_k, bias)
         self.value = nn.Linear(value_size, kv_heads * d_v, bias)
         self.output = nn.Linear(heads * d_v, D, bias)
         self.rotary, self.score_bias = rotary, score_bias
+        self.query_norm, self.key_norm = (None if qk_norm is None else qk_norm(d_k) for _ in range(2))
+        self.sink = nn.Parameter(torch.zeros(heads)) if learned_sink else None
+
+    def new_cache(self) -> KVCache:
+        return KVCache()
 
     def forward(
         self,
@@ -147,43 +188,50 @@ class MultiHeadAttention(DotProductAttention):
         named = _named(x, context)
         self._check(x, named, mask, past)
         (_, keys), (_, values) = named
-        by_sequence, mask = _by_sequence_and_head(mask, x.ndim)
+        L, M = x.shape[-2], past + keys.shape[-2]
+        if self.window is not None:
+            local = sliding_window(L, M, window=self.window, sinks=self.sinks, device=x.device)
+            mask = local if mask is None else mask & local
+        by_sequence, mask = by_sequence_and_head(mask, x.ndim)
         if cache is None:  # a NaN that meets the projections would reach their gradients
             x = zero_blind_queries(x, by_sequence)
             keys, values = zero_unseen_keys(keys, by_sequence), zero_unseen_keys(values, by_sequence)
-        q_BHLK = self._rotated(rearrange(self.query(x), "... L (H K) -> ... H L K", H=self.heads), past)
+        q_BHLK = self._placed(self.query(x), self.heads, self.query_norm, past)
         k_BHMK, v_BHMV = self._keys_and_values(keys, values, cache, cross=context is not None)
-        if cache is not None:  # what it holds stays as it is: a later mask may show more
+        bias = None if self.score_bias is None else self.score_bias(L, M).to(q_BHLK.dtype)
+        if cache is not None:
+            if self.window is not None and mask is not None:
+                places = cache.places(k_BHMK.shape[-2], x.device)
+                mask, bias = mask[..., places], None if bias is None else bias[..., places]
+                cache.forget(self.window, self.sinks)
+            if mask is not None and mask.ndim > 2 and mask.shape[-3] > 1:  # one head may see what another does not
+                k_BHMK, v_BHMV = shared(k_BHMK, q_BHLK), shared(v_BHMV, q_BHLK)
+            # What it holds stays as it is: a later mask may show more.
             k_BHMK, v_BHMV = zero_unseen_keys(k_BHMK, mask), zero_unseen_keys(v_BHMV, mask)
-        bias = None if self.score_bias is None else self.score_bias(x.shape[-2], k_BHMK.shape[-2]).to(q_BHLK.dtype)
-        y_BHLV = self._attend(q_BHLK, k_BHMK, v_BHMV, mask, bias)
+        y_BHLV = self._attend(q_BHLK, k_BHMK, v_BHMV, mask, bias, softcap=self.softcap, sink=self.sink)
         return self.output(rearrange(y_BHLV, "... H L V -> ... L (H V)"))
 
     def _keys_and_values(
         self, keys: Tensor, values: Tensor, cache: KVCache | None, cross: bool
     ) -> tuple[Tensor, Tensor]:
-        """In heads, as many as queries have; with what the cache holds, and into it."""
+        """In heads, with what the cache holds, and into it."""
         held = 0 if cache is None else len(cache)
         if cache is not None and cross and held:
-            k_BHMK, v_BHMV = cache.recall(keys)
-        else:
-            k_BHMK = self._rotated(rearrange(self.key(keys), "... M (H K) -> ... H M K", H=self.kv_heads), held)
-            v_BHMV = rearrange(self.value(values), "... M (H V) -> ... H M V", H=self.kv_heads)
-            if cache is not None:
-                k_BHMK, v_BHMV = (cache.keep if cross else cache.append)(k_BHMK, v_BHMV)
-        return self._repeat_kv(k_BHMK), self._repeat_kv(v_BHMV)
+            return cache.recall(keys)
+        k_BHMK = self._placed(self.key(keys), self.kv_heads, self.key_norm, held)
+        v_BHMV = rearrange(self.value(values), "... M (H V) -> ... H M V", H=self.kv_heads)
+        return (k_BHMK, v_BHMV) if cache is None else (cache.keep if cross else cache.append)(k_BHMK, v_BHMV)
 
-    def _rotated(self, x_BHLK: Tensor, start: int) -> Tensor:
-        """Queries or keys by their positions, where those are rotary."""
+    def _placed(self, x: Tensor, heads: int, norm: nn.Module | None, start: int) -> Tensor:
+        """Queries or keys in heads, of one length and turned by their positions, where that is wanted."""
+        x_BHLK = rearrange(x, "... L (H K) -> ... H L K", H=heads)
+        x_BHLK = x_BHLK if norm is None else norm(x_BHLK)
         return x_BHLK if self.rotary is None else self.rotary(x_BHLK, start)
 
-    def _repeat_kv(self, x_BHMK: Tensor) -> Tensor:
-        """Each head of keys or values, once for every head of queries that shares it."""
-        share = self.heads // self.kv_heads
-        return x_BHMK if share == 1 else repeat(x_BHMK, "... H M K -> ... (H share) M K", share=share)
-
     def extra_repr(self) -> str:
-        return f"heads={self.heads}, kv_heads={self.kv_heads}, {super().extra_repr()}"
+        options = {name: getattr(self, name) for name in ("softcap", "window", "sinks")}
+        given = "".join(f"{name}={option}, " for name, option in options.items() if option)
+        return f"heads={self.heads}, kv_heads={self.kv_heads}, {given}{super().extra_repr()}"
 
     def _check(self, x: Tensor, named: tuple[tuple[str, Tensor], ...], mask: Tensor | None, past: int) -> None:
         given = ("x", x), *named
@@ -194,6 +242,8 @@ class MultiHeadAttention(DotProductAttention):
         (keys_name, keys), _ = named
         if keys_name != "x" and (self.rotary is not None or self.score_bias is not None):
             raise ValueError("relative positions compare places in one sequence; with a context there are two.")
+        if keys_name != "x" and self.window is not None:
+            raise ValueError("a window is counted back from the query's own place; with a context there is none.")
         axes, L, M = getattr(mask, "shape", ()), x.shape[-2], past + keys.shape[-2]
         hint = ""
         if past:
@@ -216,7 +266,7 @@ def _named(x: Tensor, context: Tensor | tuple[Tensor, Tensor] | None) -> tuple[t
     return ("keys", context[0]), ("values", context[1])
 
 
-def _by_sequence_and_head(mask: Tensor | None, axes: int) -> tuple[Tensor | None, Tensor | None]:
+def by_sequence_and_head(mask: Tensor | None, axes: int) -> tuple[Tensor | None, Tensor | None]:
     """What is allowed in a sequence (..., L, M) by any head, and in each head (..., H, L, M); x has so many axes."""
     if mask is None or mask.ndim < 3:
         return mask, mask

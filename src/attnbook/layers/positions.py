@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from attnbook._inputs import check_lengths, check_sequences, check_sizes, check_whole, check_width
 from attnbook.device import runs_eagerly
+from attnbook.layers.scaling import PositionInterpolation
 
 
 def sinusoidal(
@@ -125,21 +126,30 @@ class Rotary(_Table):
     >>> Rotary(4, pairing="neighbours")(x)[1]
     tensor([0.5403, 0.8415, 0.0000, 0.0000])
 
-    Weights trained with one pairing are wrong with the other, and nothing but the results would tell.
+    Weights trained with one pairing are wrong with the other, and nothing but the results would tell. For texts longer
+    than those a model was trained on, `scaling` stretches positions: `PositionInterpolation`, `NTKAware` or `YaRN`.
     """
 
-    def __init__(self, K: int, *, pairing: str = "halves", base: float = 10000.0):
+    def __init__(
+        self,
+        K: int,
+        *,
+        pairing: str = "halves",
+        base: float = 10000.0,
+        scaling: PositionInterpolation | None = None,
+    ):
         super().__init__()
         check_whole(K=K)
         if K < 2 or K % 2:
             raise ValueError(f"rotary turns pairs of features, so K must be even and at least 2; got {K}.")
         if pairing not in _PAIRS:
             raise ValueError(f"pairing must be one of {', '.join(map(repr, _PAIRS))}; got {pairing!r}.")
-        self.K, self.pairing, self.base = K, pairing, base
+        self.K, self.pairing, self.base, self.scaling = K, pairing, base, scaling
 
     def build(self, length: int) -> Tensor:
-        turns = _angles(0, length, self.K, self.base)
-        return torch.stack([turns.cos(), turns.sin()], 1)
+        scaling = self.scaling or PositionInterpolation(1)
+        turns = torch.arange(length, dtype=torch.float64)[:, None] * scaling.frequencies(self.K, self.base)
+        return torch.stack([turns.cos(), turns.sin()], 1) * scaling.loudness
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
         """Queries or keys (..., L, K), the first of them at position `start`."""
@@ -151,7 +161,8 @@ class Rotary(_Table):
         return rearrange(turned, f"pair ... P -> ... {_PAIRS[self.pairing]}").to(x.dtype)
 
     def extra_repr(self) -> str:
-        return f"K={self.K}, pairing={self.pairing!r}, base={self.base:g}"
+        scaled = "" if self.scaling is None else f", scaling={self.scaling}"
+        return f"K={self.K}, pairing={self.pairing!r}, base={self.base:g}{scaled}"
 
 
 class RelativeBias(nn.Module):

@@ -25,6 +25,9 @@ class Cost(NamedTuple):
     memory      numbers that the forward pass keeps for the backward pass, parameters apart
     steps       products that wait for one another, however much a machine does at once
     path        how often what the first token says is passed on until the last one has it
+
+    >>> SelfAttention().cost(n=100, d=64)
+    Cost(operations=5836800, memory=42000, steps=4, path=1)
     """
 
     operations: int
@@ -73,7 +76,11 @@ class Kind:
 
 @dataclass(frozen=True)
 class Convolution(Kind):
-    """Each token looks at itself and the kernel - 1 before it; dilated, each layer of a stack skips k times as many."""
+    """Each token looks at itself and the kernel - 1 before it; dilated, each layer of a stack skips k times as many.
+
+    >>> Convolution(kernel=3).path(n=100), Convolution(kernel=3, dilated=True).path(n=100)
+    (50, 5)
+    """
 
     kernel: int = 3
     dilated: bool = False
@@ -110,6 +117,9 @@ class Recurrence(Kind):
     """Each token looks at the one before, which must have looked itself.
 
     A cell has two matrices (d, d), one for the token and one for the state; with gates, one pair more for each.
+
+    >>> Recurrence().cost(n=100, d=64).steps, Recurrence("lstm").cost(n=100, d=64).steps
+    (100, 100)
     """
 
     cell: str = "rnn"
@@ -146,7 +156,12 @@ class Recurrence(Kind):
 
 @dataclass(frozen=True)
 class SelfAttention(Kind):
-    """Each token looks at all. Counted where the weights are computed, not where a fused kernel hides them."""
+    """Each token looks at all. Counted where the weights are computed, not where a fused kernel hides them.
+
+    >>> short, long = (SelfAttention(heads=8).cost(n, d=64) for n in (1_000, 2_000))
+    >>> round(long.operations / short.operations, 2), round(long.memory / short.memory, 2)
+    (3.77, 3.92)
+    """
 
     heads: int = 1
 

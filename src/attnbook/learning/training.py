@@ -19,7 +19,12 @@ from attnbook.device import pick_device, seed_everything
 
 @dataclass
 class History:
-    """What happened: the loss of every step, and what the metric was after which step."""
+    """What happened: the loss of every step, and what the metric was after which step.
+
+    >>> history = History(losses=[1.5, 0.7, 0.4], metrics={2: 0.5, 3: 0.9})
+    >>> history.losses[-1], max(history.metrics.values())
+    (0.4, 0.9)
+    """
 
     losses: list[float] = field(default_factory=list)
     metrics: dict[int, float] = field(default_factory=dict)

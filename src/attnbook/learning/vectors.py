@@ -179,6 +179,14 @@ def read_vectors(path: str | Path, *, limit: int | None = None, sha256: str | No
 
     `limit` reads only so many words, from the first; `sha256` is what the whole file must hash to. A name that ends
     in .gz is unpacked on the way.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "pets.txt")
+    ...     _ = file.write_text("cat 2 1\\ndog 4 3\\n")
+    ...     pets = read_vectors(file)
+    >>> pets["dog"]
+    tensor([4., 3.])
     """
     path = Path(path)
     if sha256 is not None:

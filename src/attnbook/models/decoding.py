@@ -19,6 +19,12 @@ def greedy(
 
     Shorter prompts have `pad` on their right. What is written ends with `stop`, unless that is None; from there on the
     row holds `pad`.
+
+    >>> from attnbook.tasks.dates import date_reader
+    >>> model, letters = date_reader()
+    >>> source, prompt = letters.encode(["9 may 1962"]), torch.tensor([[1]])
+    >>> letters.decode(greedy(model, prompt, source, stop=2, length=12))
+    ['1962-05-09']
     """
     return beam(model, prompt, source, stop=stop, length=length, pad=pad, width=1)
 
@@ -39,6 +45,12 @@ def beam(
 
     In the end the best of them is taken, by log-probability / tokens^penalty: with 0 the likeliest, with 1 the
     likeliest per token, which favours long ones. What the prompt says counts for nothing.
+
+    >>> from attnbook.tasks.dates import date_reader
+    >>> model, letters = date_reader()
+    >>> source, prompt = letters.encode(["9 may 1962"]), torch.tensor([[1]])
+    >>> letters.decode(beam(model, prompt, source, stop=2, length=12, width=4))
+    ['1962-05-09']
     """
     check_sizes(width=width)
     _check(prompt, source, stop, pad, length)
@@ -97,6 +109,13 @@ def sample(
     writes does not depend on who else is in the batch. The token is the first at which the sum of probabilities, from
     token 0 on, exceeds the number. All that is in float64, so a seed gives the same text wherever the scores are the
     same.
+
+    >>> from attnbook import LanguageModel
+    >>> model, prompts = LanguageModel(N=9, D=8, heads=2, hidden=32, layers=1), torch.tensor([[1], [1]])
+    >>> ids = sample(model, prompts, stop=None, length=5, seed=7)
+    >>> again = sample(model, prompts[:1], stop=None, length=5, seed=8)
+    >>> ids.shape, bool((ids[1] == again[0]).all())  # row 1 has the seed 7 + 1
+    (torch.Size([2, 5]), True)
     """
     _check(prompt, source, stop, pad, length)
     stop = -1 if stop is None else stop  # which is no token

@@ -4,7 +4,7 @@
 """
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from inspect import signature
 from typing import Any
 
@@ -54,14 +54,15 @@ class EncoderBlock(nn.Module):
     norm="post"   norm(x + f(x)), as in the paper
     norm="pre"    x + f(norm(x)): x itself runs through unchanged, which makes deep stacks easier to train
     norm_layer    makes a norm of a width: nn.LayerNorm, as in the paper, or nn.RMSNorm
-    feed_forward  `FeedForward`, which takes the activation, or `SwiGLU`
+    feed_forward  `FeedForward`, which takes the activation, or `SwiGLU`, or what else takes D, hidden and dropout
+    attention     `MultiHeadAttention`, or `LatentAttention` or `LinearAttention`
 
     >>> import torch
     >>> EncoderBlock(D=8, heads=2, hidden=32)(torch.ones(1, 3, 8)).shape
     torch.Size([1, 3, 8])
 
     With a causal mask, and a cache to decode, it is the block of a model that reads only what it has written itself.
-    Further options, such as rotary or kv_heads, go to its `MultiHeadAttention`.
+    Further options, such as rotary or kv_heads, go to its attention.
     """
 
     def __init__(
@@ -76,15 +77,19 @@ class EncoderBlock(nn.Module):
         feed_forward: Callable[..., nn.Module] = FeedForward,
         activation: Callable[[], nn.Module] | None = None,
         bias: bool = True,
-        **attention,
+        attention: Callable[..., Any] = MultiHeadAttention,
+        **options,
     ):
         super().__init__()
         check_sizes(hidden=hidden)
-        check_options(type(self).__name__, [*attention], _OPTIONS)
+        known = [*dict.fromkeys(name for part in (EncoderBlock, attention) for name in signature(part).parameters)]
+        known.remove("options")
+        check_options(type(self).__name__, [name for name in options if name not in _PLACES], known)
+        options = {name: option for name, option in options.items() if name in known}
         if norm not in ("pre", "post"):
             raise ValueError(f"norm must be 'pre' or 'post', got {norm!r}.")
         self.norm = norm
-        self.self_attention = MultiHeadAttention(D, heads, bias=bias, dropout=dropout, **attention)
+        self.self_attention = attention(D, heads, bias=bias, dropout=dropout, **options)
         self.self_attention_norm = norm_layer(D)
         self.feed_forward = feed_forward(
             D, hidden, dropout, **({} if activation is None else {"activation": activation})
@@ -96,6 +101,10 @@ class EncoderBlock(nn.Module):
         x = self._residual(self.self_attention_norm, x, lambda x: self.self_attention(x, mask=mask, cache=cache))
         return self._residual(self.feed_forward_norm, x, self.feed_forward)
 
+    def new_caches(self) -> tuple[KVCache, ...]:
+        """To decode step by step, one for each attention."""
+        return (self.self_attention.new_cache(),)
+
     def _residual(self, norm: nn.Module, x: Tensor, f: Callable[[Tensor], Tensor]) -> Tensor:
         """norm(x + f(x)) or x + f(norm(x)), with dropout on f."""
         if self.norm == "pre":
@@ -106,8 +115,7 @@ class EncoderBlock(nn.Module):
         return f"norm={self.norm!r}"
 
 
-_OPTIONS = [*dict.fromkeys(name for part in (EncoderBlock, MultiHeadAttention) for name in signature(part).parameters)]
-_OPTIONS.remove("attention")
+_PLACES = ("rotary", "score_bias")  # which attention that needs none of them may leave aside
 
 
 class DecoderBlock(EncoderBlock):
@@ -121,9 +129,9 @@ class DecoderBlock(EncoderBlock):
 
     def __init__(self, D: int, heads: int, hidden: int, dropout: float = 0.1, *, bias: bool = True, **options):
         super().__init__(D, heads, hidden, dropout, bias=bias, **options)
-        elsewhere = ("norm", "norm_layer", "feed_forward", "activation")
-        elsewhere += ("rotary", "score_bias")  # distances mean nothing between two texts
-        attention = {name: given for name, given in options.items() if name not in elsewhere}
+        elsewhere = (*_PLACES, "window", "sinks")  # distances mean nothing between two texts
+        known = signature(MultiHeadAttention).parameters
+        attention = {name: given for name, given in options.items() if name in known and name not in elsewhere}
         self.cross_attention = MultiHeadAttention(D, heads, bias=bias, dropout=dropout, **attention)
         self.cross_attention_norm = copy.deepcopy(self.self_attention_norm)
 
@@ -143,14 +151,17 @@ class DecoderBlock(EncoderBlock):
         x = self._residual(self.cross_attention_norm, x, look)
         return self._residual(self.feed_forward_norm, x, self.feed_forward)
 
+    def new_caches(self) -> tuple[KVCache, ...]:
+        return (*super().new_caches(), self.cross_attention.new_cache())
+
 
 class Stack(nn.Module):
     """Blocks one after the other, each a child by its number; after pre-norm blocks one more norm, of their kind."""
 
-    def __init__(self, block: Callable[[], EncoderBlock], layers: int):
+    def __init__(self, block: Callable[[int], EncoderBlock], layers: int):
         super().__init__()
         check_sizes(layers=layers)
-        blocks = [block() for _ in range(layers)]
+        blocks = [block(number) for number in range(layers)]
         for number, module in enumerate(blocks):
             self.add_module(str(number), module)
         first = blocks[0]
@@ -158,6 +169,9 @@ class Stack(nn.Module):
 
     def __len__(self) -> int:
         return len(self._modules) - 1
+
+    def new_caches(self) -> list[tuple[KVCache, ...]]:
+        return [block.new_caches() for block in self.children() if isinstance(block, EncoderBlock)]
 
     def forward(self, x: Tensor, *given, caches: list[tuple[KVCache, ...]] | None = None) -> Tensor:
         """Each block is given the same, and caches of its own."""
@@ -201,6 +215,8 @@ class Parts:
     positions         "sinusoidal" or "learned" (of the first 1,024), added to the embeddings; "rotary" or "alibi", told
                       to self-attention; a `Rotary` of your own; or "none"
     scale_embeddings  by √D, as in the paper
+    pattern           options of single blocks, taken in turn: [{"window": 4}, {"window": 4}, {}] lets each third layer
+                      see everything
     options           of each block, such as norm, feed_forward and kv_heads
 
     >>> parts = Parts(D=8, heads=2, hidden=32, layers=3, norm="pre")
@@ -218,25 +234,40 @@ class Parts:
         *,
         positions: str | Rotary = "sinusoidal",
         scale_embeddings: bool = True,
+        pattern: Sequence[dict[str, Any]] = ({},),
         **options,
     ):
         added, relative = _positions(positions, D, heads)
         self.D, self.layers, self.dropout, self.added, self.scale = D, layers, dropout, added, scale_embeddings
         self.block: dict[str, Any] = dict(D=D, heads=heads, hidden=hidden, dropout=dropout, **relative, **options)
+        if not pattern:
+            raise ValueError(
+                "pattern has the options of at least one block; for blocks that are all alike, leave it out."
+            )
+        self.pattern = pattern
 
     def tokens(self, N: int) -> Tokens:
         return Tokens(N, self.D, self.added, self.dropout, scale=self.scale)
 
     def stack(self, kind: type[EncoderBlock]) -> Stack:
-        return Stack(lambda: kind(**self.block), self.layers)
+        return Stack(lambda number: kind(**self.block | self.pattern[number % len(self.pattern)]), self.layers)
 
 
 class State:
-    """What decoding keeps between two steps: caches for each block, and the source as read, if there is one."""
+    """What decoding keeps between two steps: a stack's `new_caches()`, and the source as read, if there is one.
 
-    def __init__(self, layers: int, memory: Tensor | None = None, memory_mask: Tensor | None = None):
-        kinds = 1 if memory is None else 2
-        self.caches = [tuple(KVCache() for _ in range(kinds)) for _ in range(layers)]
+    >>> import torch
+    >>> model = LanguageModel(N=20, D=8, heads=2, hidden=32, layers=2)
+    >>> state = model.start()
+    >>> scores_BLN = model.step(torch.tensor([[5, 6, 7]]), state)
+    >>> len(state), len(state.caches)  # three tokens, a cache for each of two blocks
+    (3, 2)
+    """
+
+    def __init__(
+        self, caches: list[tuple[KVCache, ...]], memory: Tensor | None = None, memory_mask: Tensor | None = None
+    ):
+        self.caches = caches
         self.memory, self.memory_mask = memory, memory_mask
 
     def __len__(self) -> int:
@@ -258,6 +289,8 @@ class TextEncoder(nn.Module):
     >>> import torch
     >>> TextEncoder(N=20, D=8, heads=2, hidden=32, layers=1)(torch.tensor([[5, 6, 7, 0]])).shape
     torch.Size([1, 4, 8])
+
+    Sizes and options are those of `Transformer`.
     """
 
     def __init__(self, N: int, *sizes, pad: int = 0, **options):
@@ -275,6 +308,8 @@ class LanguageModel(nn.Module):
     >>> import torch
     >>> LanguageModel(N=20, D=8, heads=2, hidden=32, layers=1)(torch.tensor([[5, 6, 7]])).shape
     torch.Size([1, 3, 20])
+
+    Sizes and options are those of `Transformer`.
     """
 
     def __init__(self, N: int, *sizes, **options):
@@ -289,7 +324,7 @@ class LanguageModel(nn.Module):
         """To decode step by step: empty caches."""
         if source is not None:
             raise ValueError("a LanguageModel reads no source; put what it is to go on from into the prompt.")
-        return State(len(self.decoder))
+        return State(self.decoder.new_caches())
 
     def step(self, ids: Tensor, state: State | None = None) -> Tensor:
         """The scores after each of some more tokens."""
@@ -311,6 +346,11 @@ class Transformer(nn.Module):
     `Transformer(37_000)` is the paper's base model. Source and target share one vocabulary and one table of embeddings,
     unless `target_N` gives the target its own; the scores are products with that table. Token `pad` of the source is
     not read.
+
+    sizes             D, heads, hidden, layers, dropout: 512, 8, 2048, 6, 0.1 as in the paper, unless they are given
+    positions         "sinusoidal", or "learned", "rotary", "alibi", a `Rotary` of your own, or "none"
+    scale_embeddings  by √D, as in the paper, or not
+    options           of each block: see `EncoderBlock`
     """
 
     def __init__(self, N: int, *sizes, target_N: int | None = None, pad: int = 0, **options):
@@ -330,7 +370,7 @@ class Transformer(nn.Module):
 
     def start(self, source: Tensor) -> State:
         """To decode step by step: the source as read, and empty caches."""
-        return State(len(self.decoder), *self.encode(source))
+        return State(self.decoder.new_caches(), *self.encode(source))
 
     def step(self, target: Tensor, state: State) -> Tensor:
         """The scores after each of some more tokens."""

@@ -67,6 +67,11 @@ def load(source: str | Path = "smollm2") -> tuple[LanguageModel, PublishedPairs]
 
     Sizes and names are read from the file. A weight that is missing or has no place raises, as does whatever else is
     wrong with it; and a file that is named as the published one must have its SHA-256.
+
+    >>> load("my_model.gguf")
+    Traceback (most recent call last):
+        ...
+    FileNotFoundError: my_model.gguf is no file, no folder, and none of the models smollm2.
     """
     file = read_gguf(find(source))
     try:
@@ -79,7 +84,14 @@ def load(source: str | Path = "smollm2") -> tuple[LanguageModel, PublishedPairs]
 
 
 def find(source: str | Path = "smollm2") -> Path:
-    """Where a model's file is; if its name is known, it is the published one."""
+    """Where a model's file is; if its name is known, it is the published one.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     Path(folder, "mine.gguf").touch()
+    ...     find(folder).name  # a folder that holds one
+    'mine.gguf'
+    """
     path = KNOWN[source].path if isinstance(source, str) and source in KNOWN else Path(source)
     if path.is_dir():
         files = sorted(path.glob("*.gguf"))

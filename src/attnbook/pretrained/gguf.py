@@ -96,7 +96,15 @@ class GGUF:
 
 
 def read_gguf(path: str | Path) -> GGUF:
-    """What is in a GGUF file; its weights stay on the disk."""
+    """What is in a GGUF file; its weights stay on the disk.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "tiny.gguf")
+    ...     _ = file.write_bytes(struct.pack("<4sIQQ", b"GGUF", 3, 0, 0))  # version 3, no weights, no facts
+    ...     read_gguf(file).weights
+    {}
+    """
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}.")

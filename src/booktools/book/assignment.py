@@ -2,8 +2,9 @@
 
 import ast
 import re
+from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -13,10 +14,13 @@ from attnbook.language import count, words
 from booktools.book import HERE, BookError
 from booktools.book.contents import read_notebook
 from booktools.book.translation import translate
+from booktools.book.variants import TAG, Draw, drawn, filled, seed_of
 
 SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION[ \t]*$", re.DOTALL | re.MULTILINE)
 HIDDEN = re.compile(r"^### BEGIN HIDDEN TESTS\n(.*?)^### END HIDDEN TESTS[ \t]*\n?", re.DOTALL | re.MULTILINE)
 SET_UP = "def set_up(needs, book, beside):"  # in the cell of a copy that installs what is missing
+ANOTHER_FOR_EACH = """{name} is another one for each student. It needs the file of your secret, --secret FILE,
+and where copies are written, your roster, --roster FILE."""
 STUB = r"\1# YOUR CODE HERE\n\1raise NotImplementedError()"
 
 
@@ -72,6 +76,8 @@ class Assignment:
     exercises: tuple[Exercise, ...]
     given: str
     notebook: NotebookNode
+    variant_cell: str = ""  # where there is one, this is no assignment yet: each student has a variant of it
+    drawn: Mapping[str, str] = field(default_factory=dict)  # what a student's variant has in the gaps
 
     @classmethod
     def read(cls, path: Path, overlay: Path | None = None, root: Path | None = None) -> "Assignment":
@@ -95,8 +101,30 @@ class Assignment:
         minutes = notebook.metadata.get("attnbook", {}).get("minutes")
         if not opening or not minutes:
             raise BookError(f"{path.name}: expected `# Title` first, and attnbook.minutes in its metadata.")
+        variant_cell = "\n".join(cell.source for cell in notebook.cells if is_variant_cell(cell))
+        notebook.cells = [cell for cell in notebook.cells if not is_variant_cell(cell)]
         given = [cell.source for cell in notebook.cells if cell.cell_type == "code" and not is_graded(cell)]
-        return cls(path.stem, opening[1], minutes, read_exercises(notebook, path), "\n\n".join(given), notebook)
+        exercises = read_exercises(notebook, path)
+        return cls(path.stem, opening[1], minutes, exercises, "\n\n".join(given), notebook, variant_cell)
+
+    def variant(self, student: str, secret: str | None, redrawn: int | None = None) -> "Assignment":
+        """A student's variant; the assignment itself where it has none. `redrawn` as in `Draw`."""
+        if not self.variant_cell:
+            return self
+        if secret is None:
+            raise BookError(ANOTHER_FOR_EACH.format(name=self.name))
+        values = drawn(self.variant_cell, Draw(seed_of(student, secret, self.name), redrawn))
+        notebook = deepcopy(self.notebook)
+        for cell in notebook.cells:
+            cell.source = filled(cell.source, values)
+        return replace(Assignment.of(notebook, Path(f"{self.name}.ipynb")), drawn=values)
+
+    @property
+    def draws(self) -> int:
+        """How much is drawn for each student."""
+        draw = Draw("")
+        drawn(self.variant_cell, draw)
+        return draw.count
 
     @property
     def points(self) -> float:
@@ -111,6 +139,8 @@ class Assignment:
 
     def student(self):
         """What a student gets: stubs, no hidden tests, points in the headings, and checks that say when they pass."""
+        if self.variant_cell:
+            raise BookError(ANOTHER_FOR_EACH.format(name=self.name))
         notebook = deepcopy(self.notebook)
         headings = {exercise.title: with_points(exercise.title, exercise.points) for exercise in self.exercises}
         passes = {test.id: passing(exercise, test) for exercise in self.exercises for test in exercise.tests}
@@ -137,6 +167,11 @@ def assignment_paths(root: Path) -> list[Path]:
 def nbgrader(cell) -> dict:
     """What nbgrader's metadata say of a cell."""
     return cell.get("metadata", {}).get("nbgrader", {})
+
+
+def is_variant_cell(cell) -> bool:
+    """Whether a cell draws what is different for each student."""
+    return TAG in cell.metadata.get("tags", ())
 
 
 def is_graded(cell) -> bool:
@@ -188,6 +223,9 @@ def _with_ids(notebook, path: Path):
 def replace_cells(notebook, private, path: Path) -> None:
     places = {cell.id: place for place, cell in enumerate(notebook.cells)}
     for cell in private.cells:
+        if is_variant_cell(cell):
+            notebook.cells.append(cell)
+            continue
         if cell.id not in places:
             raise BookError(f"{path}: the assignment has no cell {cell.id}. Copy the cell you change, with its id.")
         notebook.cells[places[cell.id]] = cell

@@ -14,6 +14,7 @@ YEAR = re.compile(r"(?<![\w.,])(?:19|20)\d\d\b(?![,.]\d)")
 PLACES = "chapter|exercise|section|mistake|figure|table|equation|task|part|question|version|D2L"
 PLACE = re.compile(rf"\b(?:{PLACES})s?\s+\d+(?:\.\d+)*(?:(?:,| and| to|–|-)\s*\d+(?:\.\d+)*)*", re.IGNORECASE)
 SHAPE = re.compile(r"\(\s*(?:\w+\s*,\s*)*\w+\s*,?\s*\)|\b\d+ × \d+\b")
+DRAGGED = re.compile(r"\{drag\}`([^`<]+?)\s*<[^`]*>`")  # a number, with the trait that it moves
 LITERAL = re.compile(r"-?\d[\d.,:/−–-]*")  # inline code that is all number: a date
 
 
@@ -40,7 +41,7 @@ def sections(notebook) -> list[Section]:
                 (place, said[kind][part]) for kind, part in (("figure", "caption"), ("image", "alt")) if kind in said
             ]
             continue
-        for piece in re.split(r"^(?=## )", cell.source, flags=re.MULTILINE):
+        for piece in re.split(r"^(?=## )", DRAGGED.sub(r"\1", cell.source), flags=re.MULTILINE):
             if title := re.match(r"## (.+)", piece):
                 found.append(Section(title[1]))
             found[-1].words.append((place, piece))
@@ -79,10 +80,11 @@ def _read(mark: re.Match) -> str:
 
 
 def _truth(directive: Directive) -> str:
-    """A question, and of its answers the right one."""
+    """A question, of its answers the right one, and why."""
     lines = directive.body.split("\n")
     wrong = [line for line in lines if line.startswith("- ") and "{right}" not in line]
-    return prose("\n".join(line for line in lines if line not in wrong)) + " " + directive.options.get("number", "")
+    read = [prose("\n".join(line for line in lines if line not in wrong)), directive.options.get("number", "")]
+    return " ".join([*read, prose(directive.options.get("because", ""))])
 
 
 def unfounded(section: Section) -> Iterator[tuple[str, str]]:

@@ -16,7 +16,19 @@ from attnbook.widgets.shared.files import without_comments
 from booktools.book.edition import Edition
 from booktools.book.myst import Directive
 
-ROOMS = ("assignment", "exercise", "from_scratch", "glossary", "guess", "map", "touch", "widget")
+ROOMS = (
+    "api",
+    "assignment",
+    "drag",
+    "exercise",
+    "from_scratch",
+    "glossary",
+    "guess",
+    "map",
+    "story",
+    "touch",
+    "widget",
+)
 
 
 class Plain(Protocol):

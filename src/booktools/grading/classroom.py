@@ -4,8 +4,7 @@ import hashlib
 import json
 import os
 import sys
-from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tqdm.auto import tqdm
@@ -14,6 +13,7 @@ from booktools.book import BookError
 from booktools.book.assignment import Assignment
 from booktools.book.limits import Limits
 from booktools.grading import say
+from booktools.grading.collect import find_submissions
 from booktools.grading.fork_server import ForkServer
 from booktools.grading.processes import side_by_side
 from booktools.grading.prove import sandbox_leaks, self_test
@@ -21,7 +21,6 @@ from booktools.grading.run_tests import Outcome, OutOfTime, Result, run_tests
 from booktools.grading.submissions import (
     Submission,
     Unreadable,
-    find_submissions,
     is_plain_file,
     printable,
     read_code,
@@ -36,17 +35,21 @@ class Classwork:
     assignment: Assignment
     submissions: list[Submission]
     private: list[Path]
+    secret: str | None = None
 
     @classmethod
-    def read(cls, source: Path, folder: Path, overlay: Path | None = None, *, stamped: bool = False) -> "Classwork":
+    def read(
+        cls, source: Path, folders: list[Path], overlay: Path | None = None, secret: str | None = None, **about
+    ) -> "Classwork":
+        """What `about` says of submissions, `find_submissions` knows."""
         assignment = Assignment.read(source, overlay)
-        private = [place.resolve() for place in (source, folder, overlay) if place]
-        return cls(assignment, find_submissions(folder, assignment.name, stamped=stamped), private)
+        private = [place.resolve() for place in (source, *folders, overlay) if place]
+        return cls(assignment, find_submissions(folders, assignment.name, **about), private, secret)
 
 
 @dataclass
 class Grade:
-    """What became of a submission. `status` is graded, late, missing or error; only the first two have an outcome.
+    """What became of a submission. `status` is graded, missing or error; only the first has an outcome.
 
     What has a `digest` is not graded again until the digest is another one.
     """
@@ -71,6 +74,7 @@ class Grade:
 
     def store(self, path: Path) -> None:
         """In one step: whoever is interrupted leaves the old file or the new one."""
+        path.parent.mkdir(exist_ok=True)
         half = path.with_name(".half")
         half.write_text(json.dumps(asdict(self), indent=1), encoding="utf-8")
         os.replace(half, path)
@@ -83,11 +87,12 @@ class Grader:
     assignment: Assignment
     server: ForkServer
     limits: Limits
+    secret: str | None = None
 
     def faults(self, private: list[Path]) -> list[str]:
         """Why nothing can be graded here, or nothing."""
         leaks = sandbox_leaks(self.server, self.limits, private) if self.server.walled else []
-        return [*leaks, *self_test(self.assignment, self.server, self.limits)]
+        return [*leaks, *self_test(self.assignment.variant("", self.secret), self.server, self.limits)]
 
     def grade(self, submission: Submission) -> Grade:
         if submission.fault:
@@ -96,8 +101,9 @@ class Grader:
             return Grade(submission.student, "missing", submission.remark)
         digest = self.digest(submission)
         try:
-            code = read_code(submission.path, self.assignment)
-            outcome = run_tests(self.assignment, code.cells, self.server, self.limits)
+            assignment = self.assignment.variant(submission.student, self.secret)
+            code = read_code(submission.path, assignment)
+            outcome = run_tests(assignment, code.cells, self.server, self.limits)
         except (Unreadable, OutOfTime) as error:
             return _ungraded(submission, say("ungraded", why=error), digest)
         except Exception as error:
@@ -106,7 +112,9 @@ class Grader:
             theirs, ours = (f"{major}.{minor}" for major, minor in (code.python, sys.version_info[:2]))
             return _ungraded(submission, say("newer_python", exercises=cells, theirs=theirs, ours=ours), digest)
         late = say("ran_late", what=self.titles(outcome.late)) if outcome.late else ""
-        return Grade(submission.student, "graded", _joined(submission.remark, late), outcome, digest)
+        theirs = code.copy_of and code.copy_of.casefold() != submission.student.casefold()
+        whose = say("copy_of", student=code.copy_of) if theirs else ""
+        return Grade(submission.student, "graded", _joined(submission.remark, whose, late), outcome, digest)
 
     def titles(self, names: list[str], *, cells: bool = True) -> str:
         """The exercises among these names by their titles, and where `cells` count, other cells by their names."""
@@ -120,7 +128,8 @@ class Grader:
             content = path.read_bytes() if path and is_plain_file(path) else b""
         except OSError:
             content = b""
-        about = json.dumps([self.assignment.notebook, submission.remark, asdict(self.limits)], sort_keys=True)
+        notebook = self.assignment.variant(submission.student, self.secret).notebook
+        about = json.dumps([notebook, submission.remark, asdict(self.limits)], sort_keys=True)
         return hashlib.sha256(about.encode() + content).hexdigest()
 
 
@@ -131,28 +140,28 @@ def grade_all(
     *,
     jobs: int = 1,
     limits: Limits = Limits(),  # noqa: B008 (frozen)
-    deadline: datetime | None = None,
 ) -> list[Grade]:
     """Grade what has not been graded yet, in `jobs` processes; each grade is kept in `out` as soon as it is known."""
-    grader = Grader(work.assignment, server, limits)
+    work.assignment.variant("", work.secret)  # where it needs a secret, there is one
+    grader = Grader(work.assignment, server, limits, work.secret)
     store = out / "results"
     store.mkdir(parents=True, exist_ok=True)
     grades = {}
     for one in work.submissions:
-        kept = Grade.load(store / f"{one.student}.json")
+        kept = Grade.load(store / f"{one.key}.json")
         if kept and kept.digest == grader.digest(one):
-            grades[one.student] = kept
-    todo = [one for one in work.submissions if one.student not in grades]
+            grades[one.key] = kept
+    todo = [one for one in work.submissions if one.key not in grades]
     about = {"total": len(work.submissions), "initial": len(grades), "unit": " submissions"}
     with tqdm(desc="checking the grader itself", **about) as progress:
         if todo:
             _trust(grader, [*work.private, out.resolve()])
         for submission, grade in side_by_side(grader.grade, todo, jobs):
-            grades[submission.student] = grade or _ungraded(submission, say("died"))
-            grades[submission.student].store(store / f"{submission.student}.json")
+            grades[submission.key] = grade or _ungraded(submission, say("died"))
+            grades[submission.key].store(store / f"{submission.key}.json")
             progress.set_description("grading")
             progress.update()
-    return [_on_time(grades[one.student], one, deadline) for one in work.submissions]
+    return [grades[one.key] for one in work.submissions]
 
 
 def _trust(grader: Grader, private: list[Path]) -> None:
@@ -169,12 +178,3 @@ def _ungraded(submission: Submission, why: str, digest: str = "") -> Grade:
 
 def _joined(*remarks: str) -> str:
     return "; ".join(filter(None, remarks))
-
-
-def _on_time(grade: Grade, submission: Submission, deadline: datetime | None) -> Grade:
-    """The grade, late where it was handed in after the deadline."""
-    when = submission.handed_in
-    if not (deadline and when and grade.status == "graded" and when > deadline.astimezone(UTC)):
-        return grade
-    words = say("handed_in_late", when=f"{when.astimezone():%Y-%m-%d %H:%M}")
-    return replace(grade, status="late", remark=_joined(grade.remark, words))

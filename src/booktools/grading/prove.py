@@ -9,12 +9,15 @@ from pathlib import Path
 from booktools.book import BookError
 from booktools.book.assignment import Assignment, Exercise
 from booktools.book.limits import Limits
+from booktools.book.variants import GAP, filled
 from booktools.grading import say
 from booktools.grading.fork_server import ForkServer
 from booktools.grading.remote import Remote
 from booktools.grading.run_tests import PARTS, Attempts, Outcome, OutOfTime, names_given, run_tests
 from booktools.grading.sandbox import StudentError
 from booktools.grading.submissions import code_of
+
+THIS_YEAR, LAST_YEAR = "the secret of this year", "the secret of last year"
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,7 @@ def _known_mistakes(assignment: Assignment, path: Path) -> tuple[list[KnownMista
     exercises = {exercise.id: exercise for exercise in assignment.exercises}
     mistakes, misfits = [], []
     for entry in tomllib.loads(path.read_text(encoding="utf-8")).get("wrong", []):
+        entry = {key: filled(text, assignment.drawn) for key, text in entry.items()}
         name, exercise = entry["name"], exercises.get(entry["exercise"])
         if exercise is None:
             misfits.append(f"{name!r}: there is no exercise {entry['exercise']!r}")
@@ -47,13 +51,7 @@ def _known_mistakes(assignment: Assignment, path: Path) -> tuple[list[KnownMista
 
 def self_test(assignment: Assignment, server: ForkServer, limits: Limits) -> Iterator[str]:
     """What is wrong before a single submission has been looked at: a broken sandbox must not become zeros for all."""
-    try:
-        solution = run_tests(assignment, code_of(assignment.notebook, assignment), server, limits)
-    except OutOfTime as late:
-        yield f"the solution: {late}"
-        return
-    for what in _complaints(solution):
-        yield f"the solution: {what}"
+    yield from _solution(assignment, server, limits)
     for part in PARTS:
         empty = run_tests(assignment, code_of(assignment.student(), assignment), server, limits, parts=(part,))
         for name, result in empty.results.items():
@@ -61,6 +59,16 @@ def self_test(assignment: Assignment, server: ForkServer, limits: Limits) -> Ite
                 yield f"the empty copy: expected {say('unwritten')!r} of {name}, {part} part, got {said!r}"
     for cell in empty.cells:
         yield f"the empty copy: {cell}"
+
+
+def _solution(assignment: Assignment, server: ForkServer, limits: Limits) -> Iterator[str]:
+    """What is wrong with the solution, or with the tests."""
+    try:
+        outcome = run_tests(assignment, code_of(assignment.notebook, assignment), server, limits)
+    except OutOfTime as late:
+        yield f"the solution: {late}"
+    else:
+        yield from (f"the solution: {what}" for what in _complaints(outcome))
 
 
 def _complaints(outcome: Outcome) -> Iterator[str]:
@@ -105,6 +113,14 @@ def sandbox_leaks(server: ForkServer, limits: Limits, secrets: list[Path]) -> li
             return [f"the probe of the sandbox did not come back: {error}"]
 
 
+def _unfound(mistakes: list[KnownMistake], assignment: Assignment, server: ForkServer, limits: Limits) -> Iterator[str]:
+    """What is said of mistakes that no hidden test finds."""
+    for exercise in assignment.exercises:
+        mine = [mistake for mistake in mistakes if mistake.exercise is exercise]
+        for mistake in _uncaught(mine, exercise, assignment, server, limits) if mine else ():
+            yield f"no hidden test fails for {mistake.name!r} ({exercise.id})"
+
+
 def _uncaught(
     mistakes: list[KnownMistake], exercise: Exercise, assignment: Assignment, server: ForkServer, limits: Limits
 ) -> list[KnownMistake]:
@@ -139,21 +155,27 @@ def _fails(source: str, exercise: Exercise, attempts: Attempts, given: dict) -> 
 
 @dataclass(frozen=True)
 class Proof:
-    """An assignment, and the mistakes that its tests must find."""
+    """An assignment, and the mistakes that its tests must find.
+
+    Where each student has a variant, it is that of one, and `variants` are those of a class.
+    """
 
     assignment: Assignment
     mistakes: list[KnownMistake]
     misfits: list[str]
     is_private: bool
+    variants: tuple["Variant", ...] = ()
 
     @classmethod
-    def read(cls, path: Path, overlay: Path | None = None) -> "Proof":
+    def read(cls, path: Path, overlay: Path | None = None, variants: int = 50) -> "Proof":
         """What is to be proven of an assignment; a private overlay may hold mistakes of its own."""
-        assignment = Assignment.read(path, overlay)
+        source = Assignment.read(path, overlay)
         folders = [path.parent.parent, overlay or path.parent]
-        public, private = (folder / "wrong" / f"{assignment.name}.toml" for folder in folders)
-        found = _known_mistakes(assignment, private if private.is_file() else public)
-        return cls(assignment, *found, is_private=overlay is not None)
+        public, private = (folder / "wrong" / f"{source.name}.toml" for folder in folders)
+        wrong = private if private.is_file() else public
+        assignment = source.variant("student 1", THIS_YEAR)
+        of_class = Variant.of_class(source, Assignment.read(path), wrong, variants) if source.variant_cell else ()
+        return cls(assignment, *_known_mistakes(assignment, wrong), overlay is not None, of_class)
 
     def problems(self, server: ForkServer, limits: Limits) -> Iterator[str]:
         """Everything that speaks against the assignment. In a private one, known mistakes need not fit any more."""
@@ -162,10 +184,55 @@ class Proof:
             yield from self.misfits
             if len(self.mistakes) < 8:
                 yield f"{len(self.mistakes)} known wrong answers; expected at least 8"
-        for exercise in self.assignment.exercises:
-            mine = [mistake for mistake in self.mistakes if mistake.exercise is exercise]
-            for mistake in _uncaught(mine, exercise, self.assignment, server, limits) if mine else ():
-                yield f"no hidden test fails for {mistake.name!r} ({exercise.id})"
+        yield from _unfound(self.mistakes, self.assignment, server, limits)
+        for variant in self.variants:
+            yield from variant.problems(server, limits)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One student's variant, and answers that must fail there: a share of the known mistakes, and other variants'."""
+
+    student: str
+    assignment: Assignment
+    wrong: list[KnownMistake]
+    alike: list[str]  # what is said of answers that are not wrong at all
+
+    @classmethod
+    def of_class(cls, source: Assignment, public: Assignment, wrong: Path, students: int) -> tuple["Variant", ...]:
+        """The variants of a class. Each known mistake is tried in one of them; each draw is another one in some."""
+        found = []
+        for n in range(students):
+            student, neighbour, draw = f"student {n + 1}", f"student {n + 2}", n % source.draws
+            variant = source.variant(student, THIS_YEAR)
+            mistakes, _ = _known_mistakes(variant, wrong)
+            others = {
+                f"the answer of {neighbour}": source.variant(neighbour, THIS_YEAR),
+                "last year's answer": source.variant(student, LAST_YEAR),
+                "the public answer": public,
+            }
+            varying = [place for place, one in enumerate(source.exercises) if GAP.search(one.source)]
+            answers = [
+                KnownMistake(name, variant.exercises[place], other.exercises[place].source)
+                for name, other in others.items()
+                for place in varying
+            ]
+            redrawn = source.variant(student, THIS_YEAR, redrawn=draw).exercises
+            answers += [
+                KnownMistake(f"an answer for another draw {draw + 1}", mine, other.source)
+                for mine, other in zip(variant.exercises, redrawn, strict=True)
+                if mine.source != other.source
+            ]
+            alike = [f"{one.name} is right ({one.exercise.id})" for one in answers if one.source == one.exercise.source]
+            if len(answers) == len(others) * len(varying):
+                alike.append(f"no solution depends on draw {draw + 1}")
+            found.append(cls(student, variant, [*mistakes[n::students], *answers], alike))
+        return tuple(found)
+
+    def problems(self, server: ForkServer, limits: Limits) -> Iterator[str]:
+        about = [*self.alike, *_solution(self.assignment, server, limits)]
+        about += _unfound(self.wrong, self.assignment, server, limits)
+        yield from (f"{self.student}: {what}" for what in about)
 
 
 def prove_all(proofs: list[Proof], server: ForkServer) -> None:
@@ -176,6 +243,8 @@ def prove_all(proofs: list[Proof], server: ForkServer) -> None:
         if proof.is_private and proof.misfits:
             count = len(proof.misfits)
             print(f"{count} known mistakes do not fit the changed solution; {len(proof.mistakes)} are tried", end=": ")
+        if proof.variants:
+            print(f"{len(proof.variants)} students' variants", end=": ", flush=True)
         sound = True
         for what in proof.problems(server, Limits()):
             print(f"\n  {what}", end="", flush=True)

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from booktools.book.assignment import Exercise
 from booktools.grading import say
+from booktools.grading.made import somebody_watches
 from booktools.grading.sandbox import Sandbox, StudentError
 from booktools.grading.values import BadMessage, pack, unpack
 
@@ -29,7 +30,8 @@ class Remote:
         form, tensors = pack((args, kwargs), self._number)
         args, kwargs = form["tuple"]
         forbidden = list(self._exercise.forbidden)
-        return self._ask({"do": "call", "args": args, "kwargs": kwargs, "forbidden": forbidden}, tensors)
+        call = {"do": "call", "args": args, "kwargs": kwargs, "forbidden": forbidden, "watch": somebody_watches()}
+        return self._ask(call, tensors)
 
     def __getattr__(self, name: str):
         if name.startswith("__"):

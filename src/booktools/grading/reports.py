@@ -1,71 +1,61 @@
 """What comes out of grading: tables for the gradebook, and feedback for each student."""
 
 import builtins
-import csv
 import json
 import re
-from html import escape
 from pathlib import Path
 
 from markdown_it import MarkdownIt
 
-from attnbook.language import language, plain
+from attnbook.language import plain
 from booktools.book.assignment import Assignment, Exercise, marks
 from booktools.grading import say
-from booktools.grading.classroom import Grade
+from booktools.grading.gradescope import write_autograder
+from booktools.grading.pages import page, write
 from booktools.grading.run_tests import Outcome
+from booktools.grading.scores import Score, signed
+from booktools.grading.tables import write_table
 
 LATE = ("late", "test_late", "skipped")  # what is said where a limit of time was reached
-FORMULA = re.compile(r"""(^|[;,|])[\s"']*(?=[=+\-@＝＋－＠])""")
-PAGE = """<!doctype html>
-<html lang="{language}">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<meta name="color-scheme" content="light dark">
-<title>{title}</title>
-<style>
-body {{ max-width: 42rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.5 system-ui, sans-serif; }}
-pre {{ white-space: pre-wrap; padding: .5rem; border-left: .25rem solid; }}
-th, td {{ padding: .1rem 1rem .1rem 0; text-align: start; }}
-</style>
-{body}
-</html>
-"""
 
 
-def write_all(out: Path, assignment: Assignment, grades: list[Grade]) -> None:
-    """Every report, in `out`."""
-    rows = [_row(assignment, grade) for grade in grades]
-    _write_table(out / "grades.csv", list(rows[0]), rows)
-    _write_table(out / "canvas.csv", *_canvas(assignment, rows))
-    _write_table(out / "moodle.csv", *_moodle(assignment, rows))
-    for grade in grades:
-        text = feedback(assignment, grade)
-        title = escape(say("feedback", student=grade.student, title=assignment.title))
-        write(out / "feedback" / f"{grade.student}.md", text)
+def write_all(out: Path, assignment: Assignment, scores: list[Score]) -> None:
+    """What is there for each student, in `out`."""
+    rows = [_row(assignment, score) for score in scores]
+    needless = {column for column in ("name", "penalty") if not any(row[column] for row in rows)}
+    write_table(out / "grades.csv", [column for column in rows[0] if column not in needless], rows)
+    enrolled = [row for row, score in zip(rows, scores, strict=True) if score.enrolled]
+    write_table(out / "canvas.csv", *_canvas(assignment, enrolled))
+    write_table(out / "moodle.csv", *_moodle(assignment, enrolled))
+    results = {score.student: gradescope(assignment, score) for score in scores if score.total is not None}
+    write_autograder(out / "gradescope.zip", scores, results)
+    for score in scores:
+        text = feedback(assignment, score)
+        write(out / "feedback" / f"{score.student}.md", text)
         body = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
-        page = PAGE.format(language=language(), title=title, body=body)
-        write(out / "feedback" / f"{grade.student}.html", page)
-        results = out / "gradescope" / grade.student / "results.json"
-        results.unlink(missing_ok=True)
-        if grade.outcome:
-            write(results, json.dumps(_gradescope(assignment, grade.outcome), ensure_ascii=False, indent=1))
+        title = say("feedback", student=score.student, title=assignment.title)
+        write(out / "feedback" / f"{score.student}.html", page(title, body))
+        path = out / "gradescope" / score.student / "results.json"
+        path.unlink(missing_ok=True)
+        if result := results.get(score.student):
+            write(path, json.dumps(result, ensure_ascii=False, indent=1))
 
 
-def _row(assignment: Assignment, grade: Grade) -> dict:
+def _row(assignment: Assignment, score: Score) -> dict:
     """A student's line. What could not be graded is empty, not zero."""
-    outcome = grade.outcome
-    scores = {exercise.id: outcome.score(exercise) if outcome else "" for exercise in assignment.exercises}
-    total = outcome.total(assignment) if outcome else ""
-    ends = {"score": total, "max": assignment.points, "status": grade.status, "remark": grade.remark}
-    return {"student": grade.student} | scores | ends
+    points = {exercise.id: score.points.get(exercise.id, "") for exercise in assignment.exercises}
+    total = "" if score.total is None else score.total
+    ends = {"score": total, "max": assignment.points, "status": score.status, "remark": score.remark}
+    if score.extra or score.comments:
+        ends["remark"] = "; ".join(filter(None, [score.remark, say("changed")]))
+    return {"student": score.student, "name": score.name} | points | {"penalty": score.penalty or ""} | ends
 
 
 def _canvas(assignment: Assignment, rows: list[dict]) -> tuple[list[str], list[dict]]:
     """Canvas finds students by their login; its second line says what can be reached."""
     columns = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", assignment.title]
     possible = {"Student": "    Points Possible", assignment.title: assignment.points}
-    lines = [{"SIS Login ID": row["student"], assignment.title: row["score"]} for row in rows]
+    lines = [{"Student": row["name"], "SIS Login ID": row["student"], assignment.title: row["score"]} for row in rows]
     return columns, [possible, *lines]
 
 
@@ -76,49 +66,71 @@ def _moodle(assignment: Assignment, rows: list[dict]) -> tuple[list[str], list[d
     ]
 
 
-def _gradescope(assignment: Assignment, outcome: Outcome) -> dict:
+def gradescope(assignment: Assignment, score: Score) -> dict:
+    """A score as Gradescope reads it. What is neither an exercise's nor a test's stands above them."""
     tests = [
         {
             "name": exercise.title,
-            "score": outcome.score(exercise),
+            "score": score.points[exercise.id],
             "max_score": exercise.points,
-            "output": "\n".join(_lines(exercise, outcome)),
+            "output": "\n".join(_lines(exercise, score)),
             "output_format": "md",
         }
         for exercise in assignment.exercises
     ]
-    return {"score": outcome.total(assignment), "output_format": "md", "tests": tests}
+    about = "\n\n".join([*score.notes, *([_quoted(score.remark)] if score.remark else [])])
+    return {"score": score.total, "output": about, "output_format": "md", "tests": tests}
 
 
-def feedback(assignment: Assignment, grade: Grade) -> str:
+def feedback(assignment: Assignment, score: Score) -> str:
     """What a student reads: Markdown that tells what visible checks said, and of hidden ones only that they failed."""
-    name, outcome = say("for", student=_code(grade.student)), grade.outcome
-    if outcome is None:
+    name, outcome = say("for", student=_code(score.student)), score.grade.outcome
+    if score.name:
+        name = say("for_name", name=_code(score.name), student=_code(score.student))
+    if score.total is None:
         title = say("not_graded", title=assignment.title)
-        return "\n\n".join([f"# {title}", name, say("no_zero"), _quoted(grade.remark or grade.status)]) + "\n"
-    parts = [f"# {_scored(assignment.title, outcome.total(assignment), assignment.points)}", name]
-    if grade.remark:
-        parts.append(_quoted(grade.remark))
-    parts.append(_table(assignment, outcome))
+        parts = [f"# {title}", name, say("no_zero"), _quoted(score.remark or score.status), *score.notes]
+        return "\n\n".join([*parts, *(said for comments in score.comments.values() for said in comments)]) + "\n"
+    parts = [f"# {_scored(assignment.title, score.total, assignment.points)}", name]
+    if score.remark:
+        parts.append(_quoted(score.remark))
+    parts += [*score.notes, _table(assignment, score)]
     for exercise in assignment.exercises:
-        title = _scored(exercise.title, outcome.score(exercise), exercise.points)
-        parts.append("\n\n".join([f"## {title}", *_lines(exercise, outcome)]))
-    if outcome.cells:
+        title = _scored(exercise.title, score.points[exercise.id], exercise.points)
+        parts.append("\n\n".join([f"## {title}", *_lines(exercise, score)]))
+    if outcome and outcome.cells:
         parts.append("\n".join([f"## {say('cells')}\n", *map(_quoted, outcome.cells)]))
     return "\n\n".join(parts) + "\n"
 
 
-def _table(assignment: Assignment, outcome: Outcome) -> str:
+def _table(assignment: Assignment, score: Score) -> str:
     """All points at a glance."""
-    rows = [(exercise.title, outcome.score(exercise), exercise.points) for exercise in assignment.exercises]
+    rows = [(exercise.title, score.points[exercise.id], exercise.points) for exercise in assignment.exercises]
     lines = [f"| {say('exercise')} | {say('points')} |", "|---|---|"]
-    for title, score, points in (*rows, (say("all"), outcome.total(assignment), assignment.points)):
-        cell = title.replace("|", r"\|")
-        lines.append(f"| {cell} | {say('of', score=plain(score), points=marks(points))} |")
-    return "\n".join(lines)
+    for title, points, most in rows:
+        lines.append(_line(title, say("of", score=plain(points), points=marks(most))))
+    if score.extra:
+        lines.append(_line(say("extra"), signed(score.extra)))
+    if score.penalty:
+        lines.append(_line(say("late_points"), signed(-score.penalty)))
+    total = say("of", score=plain(score.total or 0), points=marks(assignment.points))
+    return "\n".join([*lines, _line(say("all"), total)])
 
 
-def _lines(exercise: Exercise, outcome: Outcome) -> list[str]:
+def _line(title: str, points: str) -> str:
+    cell = title.replace("|", r"\|")
+    return f"| {cell} | {points} |"
+
+
+def _lines(exercise: Exercise, score: Score) -> list[str]:
+    """What is said of an exercise: the checks, then what was changed by hand."""
+    return [
+        *(_checks(exercise, score.grade.outcome) if score.grade.outcome else ()),
+        *score.comments.get(exercise.id, ()),
+    ]
+
+
+def _checks(exercise: Exercise, outcome: Outcome) -> list[str]:
     if calls := outcome.used.get(exercise.id):
         return [say("calls", calls=", ".join(f"`{call}`" for call in calls))]
     if all(outcome.results[test.id].visible == say("unwritten") for test in exercise.tests):
@@ -175,28 +187,3 @@ def _code(name: str) -> str:
     runs = re.findall("`+", name)
     fence = "`" * (1 + max(map(len, runs), default=0))
     return f"{fence} {name} {fence}" if runs else f"`{name}`"
-
-
-def _write_table(path: Path, columns: list[str], rows: list[dict]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, columns, restval="")
-        writer.writeheader()
-        writer.writerows({name: _harmless(value) for name, value in row.items()} for row in rows)
-
-
-def _harmless(value):
-    """
-    A spreadsheet takes a text that starts with = for a formula, and would run it. Some take ; for the end of a cell.
-
-    >>> _harmless("=1+1"), _harmless("ada"), _harmless(2.0), _harmless("a;\\t@b")
-    ("'=1+1", 'ada', '2', "a; '@b")
-    """
-    if isinstance(value, float | int):
-        return f"{value:g}"
-    return FORMULA.sub(r"\g<0>'", re.sub(r"[\r\n\t]+", " ", value))
-
-
-def write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")

@@ -10,6 +10,7 @@ from booktools.book import BookError
 from booktools.book.limits import Limits
 from booktools.bubblewrap import NO_NAMESPACES
 from booktools.grading import say
+from booktools.grading.made import show, unwatched
 from booktools.grading.values import BadMessage, receive, send
 
 NO_START = f"""the sandbox does not start, so nothing was graded. It said:
@@ -45,8 +46,9 @@ class Sandbox:
             raise StudentError(self.dead)
         try:
             self.pipe.settimeout(seconds)
-            send(self.pipe, header, tensors)
-            answer, results, grads = receive(self.pipe, seconds)
+            with unwatched():
+                send(self.pipe, header, tensors)
+                answer, results, grads = receive(self.pipe, seconds)
             used = {name for name in header.get("forbidden", ()) if name in answer.get("used", ())}
             error, form, tape = answer.get("error"), answer.get("answer"), answer.get("tape")
         except TookTooLong as late:  # from at_most: who knows how much of the answer has been read
@@ -61,6 +63,7 @@ class Sandbox:
             self.used.setdefault(exercise, set()).update(used)
         if error is not None:
             raise StudentError(str(error))
+        show(answer.get("made"))
         return form, results, grads, tape
 
     def give_up(self, reason: str, kind: type[StudentError] = StudentError) -> StudentError:

@@ -1,20 +1,17 @@
-"""What students handed in: the notebooks in a folder, when they came, and the code in them."""
+"""What a student handed in: the notebook, when it came, and the code in it."""
 
 import json
-import os
 import re
-from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from attnbook.language import whole
-from booktools.book import BookError
 from booktools.book.assignment import SET_UP, Assignment, nbgrader
 from booktools.grading import say
+from booktools.grading.downloads import Sender
 
 LARGEST = 20_000_000  # bytes of a notebook that is read at all
 UNREADABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -26,61 +23,44 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True)
 class Submission:
-    """What a student handed in. Without a path there is nothing to grade; `fault` says what hindered the grader."""
+    """What a student handed in. Without a path there is nothing to grade; `fault` says what hindered the grader.
+
+    `handed_in` is what `clock` says, and None where nobody has kept the time. Of several, each has the number of its
+    `attempt`; 0 is the only one.
+    """
 
     student: str
     path: Path | None
     handed_in: datetime | None = None
     remark: str = ""
     fault: str = ""
+    clock: str = "file"
+    sender: Sender | None = None
+    attempt: int = 0
+
+    @property
+    def key(self) -> str:
+        return f"{self.student}/{self.attempt}" if self.attempt else self.student
 
 
-def find_submissions(folder: Path, name: str, *, stamped: bool = False) -> list[Submission]:
-    """The submissions in a folder: STUDENT/ASSIGNMENT/NAME.ipynb, as nbgrader collects them, or STUDENT.ipynb.
-
-    Where they are `stamped`, it counts what nbgrader has written into timestamp.txt. What is odd about one of them is
-    said of that one.
-    """
-    entries = defaultdict(list)
-    for entry in sorted(entry for entry in folder.iterdir() if not entry.name.startswith(".")):
-        entries[entry.stem if _is_notebook(entry) else entry.name].append(entry)
-    found = [_of_student(student, own, name, stamped) for student, own in entries.items()]
-    if not any(submission.path for submission in found):
-        raise BookError(f"{folder} holds no submission. Expected STUDENT.ipynb or STUDENT/{name}/{name}.ipynb in it.")
-    short = Counter(_short(student) for student in entries)
-    return [
-        replace(submission, student=_short(submission.student, unique=short[_short(submission.student)] == 1))
-        for submission in found
-    ]
-
-
-def _is_notebook(entry: Path) -> bool:
+def is_notebook(entry: Path) -> bool:
     return entry.suffix.lower() == ".ipynb"
 
 
-def _short(student: str, unique: bool = True) -> str:
-    """A name that can be written down, also as the name of a file.
-
-    >>> _short("ada"), _short("x" * 240) == "x" * 80, len(_short("x" * 240, unique=False))
-    ('ada', True, 87)
-    """
-    short = " ".join(printable(student).split())[:80].encode()[:200].decode(errors="ignore")
-    return short if unique else f"{short}~{sha256(os.fsencode(student)).hexdigest()[:6]}"
-
-
-def _of_student(student: str, entries: list[Path], name: str, stamped: bool) -> Submission:
-    """What one student has handed in, whatever it is."""
+def read_submission(student: str, entry: Path, name: str, stamped: bool, sender: Sender | None = None) -> Submission:
+    """What a file or folder holds for this assignment, whatever it is."""
     try:
-        if len(entries) > 1:
-            return Submission(student, None, remark=say("several", names=", ".join(entry.name for entry in entries)))
-        (entry,) = entries
-        if _is_notebook(entry):
-            return Submission(student, entry, _changed(entry))
-        if entry.is_dir() and not entry.is_symlink():
-            return _in_folder(entry, name, stamped)
-        return Submission(student, None, remark=say("no_submission"))
+        if is_notebook(entry):
+            found = Submission(student, entry, _changed(entry))
+        elif entry.is_dir() and not entry.is_symlink():
+            found = _in_folder(entry, name, stamped)
+        else:
+            found = Submission(student, None, remark=say("no_submission"))
     except Exception as error:
-        return Submission(student, None, fault=stumbled(error))
+        found = Submission(student, None, fault=stumbled(error))
+    if sender:  # files have the time of the download
+        found = replace(found, handed_in=sender.when, clock=sender.platform, sender=sender)
+    return replace(found, student=student)
 
 
 def _in_folder(folder: Path, name: str, stamped: bool) -> Submission:
@@ -94,14 +74,15 @@ def _in_folder(folder: Path, name: str, stamped: bool) -> Submission:
         names = ", ".join(str(path.relative_to(folder)) for path in notebooks) or say("no_notebook")
         return Submission(folder.name, None, remark=printable(say("expected", name=name, found=names)))
     remarks = [] if chosen in named else [say("other_name", name=chosen.name)]
-    handed_in = _changed(chosen)
+    handed_in, clock = _changed(chosen), "file"
     stamp = chosen.with_name("timestamp.txt")
     if stamped and stamp.exists():
         try:
             handed_in = _read_stamp(stamp.read_text(encoding="utf-8") if is_plain_file(stamp, most=1000) else "")
+            clock = "stamp"
         except (ValueError, OSError, OverflowError, LookupError):
             remarks.append(say("no_stamp"))
-    return Submission(folder.name, chosen, handed_in, printable("; ".join(remarks)))
+    return Submission(folder.name, chosen, handed_in, printable("; ".join(remarks)), clock=clock)
 
 
 def _read_stamp(text: str) -> datetime:
@@ -130,10 +111,11 @@ def _believed(when: datetime) -> datetime:
 
 
 class Code(NamedTuple):
-    """What a student wrote, cell by cell, and the version of Python that it was written with, where that is known."""
+    """What a student wrote, cell by cell; and where known, with which version of Python and in whose copy."""
 
     cells: list[dict]
     python: tuple[int, ...]
+    copy_of: str = ""
 
 
 def read_code(path: Path, assignment: Assignment) -> Code:
@@ -148,7 +130,7 @@ def read_code(path: Path, assignment: Assignment) -> Code:
         raise Unreadable(say("not_a_notebook", error=type(error).__name__)) from None
     if not _belong(cells, assignment):
         raise Unreadable(say("another"))
-    return Code(cells, _python(notebook))
+    return Code(cells, _python(notebook), _copy_of(notebook))
 
 
 def _python(notebook: dict) -> tuple[int, ...]:
@@ -160,6 +142,17 @@ def _python(notebook: dict) -> tuple[int, ...]:
         return tuple(int(part) for part in notebook["metadata"]["language_info"]["version"].split(".")[:2])
     except (LookupError, TypeError, ValueError, AttributeError):
         return ()
+
+
+def _copy_of(notebook: dict) -> str:
+    """
+    >>> _copy_of({"metadata": {"attnbook": {"student": "ada"}}}), _copy_of({"metadata": []}), _copy_of({})
+    ('ada', '', '')
+    """
+    try:
+        return printable(notebook["metadata"]["attnbook"].get("student", ""))[:80]
+    except (LookupError, TypeError, AttributeError):
+        return ""
 
 
 def _belong(cells: list[dict], assignment: Assignment) -> bool:
@@ -178,12 +171,18 @@ def code_of(notebook: dict, assignment: Assignment) -> list[dict]:
     """Cells that define functions may call what is forbidden, to compare; cells that give values may not."""
     forbidden = {exercise.id: list(exercise.forbidden) for exercise in assignment.exercises if exercise.assigned}
     tests = {test.id for exercise in assignment.exercises for test in exercise.tests}
+    given = set(map(_name, assignment.notebook.cells))
     cells = []
-    for cell in notebook["cells"]:
-        name, source = str(nbgrader(cell).get("grade_id", cell.get("id"))), "".join(cell["source"])
-        if cell["cell_type"] == "code" and name not in tests and SET_UP not in source:
-            cells.append({"name": name[:50], "source": source, "forbidden": forbidden.get(name, [])})
+    for number, cell in enumerate((cell for cell in notebook["cells"] if cell["cell_type"] == "code"), 1):
+        name, source = _name(cell), "".join(cell["source"])
+        if name not in tests and SET_UP not in source:
+            called = name if name in given else say("own_cell", number=number)  # its id says nothing to anybody
+            cells.append({"name": called, "source": source, "forbidden": forbidden.get(name, [])})
     return cells
+
+
+def _name(cell: dict) -> str:
+    return str(nbgrader(cell).get("grade_id", cell.get("id")))
 
 
 def stumbled(error: Exception) -> str:

@@ -12,6 +12,7 @@ import select
 import signal
 import socket
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import matplotlib.pyplot
@@ -25,6 +26,7 @@ import attnbook.data
 from attnbook.language import words
 from booktools.grading import HERE, say, walls
 from booktools.grading.forbidden_calls import Forbidden, ForbiddenCalls, refuse_backstage
+from booktools.grading.made import Made
 from booktools.grading.values import BadMessage, pack, raw, receive, send, unpack
 from booktools.grading.walls import GRADER
 
@@ -50,20 +52,20 @@ class Worker:
 
     def __init__(self, pipe: socket.socket, shell: Shell):
         self.pipe, self.shell = pipe, shell
-        self.objects, self.tapes, self.numbers, self.used = {}, {}, itertools.count(), []
+        self.objects, self.tapes, self.numbers, self.used, self.made = {}, {}, itertools.count(), [], []
 
     def serve(self) -> None:
         send(self.pipe, {"answer": "ready"})
         while True:
             request, tensors, grads = receive(self.pipe)
             leaves = [tensor.requires_grad_(grad) for tensor, grad in zip(tensors, grads, strict=True)]
-            self.used = []
+            self.used, self.made = [], []
             try:
                 answer, results = pack(self.answer(request, leaves), self.keep)
                 tape = next(self.numbers)
                 if any(result.requires_grad for result in results):
                     self.tapes[tape] = leaves, results
-                send(self.pipe, {"answer": answer, "tape": tape, "used": self.used}, results)
+                send(self.pipe, {"answer": answer, "tape": tape, "used": self.used, "made": self.made}, results)
             except BaseException as error:
                 send(self.pipe, {"error": _said(error), "used": self.used})
 
@@ -97,7 +99,7 @@ class Worker:
         function = self.find(request)
         args, kwargs = unpack(request["args"], leaves, self.kept), unpack(request["kwargs"], leaves, self.kept)
         before = _state((args, kwargs))
-        with self.watched(request):
+        with self.watched(request), self.measured(request):
             answer = function(*args, **kwargs)
         if _state((args, kwargs)) != before:
             raise BadMessage(say("changes_given"))
@@ -124,6 +126,11 @@ class Worker:
         calls = ForbiddenCalls(request["forbidden"])
         self.used = calls.used
         return calls
+
+    def measured(self, request: dict) -> AbstractContextManager:
+        made = Made()
+        self.made = made.sizes
+        return made if request["watch"] else nullcontext()
 
     def find(self, request: dict):
         root = request["root"]

@@ -1,4 +1,4 @@
-"""Make seeds.json: what chapters 1, 4, 6, 8, 9, 11 and 12 measure once or not at all, measured with several seeds.
+"""Make seeds.json: what chapters 1, 4, 6, 8, 9 and 11 to 14 measure once or not at all, measured with several seeds.
 
     python -m booktools.make.seeds                    all of it
     python -m booktools.make.seeds numbers readers    these, and the rest as it is
@@ -36,6 +36,12 @@ vocabularies, parts, sizes, loops, twice
            chapter 11: see small_models.py
 head_kinds, copying, sink, names
            chapter 12: see real_heads.py
+windows, loud, lengths, experts, recall
+           chapter 13: see today.py
+images, looks, questions, pairs, counts, reach
+           chapter 14: see beyond_text.py
+listeners, without
+           chapter 14: see tones.py
 """
 
 import json
@@ -67,9 +73,12 @@ from attnbook.models.transformer import LanguageModel, Transformer
 from attnbook.tasks import marks
 from attnbook.tasks.dates import date_pairs, share_on_spans
 from attnbook.tasks.phrases import new_and_control, phrase_pairs
+from booktools.make.beyond_text import counts, images, looks_and_covers, pairs, questions_and_pictures, reach
 from booktools.make.places import places
 from booktools.make.real_heads import copying, head_kinds, names, sink
 from booktools.make.small_models import loops, parts, sizes, twice, vocabularies
+from booktools.make.today import experts, lengths, loud, recall, windows
+from booktools.make.tones import listeners, without
 
 SIZES = {"D": 32, "heads": 4, "hidden": 128, "dropout": 0.0}
 PHRASES, DATES = 3000, 1000  # tested
@@ -103,10 +112,23 @@ def main() -> None:
         "copying": (copying, 2),
         "sink": (sink, 2),
         "names": (names, 2),
+        "windows": (windows, 2),
+        "loud": (loud, 3),
+        "lengths": (lengths, 3),
+        "experts": (experts, 3),
+        "recall": (recall, 3),
+        "images": (images, 3),
+        "looks": (looks_and_covers, 3),
+        "questions": (questions_and_pictures, 3),
+        "pairs": (pairs, 3),
+        "counts": (counts, 3),
+        "reach": (reach, 3),
+        "listeners": (listeners, 3),
     }
-    for name in sys.argv[1:] or [*kinds, "places"]:
-        if name == "places":
-            measured[name] = places()
+    once = {"places": places, "without": without}
+    for name in sys.argv[1:] or [*kinds, *once]:
+        if name in once:
+            measured[name] = once[name]()
             continue
         measure, count = kinds[name]
         measured[name] = [measure(seed) for seed in range(count)]

@@ -5,21 +5,26 @@ import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from xml.sax.saxutils import escape
 
 from booktools.book import BookError
+from booktools.book.address import Address
 from booktools.book.contents import LAST_GREEN, Chapter, last_green
 from booktools.book.edition import Edition
 from booktools.book.from_scratch import FOLDER
 from booktools.book.package import package_files, project, version
 from booktools.printers.colab import write_notebooks
+from booktools.printers.feed import add_feed
+from booktools.printers.offline import add_worker
 from booktools.printers.parts import write_parts
 from booktools.printers.scratch import write_files
 from booktools.printers.student import write_copies
 
 
 def add_downloads(edition: Edition, html: Path) -> None:
-    """Add the wheel, `colab/`, `assignments/`, `from_scratch/` and a model's parts; and `.nojekyll`, without which the
-    host drops files that start with `_`. Colab notebooks stay that are newer than their chapters.
+    """Add the wheel, `colab/`, `assignments/`, `from_scratch/`, a model's parts; `sitemap.xml` and a feed of changes;
+    `.nojekyll`, without which the host drops files that start with `_`; and what it takes to be there without a
+    network. Colab notebooks stay that are newer than their chapters.
     """
     if not (html / edition.wheel).is_file():
         build_wheel(edition.root, html)
@@ -29,7 +34,10 @@ def add_downloads(edition: Edition, html: Path) -> None:
     write_parts(html / "_static/models")
     if last_green(edition.root):
         shutil.copy(edition.root / LAST_GREEN, html / LAST_GREEN)
+    (html / "sitemap.xml").write_text(sitemap(edition.pages, edition.here), "utf-8")
+    add_feed(edition, html)
     (html / ".nojekyll").touch()
+    add_worker(html)
 
 
 def changed(edition: Edition, folder: Path) -> list[Chapter]:
@@ -58,3 +66,17 @@ def build_wheel(root: Path, folder: Path) -> None:
         done = subprocess.run(command, cwd=copy, capture_output=True, text=True)
     if done.returncode:
         raise BookError(f"the wheel did not build:\n{done.stdout}{done.stderr}")
+
+
+def sitemap(pages: list[str], here: Address) -> str:
+    """Where the pages are, for search engines.
+
+    >>> print(sitemap(["index.md"], Address("https://github.com/ada/book")))
+    <?xml version="1.0" encoding="UTF-8"?>
+    <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+    <url><loc>https://ada.github.io/book/index.html</loc></url>
+    </urlset>
+    """
+    entries = [f"<url><loc>{escape(here.page(page))}</loc></url>" for page in pages]
+    head = '<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
+    return "\n".join([head, *entries, "</urlset>"])

@@ -4,6 +4,7 @@ import posixpath
 import re
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+from textwrap import dedent
 
 from attnbook.language import words
 from booktools.book import HERE as BOOK
@@ -96,7 +97,7 @@ class Plain:
 
     def formula(self, tex: str, label: str | None) -> str:
         """As the site sets it; a label gives a number."""
-        tex = set_in_lines(self.edition.formulas.expand(tex.strip("\n")))
+        tex = set_in_lines(self.edition.formulas.expand(dedent(tex).strip("\n")))
         tag = f"\n\\tag{{{self.label(f'#{label}').number}}}" if label else ""
         return f"$$\n{tex}{tag}\n$$"
 
@@ -138,6 +139,8 @@ class Plain:
                 return self.edition.references.cite(keys, name[-1] if ":" in name else "p")
             case "when" | "right":  # when a task is done, which choice is right: for the page
                 return ""
+            case "drag":
+                return split_target(content)[0] or ""
             case "doc":
                 words, target = split_target(content)
                 return self.link(words or "", target)

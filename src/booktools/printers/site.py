@@ -1,10 +1,13 @@
 """The site, printed by Sphinx with booktools.site: all of it, or the pages that changed since it was printed last."""
 
+import gc
 import importlib
+import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
+from types import MappingProxyType
 
 from booktools.book import BookError
 from booktools.book.contents import settings
@@ -40,10 +43,45 @@ def print_site(edition: Edition, to: Path) -> None:
     known.write_text(made_by)
 
 
-def print_pages(root: Path, to: Path, *, everything: bool = False, strict: bool = False) -> None:
+def check_links(edition: Edition, to: Path, *, patience: int = 30) -> None:
+    """Follow the links that lead out of the book. Each is asked for three times, and may take so many seconds.
+
+    What is under the book's own address is there once it is published; tests look for it in the printed site. A host
+    that answers "forbidden" takes us for a machine: the link leads somewhere.
+    """
+    here = edition.here
+    own = (here.repository, here.site.removesuffix("/"), here.colab("").rsplit("/", 2)[0])
+    config = {
+        "linkcheck_ignore": [re.escape(link) for link in own],
+        "linkcheck_timeout": patience,
+        "linkcheck_retries": 3,
+    }
+    config |= {"linkcheck_anchors": False, "linkcheck_report_timeouts_as_broken": True}
+    shutil.rmtree(to, ignore_errors=True)
+    try:
+        with edition.spoken():
+            print_pages(edition.root, to, builder="linkcheck", config=config)
+    except BookError:
+        found = (to / "output.txt").read_text("utf-8").splitlines()
+        broken = [line for line in found if "[broken]" in line and " 403 Client Error" not in line]
+        if broken:
+            raise BookError("\n".join(["these links lead nowhere:", *broken])) from None
+
+
+def print_pages(
+    root: Path,
+    to: Path,
+    *,
+    everything: bool = False,
+    strict: bool = False,
+    builder: str = "html",
+    config: Mapping[str, object] = MappingProxyType({}),
+) -> None:
     """Let Sphinx make the pages that changed, or all; where it is strict, a warning is an error."""
     from jupyter_book.sphinx import build_sphinx
+    from sphinx_external_toc import collectors
 
+    collectors.gc = Found  # pyright: ignore[reportPrivateImportUsage, reportAttributeAccessIssue]
     done = build_sphinx(
         root.absolute(),
         to.absolute(),
@@ -53,7 +91,9 @@ def print_pages(root: Path, to: Path, *, everything: bool = False, strict: bool 
             "external_toc_path": str(root.absolute() / "_toc.yml"),
             "latex_individualpages": False,
             "nitpicky": True,
+            **config,
         },
+        builder=builder,
         doctreedir=kept(to).absolute(),
         force_all=everything,
         quiet=True,
@@ -62,6 +102,18 @@ def print_pages(root: Path, to: Path, *, everything: bool = False, strict: bool 
     )
     if done:
         raise BookError("the site is not printed; above, Sphinx says why.")
+
+
+class Found:
+    """For sphinx_external_toc, which looks for Sphinx's own contents among all objects of the process: `isinstance`
+    raises where a weak proxy has lost its object, and parts of PyTorch warn that they are deprecated.
+    """
+
+    @staticmethod
+    def get_objects() -> list:
+        from sphinx.environment.collectors.toctree import TocTreeCollector
+
+        return [each for each in gc.get_objects() if issubclass(type(each), TocTreeCollector)]
 
 
 def kept(to: Path) -> Path:

@@ -1,7 +1,7 @@
 """The site: what the book adds to Sphinx. What becomes of a page after Sphinx is one list of steps, in their order."""
 
 from booktools.directives import rooms
-from booktools.site import formulas, frame, listings, notes, page, search
+from booktools.site import figures, formulas, frame, listings, names, notes, page, search
 
 STEPS = (
     page.say_copy,
@@ -10,6 +10,7 @@ STEPS = (
     page.draw_figures,
     page.head_chapter,
     page.raise_title,
+    names.lead_to_entries,
     page.make_stubs,
     page.choose_files,
     page.bring_words,
@@ -28,7 +29,7 @@ def finish(app, pagename, templatename, context, doctree):
 def setup(app):
     for room in dict.fromkeys(rooms().values()):
         room.setup(app)
-    for part in (formulas, notes, search, frame):
+    for part in (figures, formulas, notes, search, frame):
         part.setup(app)
     app.connect("html-page-context", finish, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

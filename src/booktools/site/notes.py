@@ -7,8 +7,10 @@ back to where it is cited.
 
 import re
 from functools import cache
-from html import escape
+from html import escape, unescape
 from pathlib import Path
+
+from pybtex.database import parse_string
 
 from attnbook.language import count, marks, words
 
@@ -16,6 +18,7 @@ HERE = Path(__file__).parent
 _SIZE = re.compile(r"^\| `([A-Z])` \| ([^|]*?)(?::[^|]*)? \|", re.M)
 _NAME = re.compile(r'<span class="n">(\w+?_([A-Z]+))</span>')
 _CITATION = re.compile(r'<span class="bibtex-citation" id="(\w+)">(.*?)</span>', re.S)
+_CITED = re.compile(r'<a class="reference internal" href="[^"#]*#(\w+)" title="([^"]*)">')
 _BACK = re.compile(r'<p class="cited">.*?</p>', re.S)
 _ENTRY = re.compile(r'(<div class="citation" id="(\w+)".*?</p>)(?=\s*</div>)', re.S)
 
@@ -49,9 +52,42 @@ def explain_names(body, letters):
     return _NAME.sub(tell, body)
 
 
+@cache
+def titles(references):
+    """The works of a bibliography by their titles, the longest first.
+
+    >>> titles("@misc{a, title={Attention {Is} All}} @misc{b, title={All}}")
+    ['attention is all', 'all']
+    """
+    works = parse_string(references, "bibtex").entries.values()
+    return sorted((re.sub("[{}]", "", work.fields["title"]).casefold() for work in works), key=len, reverse=True)
+
+
+def name_works(body, known):
+    """The first citation of each work in a text carries its title, for the margin of a wide screen.
+
+    >>> name_works('<a class="reference internal" href="r.html#id1" title="A. Cho. On All. 2014.">Cho</a>', ["on all"])
+    '<a class="reference internal" href="r.html#id1" title="A. Cho. On All. 2014." data-work="On All">Cho</a>'
+    """
+    told = set()
+
+    def tell(found):
+        entry, note = found[1], unescape(found[2])
+        at, title = next(
+            ((note.casefold().find(title), title) for title in known if title in note.casefold()), (-1, "")
+        )
+        if entry in told or at < 0:
+            return found[0]
+        told.add(entry)
+        return f'{found[0][:-1]} data-work="{escape(note[at : at + len(title)])}">'
+
+    return _CITED.sub(tell, body)
+
+
 def explain(page):
     if page.chapter:
         page.body = explain_names(page.body, sizes(page.edition.text("notation.md")))
+        page.body = name_works(page.body, titles(page.edition.text("references.bib")))
         page.app.add_js_file("notes.js", type="module")
 
 

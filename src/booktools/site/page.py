@@ -7,7 +7,7 @@ import json
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
+from hashlib import sha256
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
@@ -19,14 +19,17 @@ from attnbook import language
 from attnbook.language import words
 from attnbook.plots.renderings import dark
 from attnbook.widgets import all_widgets
-from attnbook.widgets.shared.base import page_words
-from attnbook.widgets.shared.files import modules_of
+from attnbook.widgets.shared.base import as_json, page_words
+from attnbook.widgets.shared.files import modules_of, without_comments
 from booktools import write
 from booktools.book.contents import Chapter, last_green
 from booktools.book.edition import Edition
 from booktools.book.shown import widgets_in
+from booktools.directives.exercise import HERE as EXERCISE
 from booktools.directives.page import edition_of
+from booktools.site import linked
 from booktools.site.heads import chapter_head, last_run
+from booktools.site.policy import first_paint, policy
 
 HERE = Path(__file__).parent
 PIXELS = 1.55  # of a page to a point of a figure: its letters are a little smaller than the text's
@@ -81,6 +84,7 @@ def say_copy(page: Page) -> None:
     theirs = re.compile(r"(?<=^const messages = )\{\n.*?^\}$", re.MULTILINE | re.DOTALL)
     if theirs.search(text):  # not yet, at the first page
         script.write_text(theirs.sub(lambda _: ours, text), "utf-8")
+        script.write_text(without_comments(script), "utf-8")
 
 
 def tidy_up(page: Page) -> None:
@@ -96,11 +100,27 @@ def head_chapter(page: Page) -> None:
     """A chapter has a head, and at its foot when its notebook last ran."""
     if chapter := page.chapter:
         head = chapter_head(re.findall(r"<h1>.*?</h1>", page.body)[0], chapter, page.edition, page.root)
-        page.body = re.sub(r"<h1>.*?</h1>", lambda _: head, page.body, count=1)
+        goals, page.body = aside(page.body)
+        page.body = re.sub(r"<h1>.*?</h1>", lambda _: head + goals, page.body, count=1)
         page.body += last_run(last_green(page.edition.root), f"colab/{chapter.stem}")
     if 'class="ran"' in page.body:  # book.js may know of a later date
         dates = {name: words(language.HERE)[name] for name in ("date", "months")}
         page.body += f'<script type="application/json" id="dates">{as_json(dates)}</script>'
+
+
+def aside(body: str) -> tuple[str, str]:
+    """What one can do after a chapter, folded, to stand before all else; and the chapter without it.
+
+    >>> aside('<p>A</p><div class="tip admonition">\\n<p class="admonition-title">You can</p>\\n<ul></ul>\\n</div>')
+    ('<details class="goals"><summary>You can</summary>\\n<ul></ul>\\n</details>', '<p>A</p>')
+    """
+    found = re.search(
+        r'<div class="tip admonition">\s*<p class="admonition-title">(.*?)</p>(.*?)</div>', body, re.DOTALL
+    )
+    if not found:
+        return "", body
+    goals = f'<details class="goals"><summary>{found[1]}</summary>{found[2]}</details>'
+    return goals, body[: found.start()] + body[found.end() :]
 
 
 def raise_title(page: Page) -> None:
@@ -134,16 +154,22 @@ def make_stubs(page: Page) -> None:
 
 
 def choose_files(page: Page) -> None:
-    """The scripts that the page needs, and which of them it asks for first. Styles are one, in the template."""
+    """The scripts that the page needs, and which of them it asks for first. The style of all is in the template."""
     app, context = page.app, page.context
     if 'class="katex"' in page.body:
         app.add_js_file("katex/copy-tex.min.js", loading_method="defer")
+    if style := (context.get("meta") or {}).get("style"):
+        context["early"] = own_style(Path(app.outdir, "_static", f"{style}.css"), page.root)
     if page.widgets:
         context["early"] = early_files(page.body, page.root)
         for script in ("touch.js", "widgets/shared/host.js"):  # before the frame's
             app.add_js_file(script, priority=0, type="module", fetchpriority="high")
     if 'class="guess"' in page.body:
         app.add_js_file("guess.js", type="module")
+    if 'class="exercise ' in page.body:
+        app.add_js_file("exercise.js", type="module")
+    if 'class="story"' in page.body:
+        app.add_js_file("story.js", type="module")
     if 'class="find-term"' in page.body:
         app.add_js_file("glossary.js", type="module")
     if 'class="take"' in page.body:
@@ -161,30 +187,19 @@ def introduce(page: Page) -> None:
         log.warning("the page needs a description, in its front matter or the notebook's metadata", location=page.name)
     description = metadata.get("description", say["description"])
     title = app.env.titles[page.name].astext() if known else context.get("title") or app.config.html_title
-    context["preview"] = preview(app.config.html_title, title, description, here, f"{here.site}{page.name}.html")
+    book, url = app.config.html_title, f"{here.site}{page.name}.html"
+    context["preview"] = linked.preview(book, title, description, url, here.site + linked.card(page.chapter))
+    if page.chapter or page.name == app.config.root_doc:
+        language = page.edition.language
+        context["preview"] += linked.structured(book, here.site, description, language, page.chapter)
     context["report"] = report(say["report"], page, title)
     context["source"] = f"{here.repository}/edit/main/{source_of(page)}" if known else ""
+    context["first_paint"] = script = first_paint()
+    context["policy"] = policy(script)
     context["here"], context["site_path"], context["say"] = here, urlsplit(here.site).path, say
 
 
 # How they do it
-
-
-def preview(book, title, description, here, url):
-    """The <meta> tags that search engines and links in messages show."""
-    properties = {
-        "og:type": "article",
-        "og:site_name": book,
-        "og:title": title,
-        "og:description": description,
-        "og:url": url,
-        "og:image": f"{here.site}_static/card.png",
-        "og:image:alt": words(HERE)["preview"],
-    }
-    tags = [f'<meta property="{name}" content="{escape(value)}">' for name, value in properties.items()]
-    tags += [f'<meta name="description" content="{escape(description)}">']
-    tags += ['<meta name="twitter:card" content="summary_large_image">']
-    return "\n".join(tags)
 
 
 def report(say: dict[str, str], page: Page, title: str) -> str:
@@ -207,7 +222,9 @@ def tidy(body):
     body = body.replace('<summary aria-label="Toggle hidden content">', "<summary>")
     body = body.replace(' role="doc-biblioentry"', ' role="listitem"')
     body = body.replace('<th class="head"><p></p></th>', "<td></td>")
+    body = re.sub(r'(<div class="cell[^"]*) docutils container"', r'\1"', body)  # 60 times on a page, and in no style
     body = re.sub(r'(<span class="caption-number">[^<]*?) </span>', r"\1.</span> ", body)
+    body = body.replace('<div class="exercise ', f'<div data-done="{words(EXERCISE)["done"]}" class="exercise ')
     return re.sub(r' id="(exercise|solution)-content"', "", body)
 
 
@@ -223,12 +240,12 @@ def in_two_renderings(body, images, outdir):
         night = Path(outdir, "_images", f"dark-{name}")
         night.parent.mkdir(exist_ok=True)
         night.write_text(dark(svg), "utf-8")
-        tag = '<img class="{}" {}src="{}"{} width="{}" height="{}" loading="lazy" decoding="async" />'.format
-        width, height = (
-            round(PIXELS * float(points)) for points in re.findall(r'\b(?:width|height)="([\d.]+)pt"', svg)
-        )
+        points = re.findall(r'\b(?:width|height)="([\d.]+)pt"', svg)
+        width, height = (round(PIXELS * float(side)) for side in points)
+        size = f'width="{width}" height="{height}" style="aspect-ratio:{"/".join(points)}"'  # the last to a hair
+        tag = '<img class="{}" {}src="{}"{} {} loading="lazy" decoding="async" />'.format
         sides = (("by-day", name), ("by-night", night.name))
-        return "".join(tag(kind, before, f"{folder}{file}", after, width, height) for kind, file in sides)
+        return "".join(tag(kind, before, f"{folder}{file}", after, size) for kind, file in sides)
 
     return re.sub(r'<img ([^>]*)src="([^"]*_images/)([^"]+\.svg)"([^>]*?) ?/?>', both, body)
 
@@ -240,6 +257,12 @@ def deferred(script):
     )
 
 
+def own_style(file: Path, root: str) -> str:
+    """The style that a page has beside the book's, as its front matter says; its content is in its address."""
+    version = sha256(file.read_bytes()).hexdigest()[:8]
+    return f'<link rel="stylesheet" href="{root}_static/{file.name}?v={version}">'
+
+
 def early_files(body, root):
     """What a page's first widget needs to start is fetched at once, and not one after the other when it comes near."""
     name = widgets_in(body)[0]
@@ -249,8 +272,3 @@ def early_files(body, root):
     links += [link("modulepreload", script, "") for script in modules_of(name)]
     links += [link("preload", f"{name}/{name}.css", ' as="style"')]
     return "".join(links)
-
-
-def as_json(content):
-    """JSON that can stand in a page."""
-    return json.dumps(content, ensure_ascii=False).replace("<", "\\u003c")

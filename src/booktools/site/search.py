@@ -1,5 +1,8 @@
 """Search: each section of each page, in the words that a reader may look for; `search.js` looks in them.
 
+A page first asks for titles and for how each section begins (search.json), and answers from these while the rest of
+the texts arrives (search-rest.json).
+
 What is read is the text: no code cell, no widget, no guess, nothing that is folded, such as hints and solutions. A
 formula is read as people type it, √d_k and QKᵀ. Sphinx's own index, of whole pages, is not made.
 
@@ -17,6 +20,7 @@ from docutils import nodes
 from sphinx import addnodes
 
 from attnbook.language import words
+from booktools.book.api import CHECKS, FOLDER
 from booktools.book.edition import Edition
 from booktools.book.formulas import Formulas
 from booktools.directives.glossary import LIST
@@ -24,6 +28,7 @@ from booktools.directives.page import edition_of
 
 HERE = Path(__file__).parent
 NOT_READ = (nodes.container, nodes.raw, nodes.literal_block, nodes.comment, nodes.image)
+ASIDE = ("notation", "cheat_sheet", "silent_mistakes", FOLDER)
 NOT_READ_TOO = {"guess", "tasks", "solution_node"}  # by name, as sphinx-exercise and our rooms have them
 _SIGNS = {
     r"\top": "ᵀ",
@@ -67,14 +72,15 @@ class Reader:
     def __init__(self, edition: Edition):
         self.edition, self.formulas = edition, Formulas(edition.formulas.macros)
 
-    def sections(self, document: nodes.document) -> Iterator[tuple[str, str, str, str]]:
-        """Of each section and each exercise: its anchor, its title, what is set in bold, the text down to the next."""
+    def sections(self, document: nodes.document) -> Iterator[tuple[str, str, str, str, str]]:
+        """Of each section and each exercise: its anchor, its title, what is in bold, how it begins, and the rest."""
         for section in filter(is_section, document.findall(nodes.Element)):
             title = next(iter(section.findall(is_title)), None)
             if title is not None:
                 parts = [part for part in section.children if title not in part.findall() and not self.is_passed(part)]
-                bold = (self.said(node) for part in parts for node in part.findall(nodes.strong))
-                yield section["ids"][0], self.said(title), in_one_line(bold), in_one_line(map(self.said, parts))
+                bold = in_one_line(self.said(node) for part in parts for node in part.findall(nodes.strong))
+                begins, *rest = [*filter(None, map(self.said, parts)), ""]
+                yield section["ids"][0], self.said(title), bold, in_one_line([begins]), in_one_line(rest)
 
     def said(self, node: nodes.Node) -> str:
         """The words of a part of a page."""
@@ -123,22 +129,27 @@ def in_one_line(texts: Iterable[str]) -> str:
 
 
 def sections(app) -> Iterator[list]:
-    """Of each: where, title, the title of its page where that is another, bold words, text, whether it is aside."""
+    """Of each: where, title, its page's title where that is another, bold words, beginning, if it is aside, rest."""
     edition, env, asides = edition_of(app.env), app.env, words(HERE)["search"]["aside"].split(" | ")
     reader = Reader(edition)
-    for name in sorted(env.found_docs - {LIST}):
+    for name in sorted(env.found_docs - {LIST, CHECKS}):
         page = env.titles[name].astext()
         for number, (anchor, title, *said) in enumerate(reader.sections(env.get_doctree(name))):
             where = f"{name}.html#{anchor}" if number else f"{name}.html"
-            yield [
-                where,
-                title,
-                page if number else "",
-                *said,
-                title in asides or "-ex-" in anchor or name == "notation",
-            ]
+            if name.startswith(FOLDER):
+                said = ["", "", ""]  # a name is found by itself; what it says is in the chapters, too
+            aside = name.startswith(ASIDE) or title in asides or "-ex-" in anchor
+            yield [where, title, page if number else "", *said[:2], aside, said[2]]
     for term in edition.glossary:
-        yield [f"{LIST}.html#{term.anchor}", term.name, env.titles[LIST].astext(), "", reader.plain(term.says), True]
+        yield [
+            f"{LIST}.html#{term.anchor}",
+            term.name,
+            env.titles[LIST].astext(),
+            "",
+            reader.plain(term.says),
+            True,
+            "",
+        ]
 
 
 def taught(edition: Edition) -> Iterator[list[str]]:
@@ -149,14 +160,17 @@ def taught(edition: Edition) -> Iterator[list[str]]:
 
 
 def write_index(app, exception) -> None:
-    """One file, which a page asks for when somebody searches."""
+    """Two files, which a page asks for when somebody searches."""
     if exception or app.builder.format != "html":
         return
-    say = words(HERE)["search"]
-    terms = list(taught(edition_of(app.env)))
-    content = {"sections": list(sections(app)), "taught": terms, "passed": say["passed"].split(), "say": say}
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-    Path(app.outdir, "_static/search.json").write_text(text, "utf-8")
+    say, rest = words(HERE)["search"], []
+    content = {"sections": [], "taught": list(taught(edition_of(app.env))), "passed": say["passed"].split(), "say": say}
+    for *first, more in sections(app):
+        content["sections"].append(first)
+        rest.append(more)
+    for name, part in {"search": content, "search-rest": rest}.items():
+        text = json.dumps(part, ensure_ascii=False, separators=(",", ":"))
+        Path(app.outdir, f"_static/{name}.json").write_text(text, "utf-8")
 
 
 def use_no_other(app) -> None:

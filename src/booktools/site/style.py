@@ -4,10 +4,12 @@ import re
 from hashlib import sha256
 from pathlib import Path
 
+from attnbook.widgets.shared.files import tight_style
+
 DARK, LIGHT = 'html[data-theme="dark"]', 'html[data-theme="light"]'
 BEFORE = ("pygments", "copybutton", "widgets/shared/base", "katex/katex")
 FRAME = ("frame", "text", "code", "boxes", "guess", "notes", "search", "screens")
-OURS = (*FRAME, "glossary", "contents", "heads", "map", "touch", "write")
+OURS = (*FRAME, "glossary", "contents", "drag", "heads", "map", "story", "touch", "write")
 PARTS = BEFORE + OURS  # in their order: what comes later wins
 
 
@@ -15,7 +17,7 @@ def join_styles(site: Path) -> None:
     """Make `_static/style.css` of its parts, and tell the pages."""
     static = site / "_static"
     style = "".join(static.joinpath(f"{part}.css").read_text("utf-8") for part in PARTS)
-    style = tight(style.replace("url(fonts/KaTeX", "url(katex/fonts/KaTeX"))
+    style = tight_style(style.replace("url(fonts/KaTeX", "url(katex/fonts/KaTeX"))
     static.joinpath("style.css").write_text(style, "utf-8")
     static.joinpath("without-scripts.css").write_text(without_scripts(style), "utf-8")
     version = sha256(style.encode()).hexdigest()[:8]
@@ -24,17 +26,6 @@ def join_styles(site: Path) -> None:
         told = re.sub(r"(?<=/style\.css\?v=)\w*", version, text)
         if told != text:
             page.write_text(told, "utf-8")
-
-
-def tight(style: str) -> str:
-    """A style without what only its authors read: a fifth of what travels.
-
-    >>> tight('/* loud */\\na,\\nb :is(i, p) {\\n  margin: 0 1rem;\\n  content: "✓ ";\\n}\\n')
-    'a,b :is(i,p){margin:0 1rem;content:"✓ "}'
-    """
-    style = re.sub(r"/\*.*?\*/", "", style, flags=re.DOTALL)
-    style = re.sub(r"\s*([{};,])\s*", r"\1", re.sub(r"\s+", " ", style))
-    return style.replace(": ", ":").replace(";}", "}").strip()
 
 
 def without_scripts(style: str) -> str:

@@ -19,7 +19,7 @@ from html import escape
 from pathlib import Path
 
 from attnbook.language import words
-from attnbook.widgets.shared.files import one_module, without_comments
+from attnbook.widgets.shared.files import one_module, tight, without_comments
 from booktools.book.checked import stub
 from booktools.write.checks import HANDFUL, judging_source
 from booktools.write.definitions import above
@@ -99,20 +99,6 @@ def python() -> dict[str, str]:
     given = "NotImplementedError, page_because, page_cut, page_ordered, page_stepped"
     judging = f"from plain import {given}\n{judging_source()}\n"
     return files | {"attnbook/checks/judging.py": judging}
-
-
-_APART = re.compile(r'("(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`)|//.*|\s*([=*/<>?:;,{}()\[\]&|])\s*')
-
-
-def tight(script: str) -> str:
-    """A script without comments, and without the spaces that only a reader needs.
-
-    Its statements end in semicolons; in its regular expressions quotes are \\x22, and spaces \\x20 or \\s.
-
-    >>> tight('if (x < 1)\\n  say("a, b");')
-    'if(x<1)say("a, b");'
-    """
-    return _APART.sub(lambda found: found[1] or found[2] or "", script)
 
 
 def terse(path: Path) -> str:

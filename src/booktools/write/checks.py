@@ -66,7 +66,7 @@ def needed_words(source: str) -> dict:
     """
     ids = set(re.findall(r"\w+", source))
     texts = {
-        group: [[name, text] for name, text in texts.items() if group in ("axes", "layers") or name in ids]
+        group: [[name, text] for name, text in texts.items() if name in ids or (group == "layers" and group in ids)]
         for group, texts in words(judging.HERE).items()
     }
     marks = {"number": [*words(language.HERE)["number"].items()]}

@@ -208,7 +208,7 @@ async function render({ model, el }) {
   const root = body(
     el,
     "analogy",
-    element("figure", {}, plane.node, element("figcaption", {}, say.picture), figures.node),
+    element("figure", { class: "ab-pin" }, plane.node, element("figcaption", {}, say.picture), figures.node),
     element("div", { class: "ab-found" }, title, solve, status, ranking.node, kept),
     element("div", { class: "ab-controls" }, ...fields, element("span", { class: "ab-end" }, say.end)),
     element("div", { class: "ab-controls ab-tries" }, element("span", { class: "ab-hint" }, say.tries), ...tries),

@@ -18,6 +18,7 @@ import {
 } from "../shared/core.js";
 import { SCALES, TEMPERATURES, slider } from "../shared/slider.js";
 import { beams } from "../shared/beams.js";
+import { motion } from "../shared/motion.js";
 import { grid } from "../shared/cells.js";
 import { fingerPainting, painter } from "../shared/painting.js";
 import { wordVectors } from "../shared/lexicon.js";
@@ -94,12 +95,10 @@ function sumOf(say, tokens, values, written) {
   };
 }
 
-function fly(from, to) {
-  const [start, end] = [from, to].map((node) => node.getBoundingClientRect());
-  // In full screen there is a zoom.
-  const [x, y] = [start.x - end.x, start.y - end.y].map((way) => way / (to.currentCSSZoom ?? 1));
-  const duration = parseFloat(getComputedStyle(to).getPropertyValue("--ab-moves"));
-  to.animate({ translate: [`${x}px ${y}px`, "0"] }, { duration, easing: "ease-out" });
+// A weight is carried here, beside its key, from its cell.
+function carry(from, to) {
+  const [start, end] = [from, to.previousSibling].map((node) => node.getBoundingClientRect());
+  to.style.cssText += `--x: ${start.x - end.right}px; --y: ${start.y - end.y}px`;
 }
 
 function showGrid({ cells, heads, columns }, steps, stage, query) {
@@ -110,7 +109,7 @@ function showGrid({ cells, heads, columns }, steps, stage, query) {
       const isBlocked = steps.masked[i][j] === -Infinity;
       cell.textContent = number(x);
       cell.className = stage === "weights" ? "ab-weight" : "ab-signed";
-      cell.classList.toggle("ab-blocked", isBlocked && (stage === "masked" || stage === "weights"));
+      cell.classList.toggle("ab-blocked", isBlocked && /masked|weights/.test(stage));
       cell.style.setProperty("--w", x);
       sign(cell, x, largest);
     }),
@@ -121,7 +120,7 @@ function showGrid({ cells, heads, columns }, steps, stage, query) {
   });
   columns.forEach(({ firstChild }, j) => {
     firstChild.className = "ab-weight";
-    firstChild.style.setProperty("--w", steps.weights[query][j]);
+    firstChild.style.setProperty("--full", steps.weights[query][j]);
   });
 }
 
@@ -135,7 +134,6 @@ async function render({ model, el }) {
   const read = async (part) => vocabulary(await asset(model, "vocabulary", part));
   let known = ownVectors ? null : await read("first.");
   const lacks = () => known?.part && !model.get("tokens").every(known.has);
-  if (lacks()) known = await read();
 
   const field = element("input", { type: "text", autocomplete: "off", spellcheck: "false" });
   const control = element("div", { class: "ab-control" }, element("label", {}, say.tokens, field));
@@ -159,18 +157,20 @@ async function render({ model, el }) {
   );
   const pick = (trait, options = say[`${trait}s`]) =>
     choice(model, subscriptions, { trait, label: say[trait], options });
+  const film = motion(say.motion, say.happens);
   const controls = heads.length
     ? heads.slice(1, 2).map(() => pick("head", { ...Object.keys(heads) }))
     : [
         control,
         pick("stage"),
+        film.node,
         pick("mask"),
         length,
         pick("scale"),
         slider(model, subscriptions, { trait: "temperature", label: say.temperature, values: TEMPERATURES }),
       ];
   const light = beams();
-  const picture = element("div", { class: "ab-scroll" });
+  const picture = element("div", { class: "ab-scroll ab-pin" });
   const finger = fingerPainting(say, picture);
   const row = element("div", { class: "ab-row" });
   row.hidden = heads.length;
@@ -237,7 +237,10 @@ async function render({ model, el }) {
     light.draw(table.columns.map((to, j) => ({ from: from ?? to, to, weight: Math.sqrt(weights[j]) })));
     if (row.hidden) return;
     sum.show(weights, steps.v, tokens[query]);
-    if ((asked ?? query) !== query) sum.weights.forEach((to, j) => fly(table.cells[query][j], to));
+    if ((asked ?? query) !== query) {
+      sum.weights.forEach((to, j) => carry(table.cells[query][j], to));
+      film.play();
+    }
     asked = query;
   };
   subscriptions.follow(

@@ -44,6 +44,7 @@ class BankInContext(BookWidget):
     tables = traitlets.Bool(True).tag(sync=True)
     words = Asset("bank.bin")
     vectors = Asset("vectors.bin", later=True)
+    stars = Asset("stars.bin", later=True)
     learned = Asset("three_matrices.bin")
 
     def __init__(self, tokens: str | list[str] = "the bank of the river", **traits):
@@ -68,8 +69,15 @@ class BankInContext(BookWidget):
         """The words nearest to what it becomes, with their cosines."""
         return english_vectors().neighbours(self.look()[0], SHOWN)
 
+    def meanings(self) -> list[str] | None:
+        """Two meanings of the word that asks, or else of the word with two that it looks at most."""
+        weights = self.look()[1].tolist()
+        weights[self.asks] = 2
+        asked = [(weight, word) for weight, word in zip(weights, self.tokens, strict=True) if word in BETWEEN]
+        return BETWEEN[max(asked)[1]] if asked else None
+
     def needle(self) -> float | None:
-        """Where what it becomes, y, lies between two meanings a and b of the word that asks, if it has two.
+        """Where what it becomes, y, lies between two meanings a and b, if a word of the sentence has two.
 
         1/2 + (cos(y, b) - cos(y, a)) / (2 - 2 cos(a, b)), no less than 0 and no more than 1: 0 where y points like a,
         1 where it points like b, and 1/2 where it is as near to one as to the other.
@@ -77,18 +85,17 @@ class BankInContext(BookWidget):
         >>> round(BankInContext(matrices="learned").needle(), 2)  # 0 is shore, 1 is finance
         0.25
         """
-        word = self.tokens[self.asks]
-        if word not in BETWEEN:
+        if not (meanings := self.meanings()):
             return None
-        y, a, b = F.normalize(torch.stack([self.look()[0], *english_vectors()[BETWEEN[word]]]), dim=-1)
+        y, a, b = F.normalize(torch.stack([self.look()[0], *english_vectors()[meanings]]), dim=-1)
         return (0.5 + (y @ b - y @ a) / (2 - 2 * a @ b)).clamp(0, 1).item()
 
     def table(self) -> str:
         say = self.edition_words()
         near = (say["table"]["near"].format(word=word, cosine=number(cosine)) for word, cosine in self.nearest())
         caption = say["table"]["caption"].format(word=self.tokens[self.asks], nearest=say["list"].join(near))
-        if (needle := self.needle()) is not None:
-            a, b = BETWEEN[self.tokens[self.asks]]
+        if (meanings := self.meanings()) and (needle := self.needle()) is not None:
+            a, b = meanings
             caption += " " + say["table"]["needle"].format(a=a, b=b, at=number(needle))
         _, weights = self.look()
         rows = ((Verbatim(t), [number(weight)]) for t, weight in zip(self.tokens, weights.tolist(), strict=True))

@@ -127,17 +127,16 @@ function wordLine(label, { now, move, remove }, ask) {
 
 const cosine = (a, b) => dot(a, b) / (length(a) * length(b));
 
-// Between two meanings of the word that asks, where what it becomes lies.
-function needleOf(say, between) {
+// Between two meanings, where what a word becomes lies.
+function needleOf(say) {
   const [first, second] = [0, 0].map(() => verbatim(""));
   const value = element("span", { class: "ab-number" });
   const node = element("div", { class: "ab-needle", role: "img" }, first, element("i", {}, value), second);
   // From where the word alone lies.
-  const draw = (word, vectors, became, alone) => {
-    const ends = became && between[word];
+  const draw = (word, ends, vectors, became, alone) => {
     node.toggleAttribute("data-none", !ends);
     if (!ends) return;
-    const [a, b] = ends.map((end) => vectors.vector(vectors.row(end)));
+    const [a, b] = ends.map(vectors.of);
     const foot = (x) => 0.5 + (cosine(x, b) - cosine(x, a)) / (2 - 2 * cosine(a, b));
     const [from, at] = [alone, became].map((x) => Math.min(Math.max(foot(x), 0), 1));
     [first.textContent, second.textContent] = ends;
@@ -157,40 +156,46 @@ function look(x, place, reader) {
   const scale = reader ? Math.sqrt(keys[0].length) : 1;
   const scores = keys.map((key) => dot(key, queries[place]) / scale);
   const weights = softmax(scores);
-  const column = (n) => values.map((value) => value[n]);
-  return { scores, weights, became: Float64Array.from(values[0], (_, n) => dot(weights, column(n))) };
+  const column = (_, n) => values.map((value) => value[n]);
+  return { scores, weights, became: times(Array.from(values[0], column), weights) };
 }
 
 // The words nearest to a vector, with their cosines: the nearer, the brighter.
 function ranking() {
-  const title = element("span", { class: "ab-hint" });
-  const near = Array.from({ length: SHOWN }, () => [verbatim(""), element("span", { class: "ab-number" })]);
-  const spots = near.map((pair) => element("span", { class: "ab-near" }, ...pair));
+  const node = element("p");
+  const near = (word, closeness) =>
+    element(
+      "span",
+      { class: "ab-near", style: `--w:${closeness}` },
+      verbatim(word),
+      element("span", { class: "ab-number" }, number(closeness)),
+    );
   const draw = (text, vectors, to) => {
-    title.textContent = text;
-    nearestWords(vectors, to, SHOWN).forEach(([row, closeness], i) => {
-      near[i][0].textContent = vectors.list[row];
-      near[i][1].textContent = number(closeness);
-      spots[i].style.setProperty("--w", closeness);
-    });
+    const nearest = nearestWords(vectors, to, SHOWN).map(([row, closeness]) => near(vectors.list[row], closeness));
+    node.replaceChildren(element("span", { class: "ab-hint" }, text), ...nearest);
   };
-  return { node: element("p", {}, title, ...spots), draw };
+  return { node, draw };
 }
 
 // A field for a sentence of one's own, of words that have a vector.
 function ownWords(model, say, hint, between, knowing) {
-  const quiet = { autocomplete: "off", autocapitalize: "none", spellcheck: "false" };
-  const input = element("input", { type: "text", "aria-label": say.own, placeholder: say.own, ...quiet });
+  const input = element("input", {
+    type: "text",
+    "aria-label": say.own,
+    placeholder: say.own,
+    autocomplete: "off",
+    spellcheck: "false",
+  });
   input.addEventListener("change", async () => {
-    const said = input.value.split(/[\s.,;:!?"“”]+/).filter(Boolean);
+    const said = input.value.split(/[\s.,;:!?\x22“”]+/).filter(Boolean);
     const { list, row } = await knowing(said);
     const known = said.flatMap((word) => list[row(word)] ?? []);
     const tokens = known.slice(0, MOST);
     const asks = tokens.findIndex((word) => between[word]);
-    if (tokens.length) update(model, { tokens, place: Math.max(asks, 0) });
-    const strange = said.filter((word) => row(word) === undefined);
-    if (known.length > MOST) hint.textContent = fill(say.long, { most: MOST });
-    if (strange.length) hint.textContent = fill(say.strange, { words: listed(strange) });
+    if (tokens[0]) update(model, { tokens, place: Math.max(asks, 0) });
+    const words = listed(said.filter((word) => row(word) === undefined));
+    if (known.length > MOST) hint.textContent = fill(say.full, { most: MOST });
+    if (words) hint.textContent = fill(say.strange, { words });
   });
   return element("div", { class: "ab-control" }, input);
 }
@@ -206,17 +211,17 @@ async function render({ model, el }) {
   const fetched = whenNeeded(model, "vectors", wordVectors);
   let all = null;
   const fetchAll = async () => (all = await fetched(root, hint, say.lexicon.fetching));
-  const enough = (tokens) => (tokens.every((word) => few.row(word) !== undefined) ? few : all);
+  const enough = (tokens) => (tokens.some((word) => few.row(word) === undefined) ? all : few);
 
   const text = sentence(model, () => {
-    hint.textContent = say.full;
+    hint.textContent = fill(say.full, { most: MOST });
   });
   const film = motion(say.motion, say.happens);
   const line = wordLine(say.sentence, text, (place) => {
     update(model, { place });
     film.play();
   });
-  const needle = needleOf(say, between);
+  const needle = needleOf(say);
   const ask = button("", () => {
     update(model, { asked: true });
     film.play();
@@ -227,7 +232,7 @@ async function render({ model, el }) {
     const next = lines[(lines.indexOf(text.now()[0].join(" ")) + 1) % lines.length];
     update(model, { tokens: next.split(" "), place: tries[next] });
   });
-  const own = ownWords(model, say, hint, between, (tokens) => enough(tokens) ?? fetchAll());
+  const own = ownWords(model, say, hint, between, (said) => enough(said) ?? fetchAll());
   const [alone, became] = [ranking(), ranking()];
   const results = element("div", { class: "ab-results" }, alone.node, became.node);
   const row = (...parts) => element("div", { class: "ab-controls ab-tries" }, ...parts);
@@ -253,17 +258,26 @@ async function render({ model, el }) {
     hint.textContent = "";
     ask.textContent = fill(say.ask, { word: tokens[place] });
     ask.hidden = asked;
-    const x = vectors && tokens.map((word) => vectors.vector(vectors.row(word)));
+    const x = vectors && tokens.map(vectors.of);
     const found = asked && x ? look(x, place, model.get("matrices") === "learned" && reader) : {};
     line.draw(found);
     film.node.hidden = !asked;
-    needle.draw(tokens[place], vectors, found.became, x?.[place]);
+    // The meanings of the word itself, or else of the one that it looks at most.
+    const looks = (i) => (i === place ? 2 : found.weights?.[i]);
+    const [most] = [...tokens.keys()].filter((i) => between[tokens[i]]).sort((i, j) => looks(j) - looks(i));
+    const ends = found.became && between[tokens[most]];
+    needle.draw(tokens[place], ends, vectors, found.became, x?.[place]);
     results.hidden = !asked || !all;
-    if (!results.hidden) {
+    if (asked && all) {
       alone.draw(fill(say.alone, { word: tokens[place] }), all, x[place]);
       became.draw(say.became, all, found.became);
     }
     if (asked && !(tables ? all : vectors)) fetchAll().then(draw);
+    if (!tables) {
+      const now = { tokens, place, x, ends, all, between, line, found };
+      const besides = import(new URL("hero.js", import.meta.url)); // a page has it
+      besides.then(({ hero }) => hero(model, root, now));
+    }
   };
   subscriptions.follow(["tokens", "place", "matrices", "asked"], draw);
   return subscriptions.end;

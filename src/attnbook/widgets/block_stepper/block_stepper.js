@@ -17,6 +17,7 @@ import {
   times,
   words,
 } from "../shared/core.js";
+import { motion } from "../shared/motion.js";
 import { slider } from "../shared/slider.js";
 import { normals } from "../shared/random.js";
 import { layerNorm, sinusoid, split } from "../shared/layers.js";
@@ -229,7 +230,7 @@ function insideOf(model, say) {
   const groups = { branches, looks, past, on };
   const layers = Object.entries(groups).map(([name, parts]) => element("g", { class: `ab-${name}` }, ...parts));
   const picture = river("0 0 100 100", here, ...layers, gates);
-  const node = element("div", { class: "ab-flow", role: "group", "aria-label": say.flow }, picture);
+  const node = element("div", { class: "ab-flow ab-pin", role: "group", "aria-label": say.flow }, picture);
 
   function draw(norm, shortcut, part, found) {
     const order = PARTS[norm];
@@ -284,6 +285,7 @@ function render({ model, el }) {
   const subscriptions = follower(model);
   const [says, shape] = [element("p", { class: "ab-says", role: "status" }), element("p", { class: "ab-hint" })];
   const [course, inside, tensor] = [courseOf(model, subscriptions, say), insideOf(model, say), tensorOf(say)];
+  const film = motion(say.motion, say.happens);
   body(
     el,
     "blockstepper",
@@ -295,9 +297,11 @@ function render({ model, el }) {
       { class: "ab-controls" },
       choice(model, subscriptions, { trait: "norm", label: say.norm, options: say.norms }),
       choice(model, subscriptions, { trait: "shortcut", label: say.shortcut, options: say.shortcuts }),
+      film.node,
     ),
   );
 
+  let seen;
   subscriptions.follow(["norm", "shortcut", "block", "part"], () => {
     const [norm, shortcut, block, part] = ["norm", "shortcut", "block", "part"].map((name) => model.get(name));
     const runs = [];
@@ -315,9 +319,13 @@ function render({ model, el }) {
     says.textContent = nothing ? say.none : fill(say.says[part], { length: number(Math.sqrt(D)) });
     shape.textContent =
       part === "hidden" ? count(say.zeros, shown.flat().filter((x) => x === 0).length, gaps) : fill(say.shape, gaps);
+    tensor.node.style.setProperty("--at", PARTS[norm].indexOf(part) + 1);
     tensor.draw(isWeights ? shown.flat() : shown, isWeights);
     course.draw(xs, block);
     inside.draw(norm, shortcut, part, found);
+    const flow = `${[norm, shortcut, block]}`;
+    if ((seen ?? flow) !== flow) film.play();
+    seen = flow;
   });
   return subscriptions.end;
 }

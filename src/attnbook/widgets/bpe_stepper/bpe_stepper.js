@@ -129,7 +129,7 @@ async function render({ model, el }) {
   body(
     el,
     "bpe",
-    element("div", { class: "ab-given" }, text, size, fall.node),
+    element("div", { class: "ab-given ab-pin" }, text, size, fall.node),
     stepping,
     element("div", { class: "ab-pairs" }, element("table", {}, caption, ...rows.map(({ node }) => node)), end),
     element("div", { class: "ab-known" }, known, made),

@@ -34,7 +34,7 @@ function mapOf(say) {
   });
   const node = element(
     "table",
-    { class: "ab-map" },
+    { class: "ab-map ab-pin" },
     element("caption", {}, say.map),
     element("thead", {}, element("tr", {}, element("td"), ...heads)),
     element("tbody", { class: "ab-shelves" }, ...shelves.map(({ node }) => node)),

@@ -128,7 +128,7 @@ function plane(model, say) {
   );
   const node = element(
     "svg",
-    { viewBox: [-MARGIN, -TOP, ...size].join(" "), role: "group", "aria-label": say.picture },
+    { class: "ab-pin", viewBox: [-MARGIN, -TOP, ...size].join(" "), role: "group", "aria-label": say.picture },
     inside,
     ...ticks,
     across,

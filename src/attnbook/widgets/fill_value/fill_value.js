@@ -107,7 +107,7 @@ function render({ model, el }) {
     "fillvalue",
     element(
       "div",
-      { class: "ab-lanes" },
+      { class: "ab-lanes ab-pin" },
       element("div", { class: "ab-axis", "aria-hidden": "true" }, ...axis),
       ...lanes.map(({ node }) => node),
     ),

@@ -123,7 +123,7 @@ function render({ model, el }) {
   body(
     el,
     "split",
-    element("div", { class: "ab-texts" }, first, second, film.node),
+    element("div", { class: "ab-texts ab-pin" }, first, second, film.node),
     element(
       "div",
       { class: "ab-beside" },

@@ -74,7 +74,7 @@ function sceneOf(say, point) {
       ),
     );
   };
-  return { node: element("div", { class: "ab-scene" }, light.node, line), draw };
+  return { node: element("div", { class: "ab-scene ab-pin" }, light.node, line), draw };
 }
 
 // A head: its switch, its map, two scores, and the name that they give it.

@@ -62,7 +62,7 @@ function plot(model, say) {
   const text = element("text");
   const node = element(
     "svg",
-    { viewBox: [-EDGE, -ABOVE, w, h].join(" "), role: "group", "aria-label": say.picture },
+    { class: "ab-pin", viewBox: [-EDGE, -ABOVE, w, h].join(" "), role: "group", "aria-label": say.picture },
     bell,
     element("path", { class: "ab-axes", d: `M0 0V${HIGH * UP}H${WIDE * ACROSS}` }),
     line,

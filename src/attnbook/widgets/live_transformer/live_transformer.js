@@ -1,5 +1,6 @@
 import { asset, body, choice, element, fill, follower, number, plus, update, words } from "../shared/core.js";
 import { STOP, namer, ranking, reading, textField } from "../shared/letters.js";
+import { motion } from "../shared/motion.js";
 import { dateTransformer } from "./date_transformer.js";
 
 const mean = (heads) => heads.reduce(plus).map((sum) => sum / heads.length);
@@ -42,14 +43,17 @@ async function render({ model, el }) {
     update(model, { forced: token === run.steps[place].own ? kept : [...kept, [place, token]] });
   });
   const field = textField(model, subscriptions, say, { ...writer, changes: { step: 0, forced: [] } });
+  const film = motion(say.motion, say.happens);
   const controls = element(
     "div",
     { class: "ab-controls" },
     choice(model, subscriptions, { trait: "where", label: say.where, options: say.kinds }),
     choice(model, subscriptions, { trait: "head", label: say.head, options: [say.mean, 1, 2, 3, 4] }),
+    film.node,
   );
   body(el, "letters ab-live", picture, chosen.node, map, controls, field);
 
+  let seen;
   subscriptions.follow(["text", "step", "forced", "where", "head"], () => {
     const [where, head] = [model.get("where"), model.get("head")];
     const weights = where === "encoder" ? run.encoder : run.steps.map((step) => step[where]);
@@ -59,6 +63,8 @@ async function render({ model, el }) {
       weights: weights.map((heads) => heads[head - 1] ?? mean(heads)),
     });
     chosen.draw(at(), run.steps[at() - 1]);
+    if (at() > seen) film.play();
+    seen = at();
   });
   return subscriptions.end;
 }

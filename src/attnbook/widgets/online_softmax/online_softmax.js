@@ -51,7 +51,7 @@ function tapeOf(say) {
   });
   const node = element(
     "table",
-    { class: "ab-tape" },
+    { class: "ab-tape ab-pin" },
     element("caption", {}, say.tape),
     element("thead", {}, element("tr", {}, element("th", { scope: "col" }, say.key), ...columns)),
     element("tbody", {}, ...lines),

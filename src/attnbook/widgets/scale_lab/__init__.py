@@ -15,7 +15,11 @@ SCALES = {"none": lambda width: 1.0, "sqrt": math.sqrt, "d": float}
 
 
 class ScaleLab(BookWidget):
-    """32 random queries meet 64 random keys of width 1 to 1024, under three scales side by side."""
+    """32 random queries meet 64 random keys of width 1 to 1024, under three scales side by side.
+
+    >>> {scale: round(found["spread"], 1) for scale, found in ScaleLab(width=64).summary().items()}
+    {'none': 8.2, 'sqrt': 1.0, 'd': 0.1}
+    """
 
     width = traitlets.Int(64, min=1, max=1024).tag(sync=True)
     size = traitlets.Float(1.0, min=0.0).tag(sync=True)

@@ -73,7 +73,7 @@ class BookWidget(anywidget.AnyWidget):
         state = {n: t.page_name if isinstance(t, Asset) else getattr(self, n) for n, t in self.inputs().items()}
         return (
             f'<div class="ab-widget" data-afm="{self.name}"><div class="ab-fallback">{self.table()}</div>'
-            f'<script type="application/json">{_json(state)}</script></div>'
+            f'<script type="application/json">{as_json(state)}</script></div>'
         )
 
     def _repr_mimebundle_(self, **kwargs):
@@ -90,11 +90,11 @@ class BookWidget(anywidget.AnyWidget):
 def page_words(kinds: Iterable[type[BookWidget]]) -> str:
     """The words of the widgets of a page, each kind's once, for host.js."""
     return "".join(
-        f'<script type="application/json" data-words="{kind.name}">{_json(kind.script_words())}</script>'
+        f'<script type="application/json" data-words="{kind.name}">{as_json(kind.script_words())}</script>'
         for kind in kinds
     )
 
 
-def _json(content: dict) -> str:
+def as_json(content: dict) -> str:
     """JSON that can stand in a page."""
     return json.dumps(content, ensure_ascii=False).replace("<", "\\u003c")

@@ -19,6 +19,9 @@ _IMPORT = re.compile(r'^import \{\s*([^{}]+?),?\s*\} from "((?:\.{1,2}/)+(?:\w+/
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class) (\w+))", re.M)
 _COMMENT = re.compile(r"^ *(?://.*\n|/\*\*(?s:.*?)\*/\n|\n)", re.M)
 _INDENT = re.compile(r"^ +", re.M)
+_APART = re.compile(
+    r'("(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`)|//.*|;(?=\s*})|,(?=\n\s*[\])}])|\s*([=*/<>?:;,{}()\[\]&|])\s*'
+)
 _FOREIGN = re.compile(
     r"^\s*import\b(?!\().*|\bimport\((?!new URL\().*|^export (?!default|const |class |function |async function ).*",
     re.M,
@@ -58,8 +61,9 @@ def page_files() -> dict[str, bytes]:
 
     Words that a widget's script asks for later stand in the folder `later` of its room.
     """
-    files = sorted(path for path in ROOMS.glob("*/*") if path.suffix in (".js", ".css"))
-    code = {path.relative_to(ROOMS).as_posix(): without_comments(path).encode() for path in files}
+    styles = {path: tight_style(path.read_text("utf-8")) for path in ROOMS.glob("*/*.css")}
+    scripts = {path: tight(without_comments(path)) for path in ROOMS.glob("*/*.js")}
+    code = {path.relative_to(ROOMS).as_posix(): text.encode() for path, text in sorted((styles | scripts).items())}
     style = {"shared/base.css": shared_style().encode()}
     assets = [t for widget in all_widgets() for t in widget.inputs().values() if isinstance(t, Asset)]
     later = {
@@ -88,6 +92,28 @@ def modules_of(name: str) -> list[str]:
 def without_comments(path: Path) -> str:
     """A script or style as it travels: comments and indents stay at home, and with them an eighth of its weight."""
     return _INDENT.sub("", _COMMENT.sub("", path.read_text("utf-8")))
+
+
+def tight(script: str) -> str:
+    """A script without comments, and without the signs that only a reader needs.
+
+    Its statements end in semicolons; in its regular expressions quotes are \\x22, and spaces \\x20 or \\s.
+
+    >>> tight('if (x < 1) {\\n  say("a, b");\\n}')
+    'if(x<1){say("a, b")}'
+    """
+    return _APART.sub(lambda found: found[1] or found[2] or "", script)
+
+
+def tight_style(style: str) -> str:
+    """A style without what only its authors read: a fifth of what travels.
+
+    >>> tight_style('/* loud */\\na,\\nb :is(i, p) {\\n  margin: 0 1rem;\\n  content: "✓ ";\\n}\\n')
+    'a,b :is(i,p){margin:0 1rem;content:"✓ "}'
+    """
+    style = re.sub(r"/\*.*?\*/", "", style, flags=re.DOTALL)
+    style = re.sub(r"\s*([{};,])\s*", r"\1", re.sub(r"\s+", " ", style))
+    return style.replace(": ", ":").replace(";}", "}").strip()
 
 
 def shared_style() -> str:

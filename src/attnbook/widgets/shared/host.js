@@ -69,7 +69,8 @@ export async function mount(node, { default: widget }) {
   }
   node.querySelector(".ab-fallback").remove();
   node.dataset.mounted = "";
-  node.dispatchEvent(new CustomEvent("ab-live", { bubbles: true, detail: model }));
+  node.model = model; // for the words and the frame around it
+  node.dispatchEvent(new CustomEvent("ab-live", { bubbles: true }));
 }
 
 const styles = new Map();

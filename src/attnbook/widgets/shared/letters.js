@@ -143,7 +143,7 @@ function lines(back, place, forward) {
   place.prepend(element("output", {}, ...targets));
   const line = element("div", { class: "ab-read", "aria-hidden": "true" }, ...sources);
   const turn = element("div", { class: "ab-controls ab-written" }, back, place, forward);
-  const node = element("div", { class: "ab-lines" }, line, turn, light.node);
+  const node = element("div", { class: "ab-lines ab-pin" }, line, turn, light.node);
   const write = (box, parts, letters) => {
     box.style.setProperty("--n", letters.length);
     parts.forEach((part, j) => {

@@ -15,12 +15,13 @@ export function lexicon(text) {
 
 /**
  * @param {ArrayBuffer} bytes
- * @returns {ReturnType<typeof lexicon> & { part?: boolean, width: number, vector: (row: number) => Float64Array }}
+ * @returns {ReturnType<typeof lexicon> & { part?: boolean, width: number, vector: (row: number) => Float64Array,
+ *   of: (word: string) => Float64Array }}
  */
 export function wordVectors(bytes) {
   const { words: text, width, unit, part, start } = headed(bytes);
   const { list, row } = lexicon(text);
   const numbers = Float64Array.from(new Int8Array(bytes, start), (step) => step * unit);
   const vector = (i) => numbers.subarray(i * width, (i + 1) * width);
-  return { list, row, part, width, vector };
+  return { list, row, part, width, vector, of: (word) => vector(row(word)) };
 }

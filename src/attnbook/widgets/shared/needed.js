@@ -11,19 +11,19 @@ import { asset } from "./core.js";
  * @param {Model} model
  * @param {string} name  of the trait
  * @param {(bytes: ArrayBuffer) => T} read
- * @returns {(root: Element, status: Element, text: string) => Promise<T>}
+ * @returns {(root: Element, status?: Element, text?: string) => Promise<T>}
  */
 export function whenNeeded(model, name, read) {
   let found = null;
   return async (root, status, text) => {
     if (found) return found;
     root.setAttribute("aria-busy", "true");
-    status.textContent = text;
+    if (status) status.textContent = text;
     try {
       const bytes = await asset(model, name);
       return (found ??= read(bytes));
     } finally {
-      status.textContent = "";
+      if (status) status.textContent = "";
       root.removeAttribute("aria-busy");
     }
   };

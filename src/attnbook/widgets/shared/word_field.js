@@ -26,12 +26,16 @@ export function wordField(model, subscriptions, { trait, label, known, more = ()
     spellcheck: "false",
   });
   const hint = element("p", { class: "ab-hint", role: "status" });
-  input.addEventListener("input", () => {
+  const offer = () => {
     const typed = input.value.trim().toLowerCase();
     const found = typed ? known.list.filter((word) => word.startsWith(typed)).slice(0, offers.length) : [];
-    offers.forEach((offer, i) => {
-      offer.value = found[i] ?? "";
+    offers.forEach((option, i) => {
+      option.value = found[i] ?? "";
     });
+  };
+  input.addEventListener("input", () => {
+    offer();
+    if (known.part) complete().then(offer, () => {}); // offers what is there by then
   });
   input.addEventListener("change", async () => {
     if (known.part) await complete();

@@ -66,7 +66,7 @@ function render({ model, el }) {
   const say = words(model);
   const subscriptions = follower(model);
   const pairs = SPEEDS.map(circles);
-  const picture = element("div", { class: "ab-circles", role: "img" }, ...pairs.map(({ node }) => node));
+  const picture = element("div", { class: "ab-circles ab-pin", role: "img" }, ...pairs.map(({ node }) => node));
   const tables = Object.keys(say.modes).map((mode) => ({ mode, ...tableOf(say, mode) }));
   const [turned, added] = [0, 0].map(() => element("dd", { class: "ab-number" }));
   const scores = element("dl", {}, element("dt", {}, say.score), turned, element("dt", {}, say.added), added);

@@ -95,7 +95,8 @@ function table(caption, heads, rows) {
   return element("table", {}, element("caption", {}, caption), heading(heads), element("tbody", {}, ...lines));
 }
 
-// A button that lets the race run, step by step, until the slowest is there; pressed again, it holds it.
+// A button that lets the race run, step by step, until the slowest is there. Pressed again, it holds it, as do the other
+// ways to go through the steps as soon as they are touched.
 function starter(model, say, last) {
   let running = null;
   const stop = () => {
@@ -132,17 +133,17 @@ function render({ model, el }) {
   };
   const control = (trait, more) =>
     slider(model, subscriptions, { trait, label: say.sliders[trait], values: stops[trait], ...more });
+  const forward = button(say.forward, () => {
+    start.stop();
+    update(model, { step: Math.min(model.get("step"), longest() - 1) + 1 });
+  });
+  const step = control("step", { with: ["n", "kernel"] });
+  for (const event of ["pointerdown", "input"]) step.addEventListener(event, start.stop);
   body(
     el,
     "race",
-    element("div", { class: "ab-lanes" }, ...racers.map(({ lane }) => lane)),
-    element(
-      "div",
-      { class: "ab-controls" },
-      start.node,
-      button(say.forward, () => update(model, { step: Math.min(model.get("step"), longest() - 1) + 1 })),
-      control("step", { with: ["n", "kernel"] }),
-    ),
+    element("div", { class: "ab-lanes ab-pin" }, ...racers.map(({ lane }) => lane)),
+    element("div", { class: "ab-controls" }, start.node, forward, step),
     table(
       say.total,
       say.totals,

@@ -110,7 +110,7 @@ function render({ model, el }) {
   const size = SIDE * UNIT + 2 * EDGE;
   const map = element(
     "svg",
-    { viewBox: [-EDGE, -EDGE, size, size].join(" "), role: "group", "aria-label": say.picture },
+    { class: "ab-pin", viewBox: [-EDGE, -EDGE, size, size].join(" "), role: "group", "aria-label": say.picture },
     light.node,
     ...stations.map(({ beam }) => beam),
     ...stations.flatMap(({ point, text }) => [point, text]),

@@ -221,7 +221,7 @@ async function render({ model, el }) {
     view.draw();
   };
   const read = whenNeeded(model, "map", grow);
-  const complete = () => read(root, status, "");
+  const complete = () => read(root);
   const view = chart(model, map, say.map);
   const place = (row) => {
     const [x, y] = map.places[row].map((at) => clamp(at));

@@ -9,8 +9,9 @@
     :::
 
 A list gives the choices, with the right one marked; `:number: 0.0900` asks for a number, which then has to stand in
-what is hidden; with neither, the reader only says that they have guessed. Hidden is what the next cell prints, and
-with `:hides: 2` what follows it, too. `guess.js` makes it work; without scripts and on paper all is open.
+what is hidden; with neither, the reader only says that they have guessed. `:because: Why it is so.` ends the reply.
+Hidden is what the next cell prints, and with `:hides: 2` what follows it, too. `guess.js` makes it work; without
+scripts and on paper all is open.
 """
 
 from html import escape
@@ -37,12 +38,14 @@ class guess(nodes.General, nodes.Element):
 
 class Guess(SphinxDirective):
     has_content = True
-    option_spec = {"number": unchanged, "hides": positive_int}  # noqa: RUF012
+    option_spec = {"number": unchanged, "hides": positive_int, "because": unchanged}  # noqa: RUF012
 
     def run(self):
         node = guess(number=self.options.get("number", ""), hides=self.options.get("hides", 1))
         self.set_source_info(node)
         self.state.nested_parse(self.content, self.content_offset, node)
+        if because := self.options.get("because"):
+            node += nodes.line("", "", *self.state.inline_text(because, self.lineno)[0])
         return [node]
 
 
@@ -84,7 +87,8 @@ def card(node, name):
         else ""
     )
     choices = [part for part in node.children if isinstance(part, nodes.bullet_list)]
-    question = [part for part in node.children if part not in choices]
+    because = [part for line in node.children if isinstance(line, nodes.line) for part in line.children]
+    question = [part for part in node.children if part not in choices and not isinstance(part, nodes.line)]
     commit = "" if number or choices else f'<button type="button" data-show>{say["guessed"]}</button>'
     return [
         raw(f'<form class="guess" id="{name}" data-number="{number}"{told}><div><strong>{say["first"]}</strong> '),
@@ -93,8 +97,10 @@ def card(node, name):
         *choices,
         raw(
             f'<p class="acts">{field}{commit}<button type="button" data-show>{say["show"]}</button></p>'
-            '<p class="said" role="status" tabindex="-1"></p></form>'
+            '<p class="said" role="status" tabindex="-1"></p><p class="because">'
         ),
+        *because,
+        raw("</p></form>"),
     ]
 
 

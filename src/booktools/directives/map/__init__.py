@@ -19,29 +19,28 @@ from booktools.directives.minutes import Minutes
 from booktools.directives.page import edition_of
 
 HERE = Path(__file__).parent
+PAPER = '<p class="paper" hidden></p>'  # names the whole book as PDF and other files, once they are there
 
 
 @dataclass(frozen=True)
 class Card:
-    """A chapter in the contents; one to come has no address yet, and takes no time."""
+    """A chapter in the contents."""
 
     number: int
     title: str
     promise: str
     pictogram: str
-    address: str = ""
-    minutes: int = 0
+    address: str
+    minutes: int
 
     def html(self) -> str:
         say = words(HERE)["card"]
-        title, about = escape(self.title), say["to_come"]
-        if self.address:
-            title = f'<a href="{escape(self.address)}">{title}</a>'
-            about = count(say["minutes"], self.minutes)
+        title = f'<a href="{escape(self.address)}">{escape(self.title)}</a>'
+        about = count(say["minutes"], self.minutes)
         return (
-            f'<li class="{"card" if self.address else "card to-come"}" data-chapter="{self.number}">'
+            f'<li class="card" data-chapter="{self.number}">'
             f'{drawn(self.pictogram)}<p class="about">{self.number} · {about}'
-            f'<span class="been" hidden>{say["been"]}</span></p>'
+            f'<span class="been" data-been="{say["been"]}" data-done="{say["done"]}" hidden>{say["been"]}</span></p>'
             f"<h3>{title}</h3><p>{escape(self.promise)}</p></li>"
         )
 
@@ -71,11 +70,11 @@ def visit_place(translator, node):
     if node["kind"] == "map":
         translator.body.append(f'<figure class="map-figure ab-stage">{drawn}</figure>')
     else:
-        listed = "".join(card.html() for card in [*cards(edition, translator.builder, page), *to_come(edition)])
+        listed = "".join(card.html() for card in cards(edition, translator.builder, page))
         go_on = f'<p class="go-on" data-words="{escape(words(HERE)["go_on"])}" hidden></p>'  # book.js fills it in
         translator.body.append(
             f'<div class="contents" id="map"><div class="ab-stage">{go_on}{drawn}</div>'
-            f'<ol class="cards">{listed}</ol>{take_along()}</div>'
+            f'<ol class="cards">{listed}</ol>{take_along()}{keep_here()}{PAPER}</div>'
         )
     raise nodes.SkipNode
 
@@ -84,12 +83,24 @@ def take_along() -> str:
     """What take.js needs to save a reader's code and place, and to bring them back."""
     say = words(HERE)["take"]
     texts = json.dumps(
-        {name: say[name] for name in ("file", "head", "nothing", "saved", "brought", "differ", "strange")}
+        {
+            name: say[name]
+            for name in ("file", "head", "nothing", "saved", "brought", "differ", "strange", "sure", "cleared")
+        }
     )
-    buttons = "".join(f'<button type="button">{say[name]}</button>' for name in ("save", "bring"))
+    buttons = "".join(f'<button type="button">{say[name]}</button>' for name in ("save", "bring", "clear"))
     return (
         f'<div class="take" data-words="{escape(texts)}" hidden><p>{say["why"]}</p>{buttons}'
         '<input type="file" accept=".py,text/*" hidden><output role="status"></output></div>'
+    )
+
+
+def keep_here() -> str:
+    """What keep.js needs to keep all of the book in a browser."""
+    say = words(HERE)["keep"]
+    return (
+        f'<div class="keep" data-words="{escape(json.dumps(say))}" hidden><p>{say["why"]}</p>'
+        '<button type="button"></button><output role="status"></output></div>'
     )
 
 
@@ -108,17 +119,6 @@ def cards(edition: Edition, builder, page: str) -> list[Card]:
         minutes = time.reading + time.touching
         found.append(Card(each.number, each.title, each.promise, each.pictogram, address(each, builder, page), minutes))
     return found
-
-
-def to_come(edition: Edition) -> list[Card]:
-    """The chapters that are promised and not yet written."""
-    written = {str(each.number) for each in edition.chapters}
-    promised = {number: about for number, about in words(HERE)["to_come"].items() if number not in written}
-    pictograms = HERE / "pictograms"
-    return [
-        Card(int(number), about["title"], about["promise"], (pictograms / f"{number}.svg").read_text("utf-8"))
-        for number, about in promised.items()
-    ]
 
 
 def address(chapter: Chapter, builder, page: str) -> str:

@@ -4,7 +4,7 @@ Light enters below and leaves above, as in the paper's figure. Large, it is the 
 chapter lit, it heads that chapter; in chapter 9 it is the figure. Its looks are in map.css.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
@@ -173,7 +173,10 @@ def svg(kind: str, attributes: str, inside: str, box=f"0 0 {WIDTH} {HEIGHT}") ->
 def whole(leads: Iterable[Lead], shapes: bool) -> str:
     say = words(HERE)["map"]
     about = f"<title>{escape(say['title'])}</title><desc>{escape(say['description'])}</desc>"
-    parts = "".join(map(link, complete(leads)))
+    parts, built = "", set()
+    for lead in complete(leads):
+        parts += link(lead, built)
+        built |= set(lead.parts)
     return about + ground() + parts + "".join(map(beside, [*TEXTS, *(SHAPES if shapes else [])]))
 
 
@@ -187,14 +190,19 @@ def complete(leads: Iterable[Lead]) -> list[Lead]:
     return [*leads, *(Lead(0, (part,)) for part in known if part not in built)]
 
 
-def boxes(lead: Lead, labels: Mapping[str, str] | None = None) -> str:
-    return "".join(box.draw(labels) for box in PARTS if box.part in lead.parts)
+def boxes(lead: Lead, labels: Mapping[str, str] | None = None, built: Collection[str] = ()) -> str:
+    """The parts of a chapter; those that an earlier one built are out of sight until this one is lit."""
+
+    def drawn(box: Box) -> str:
+        return f'<g class="again">{box.draw(labels)}</g>' if box.part in built else box.draw(labels)
+
+    return "".join(drawn(box) for box in PARTS if box.part in lead.parts)
 
 
-def link(lead: Lead) -> str:
+def link(lead: Lead, built: Collection[str] = ()) -> str:
     """The parts that a chapter builds, as one link to it: what they are, and where it leads."""
     say = words(HERE)["map"]
-    inside = boxes(lead, say["parts"])
+    inside = boxes(lead, say["parts"], built)
     if not lead.address:
         return f'<g class="part">{inside}</g>'
     names = say["and"].join(say["parts"][part].replace("\n", " ") for part in lead.parts)

@@ -167,7 +167,8 @@ def framed(widget, asked, kind, name, heights):
 <button type="button" data-act="link" aria-label="{say["link"]}">{say["short"]}</button>
 <button type="button" data-act="full" aria-label="{say["full"]}">⤢</button></p></header><div class="bench">"""
     turner = f"""<p class="turner" hidden><button type="button" aria-label="{say["back"]}">‹</button><span></span>
-<button type="button" aria-label="{say["on"]}">›</button></p>"""
+<button type="button" aria-label="{say["on"]}">›</button>
+<button type="button" aria-label="{say["whole"]}" aria-expanded="true"></button></p>"""
     aside = [raw('<div class="tasks">'), *asked.children, raw(f"{turner}</div>")] if asked else []
     return [raw(head), raw(widget.astext()), *aside, raw("</div></div>")]
 

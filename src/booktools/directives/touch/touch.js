@@ -35,23 +35,25 @@ async function copied(text) {
   }
 }
 
-// Whether a trait is what a task wants: a value, any but the first, at least or at most so much; a list of cells in any order.
+// Whether a trait is what a task wants: a value, any but the first and an empty list, at least or at most so much or so
+// long; a list of cells in any order.
 function holds(model, name, wanted) {
   const value = model.get(name);
-  if (wanted === "changed") return name in model.changes();
+  if (wanted === "changed") return name in model.changes() && value?.length !== 0;
   const [, sign, bound] = /^([<>])= (.+)$/.exec(wanted) ?? [];
-  if (sign) return sign === ">" ? value >= Number(bound) : value <= Number(bound);
+  const size = value?.length ?? value;
+  if (sign) return sign === ">" ? size >= Number(bound) : size <= Number(bound);
   const text = (x) => (Array.isArray(x?.[0]) ? String(x.map(String).sort()) : JSON.stringify(x));
   return text(value) === text(wanted);
 }
 
 // The tasks: each is ticked when the widget's state has shown that it was done. Where there is room for one only, it is
 // the one that was done last, and the way on lights up; when the reader comes back, it is the next to be done.
-function tasks(frame, model, tell) {
+function tasks(frame, widget, model, tell) {
   const items = [...frame.querySelectorAll(".tasks li:has(.when)")];
   if (!items.length) return;
   const turner = frame.querySelector(".turner");
-  const [back, on] = turner.querySelectorAll("button");
+  const [back, on, full] = turner.querySelectorAll("button");
   let at = 0;
   const done = (item) => item.matches(".done");
   const show = (which) => {
@@ -61,7 +63,17 @@ function tasks(frame, model, tell) {
     [back.disabled, on.disabled] = [at === 0, at === items.length - 1];
     on.classList.toggle("lit", done(items[at]) && !items.every(done));
   };
-  const turn = (by) => () => show(at + by);
+  // In full until the reader sets about it.
+  const fold = (folded) => {
+    turner.parentElement.classList.toggle("folded", folded);
+    full.setAttribute("aria-expanded", !folded);
+  };
+  const turn = (by) => () => {
+    show(at + by);
+    fold(false);
+  };
+  full.addEventListener("click", () => fold(full.ariaExpanded === "true"));
+  widget.addEventListener("focusin", () => fold(true));
   back.addEventListener("click", turn(-1));
   on.addEventListener("click", turn(1));
   turner.hidden = false;
@@ -75,10 +87,11 @@ function tasks(frame, model, tell) {
       tell(fill(frame.dataset.done, { n: i + 1 }));
     });
   };
+  model.on("change", () => fold(true));
   model.on("change", () => queueMicrotask(tick)); // when all that changes at once has changed
   const leave = ([{ isIntersecting }]) => {
     const next = items.findIndex((item) => !done(item));
-    if (!isIntersecting && done(items[at]) && next >= 0) show(next);
+    if (!isIntersecting && done(items[at]) && next >= 0) turn(next - at)();
   };
   new IntersectionObserver(leave).observe(frame);
 }
@@ -101,7 +114,8 @@ document.addEventListener("fullscreenchange", ({ target }) => {
   else if (target.matches?.(".touch")) target.style.removeProperty("--zoom");
 });
 
-document.addEventListener("ab-live", ({ target, detail: model }) => {
+document.addEventListener("ab-live", ({ target }) => {
+  const { model } = target;
   const frame = target.closest(".touch");
   if (!frame?.matches("[data-at]")) return; // alone on the first page's stage
   const said = frame.querySelector(".said");
@@ -130,5 +144,6 @@ document.addEventListener("ab-live", ({ target, detail: model }) => {
   } catch {
     model.become(); // no state of this widget, whoever wrote the address
   }
-  tasks(frame, model, tell); // from here on: what a link brings the reader has not done
+  tasks(frame, target, model, tell); // from here on: what a link brings the reader has not done
+  if (document.querySelector(`.drag[data-of="${target.dataset.afm}"]`)) import("./drag.js");
 });

@@ -1,4 +1,6 @@
 // The few things of the frame that need a script: colours, the drawer of chapters, the place on the page.
+import { place, remember } from "./place.js";
+
 const html = document.documentElement;
 const themeButton = document.getElementById("theme-button");
 const system = matchMedia("(prefers-color-scheme: dark)");
@@ -83,23 +85,14 @@ document.addEventListener("keydown", (event) => {
 if (location.search.includes("_find=")) import("./search/mark.js").then(({ mark }) => mark());
 if (document.getElementById("search-here")) import("./search/search.js");
 
-// Which chapters the reader has been to, and the section read last: the first page shows it, and no other machine knows.
+// Which chapters the reader has been to, and the section read last: the first page shows it.
 const chapter = location.pathname.match(/chapters\/0?(\d+)_[^/]*$/);
-
-function places() {
-  try {
-    const { visited, last } = JSON.parse(stored("reading"));
-    return { visited: Array.isArray(visited) ? visited : [], last };
-  } catch {
-    return { visited: [] };
-  }
-}
 
 function keepPlace(hash, title) {
   if (!chapter) return;
   const [page, number] = [chapter[0], Number(chapter[1])];
-  const visited = [...new Set([...places().visited, number])];
-  store("reading", JSON.stringify({ visited, last: { chapter: number, page: page + hash, title } }));
+  const visited = [...new Set([...place().visited, number])];
+  remember({ visited, last: { chapter: number, page: page + hash, title } });
 }
 
 keepPlace("", document.querySelector("h1")?.firstChild.textContent);
@@ -107,11 +100,15 @@ keepPlace("", document.querySelector("h1")?.firstChild.textContent);
 const contents = document.querySelector(".contents");
 
 function showPlaces() {
-  const { visited, last } = places();
+  const { visited, last, done } = place();
   for (const node of contents.querySelectorAll("[data-chapter]")) {
     const been = visited.includes(Number(node.dataset.chapter));
     node.classList.toggle("visited", been);
-    for (const mark of node.querySelectorAll(".been")) mark.hidden = !been;
+    for (const mark of node.querySelectorAll(".been")) {
+      const n = done.filter((id) => Number(/^ch(\d+)-/.exec(id)?.[1]) === Number(node.dataset.chapter)).length;
+      mark.hidden = !been;
+      mark.textContent = n ? mark.dataset.done.replace("{n}", n) : mark.dataset.been;
+    }
   }
   const goOn = contents.querySelector(".go-on");
   goOn.hidden = !last;
@@ -225,3 +222,5 @@ if (times.length)
   tellLastRun(times).catch(() => {
     /* the page's own date stands */
   });
+
+addEventListener("load", () => idle(() => import("./keep.js")));

@@ -1,9 +1,11 @@
 // What this browser keeps of a reader, their code and their place, as a Python file to take along; and back from one.
+import { place, remember } from "./place.js";
+import { fill } from "./widgets/shared/core.js";
+
 const box = document.querySelector(".take");
 const say = JSON.parse(box.dataset.words);
-const [save, bring] = box.querySelectorAll("button");
+const [save, bring, clear] = box.querySelectorAll("button");
 const [output, input] = [box.querySelector("output"), box.querySelector("input")];
-const fill = (text, gaps) => text.replace(/\{(\w+)\}/g, (_, name) => gaps[name]);
 const tell = (text) => {
   output.textContent = text;
 };
@@ -21,16 +23,18 @@ function written(pieces, reading) {
 function read(text) {
   const [head, ...parts] = text.replaceAll("\r\n", "\n").split(/^# %% (?=write )/m);
   const pieces = parts.map((part) => [part.split("\n", 1)[0], part.replace(/^.*\n/, "").replace(/\n+$/, "")]);
-  return { pieces: pieces.filter(([key]) => KEY.test(key)), reading: place(/^# reading (.*)$/m.exec(head)?.[1]) };
+  return { pieces: pieces.filter(([key]) => KEY.test(key)), reading: told(/^# reading (.*)$/m.exec(head)?.[1]) };
 }
 
 // A place in the book, and nothing else that a file may say.
-function place(text) {
+function told(text) {
   try {
-    const { visited, last } = JSON.parse(text);
+    const { visited, last, done = [], guessed = {} } = JSON.parse(text);
     const { chapter, page, title } = last;
     if (!visited.every(Number.isInteger) || !Number.isInteger(chapter) || !PAGE.test(page)) return null;
-    return { visited, last: { chapter, page, title: String(title) } };
+    const words = (list) => list.every((each) => typeof each === "string");
+    if (!words(done) || !words(Object.values(guessed))) return null;
+    return { visited, last: { chapter, page, title: String(title) }, done, guessed };
   } catch {
     return null;
   }
@@ -47,7 +51,7 @@ save.addEventListener("click", () => {
     tell(say.nothing);
     return;
   }
-  const file = new Blob([written(pieces, place(reading) && reading)], { type: "text/x-python" });
+  const file = new Blob([written(pieces, told(reading) && reading)], { type: "text/x-python" });
   const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(file), download: say.file });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
@@ -68,12 +72,24 @@ input.addEventListener("change", async () => {
   const taken = pieces.filter((piece) => replaces || !others.includes(piece));
   for (const [key, code] of taken) localStorage.setItem(key, code);
   if (reading) {
-    const before = place(localStorage.getItem("reading"))?.visited ?? [];
-    const visited = [...new Set([...before, ...reading.visited])];
-    localStorage.setItem("reading", JSON.stringify({ ...reading, visited }));
+    const before = place();
+    const both = (name) => [...new Set([...before[name], ...reading[name]])];
+    const guessed = { ...before.guessed, ...reading.guessed };
+    remember({ last: reading.last, visited: both("visited"), done: both("done"), guessed });
     dispatchEvent(new Event("ab-place")); // book.js shows it
   }
   tell(fill(say.brought, { n: taken.length }));
+});
+clear.addEventListener("click", () => {
+  const pieces = mine();
+  if (!pieces.length && !localStorage.getItem("reading")) {
+    tell(say.nothing);
+    return;
+  }
+  if (!confirm(fill(say.sure, { n: pieces.length }))) return;
+  for (const key of ["reading", ...pieces.map(([key]) => key)]) localStorage.removeItem(key);
+  dispatchEvent(new Event("ab-place"));
+  tell(say.cleared);
 });
 try {
   box.hidden = !localStorage;

@@ -7,9 +7,9 @@ const ASIDE = 0.4; // exercises, lists of books
 const TITLED = 2; // all of its title was typed
 
 export class Book {
-  constructor({ sections, taught, passed }) {
-    this.sections = sections.map(([where, title, page, bold, text, aside], id) => {
-      return { id, where, title, page, bold, text, aside };
+  constructor({ sections, taught, passed }, rest) {
+    this.sections = sections.map(([where, title, page, bold, begins, aside], id) => {
+      return { id, where, title, page, bold, text: `${begins} ${rest[id] ?? ""}`, aside };
     });
     const places = new Map(this.sections.map((section) => [section.where, section]));
     this.taught = taught.map(([where, ...names]) => ({
@@ -23,8 +23,8 @@ export class Book {
   }
 
   // In pieces, so that the page answers meanwhile.
-  static async read(content) {
-    const book = new Book(content);
+  static async read(content, rest = []) {
+    const book = new Book(content, rest);
     await book.index.addAllAsync(book.sections, { chunkSize: 20 });
     return book;
   }

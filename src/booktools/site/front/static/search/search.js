@@ -6,9 +6,13 @@ import { mark } from "./mark.js";
 const MOST = 12;
 const folder = new URL("../", import.meta.url);
 const root = new URL("../", folder);
-const { say, ...known } = await (await fetch(new URL("search.json", folder))).json();
-const book = Book.read(known);
+const { say, ...known } = await content("search.json");
+let book = Book.read(known);
 const plural = new Intl.PluralRules(document.documentElement.lang);
+
+async function content(name) {
+  return (await fetch(new URL(name, folder))).json();
+}
 
 function element(name, properties = {}, ...children) {
   const node = Object.assign(document.createElement(name), properties);
@@ -80,7 +84,7 @@ function searcher(name) {
     const link = target.closest("a");
     if (link && link.ariaSelected !== "true") choose([...list.children].indexOf(link));
   });
-  return { field, look, parts: [field, status, list] };
+  return { field, look, isAtFirst: () => at === 0, parts: [field, status, list] };
 }
 
 const inBox = searcher("found");
@@ -100,6 +104,15 @@ if (onPage) {
 }
 
 addEventListener("popstate", mark);
+
+// The rest of the texts comes after the first answer, which stays where a reader is already choosing.
+content("search-rest.json").then(
+  async (rest) => {
+    book = await Book.read(known, rest);
+    for (const each of [inBox, onPage]) if (each?.isAtFirst()) each.look();
+  },
+  () => {}, // without a network the titles answer
+);
 
 export function open() {
   if (onPage) return onPage.field.select();

@@ -1,0 +1,207 @@
+// From a number to its sound, its spectrogram, and what a network writes of it: attnbook/tasks/tones.py and __init__.py here.
+
+import { dot, headed, plus, softmax } from "../shared/core.js";
+import { layerNorm, sinusoid, split } from "../shared/layers.js";
+import { normals, uniform } from "../shared/random.js";
+
+export const RATE = 4000; // samples a second
+export const HOP = 64;
+const WINDOW = 128;
+export const BINS = WINDOW / 2 + 1;
+export const KEYPAD = ["123", "456", "789", "*0#"];
+const [ROWS, COLUMNS] = [
+  [697, 770, 852, 941],
+  [1209, 1336, 1477],
+];
+// In samples, at least and at most.
+const [SOUND, SILENCE] = [
+  [200, 480],
+  [160, 400],
+];
+
+/**
+ * @param {string} key
+ * @returns {number[]} its two frequencies, in Hz
+ */
+export function frequencies(key) {
+  const row = KEYPAD.findIndex((keys) => keys.includes(key));
+  return [ROWS[row], COLUMNS[KEYPAD[row].indexOf(key)]];
+}
+
+/**
+ * @param {string} number
+ * @param {number} snr  in decibels
+ * @param {number} seed  of the noise and of all lengths
+ * @returns {{ wave: Float64Array, spans: number[][] }} its samples, and for each key where it starts and ends
+ */
+export function dial(number, snr, seed) {
+  let [drawn, at] = [0, 0];
+  const lasting = ([least, most]) => least + Math.floor(uniform(seed, drawn++) * (most - least + 1));
+  const spans = [...number].map(() => {
+    const start = at + lasting(SILENCE);
+    at = start + lasting(SOUND);
+    return [start, at];
+  });
+  const wave = normals(seed + 1, at + lasting(SILENCE)).map((x) => x * 10 ** (-snr / 20));
+  spans.forEach(([start, end], i) => {
+    for (const frequency of frequencies(number[i]))
+      for (let t = start; t < end; t++) wave[t] += Math.sin((2 * Math.PI * frequency * (t - start)) / RATE);
+  });
+  return { wave, spans };
+}
+
+const TURNS = Array.from({ length: WINDOW }, (_, n) => (2 * Math.PI * n) / WINDOW);
+const [COS, SIN] = [TURNS.map(Math.cos), TURNS.map(Math.sin)];
+
+/**
+ * @param {Float64Array} wave
+ * @returns {Float64Array[]} of each frame log(1 + how much of each frequency)
+ */
+export function spectrogram(wave) {
+  const frames = Array.from({ length: Math.max(0, Math.floor((wave.length - WINDOW) / HOP) + 1) });
+  return frames.map((_, m) => {
+    const faded = TURNS.map((_, n) => wave[m * HOP + n] * (0.5 - COS[n] / 2));
+    return Float64Array.from({ length: BINS }, (_, k) => {
+      let [re, im] = [0, 0];
+      for (let n = 0; n < WINDOW; n++) {
+        re += faded[n] * COS[(k * n) % WINDOW];
+        im += faded[n] * SIN[(k * n) % WINDOW];
+      }
+      return Math.log1p(Math.hypot(re, im));
+    });
+  });
+}
+
+/**
+ * Plays samples once. A browser plays sound only after a press.
+ * @param {Float64Array} wave
+ * @param {() => void} ended
+ * @returns {() => void} which ends it
+ */
+export function play(wave, ended) {
+  const context = new AudioContext();
+  const [buffer, source] = [context.createBuffer(1, 2 * wave.length, 2 * RATE), context.createBufferSource()];
+  const samples = buffer.getChannelData(0);
+  wave.forEach((x, t) => {
+    samples[2 * t] = x / 12;
+    samples[2 * t + 1] = (x + (wave[t + 1] ?? 0)) / 24;
+  });
+  source.buffer = buffer;
+  source.connect(context.destination);
+  source.start();
+  const end = () => {
+    if (context.state === "closed") return;
+    context.close();
+    ended();
+  };
+  source.addEventListener("ended", end);
+  return end;
+}
+
+// ---- the network ----
+
+const [START, STOP, FIRST] = [1, 2, 3]; // ids of tokens; then come the keys
+const STRIDE = 2; // frames from one place of the memory to the next
+
+/**
+ * A key that was written, how sure the network was, and the mean weight on each place of the memory; the end is no key.
+ * @typedef {{ key: string, chance: number, weights: number[] }} Step
+ */
+
+/**
+ * @param {ArrayBuffer} bytes  listener.bin
+ * @returns {(frames: Float64Array[]) => Step[]}
+ */
+export function listener(bytes) {
+  const { units, shapes, keys: known, heads, longest, start } = headed(bytes);
+  const parts = {};
+  let next = start;
+  for (const [name, shape] of Object.entries(shapes)) {
+    const size = shape.reduce((a, b) => a * b);
+    const unit = Math.fround(units[name]);
+    parts[name] = Float32Array.from(new Int8Array(bytes, next, size), (step) => step * unit);
+    next += size;
+  }
+  const rows = (matrix, x) =>
+    Array.from({ length: matrix.length / x.length }, (_, i) => dot(x, matrix.subarray(i * x.length)));
+  const linear = (name, x) => rows(parts[`${name}.weight`], x).map((y, i) => y + parts[`${name}.bias`][i]);
+  const norm = (name, x) =>
+    layerNorm(x).map((number, i) => number * parts[`${name}.weight`][i] + parts[`${name}.bias`][i]);
+  const table = parts["source.embedding.weight"];
+  const D = shapes["source.embedding.weight"][1];
+  // Keys and values once added are kept for all who ask later.
+  const attention = (name) => {
+    const [keys, values] = [[], []];
+    return {
+      add(x) {
+        keys.push(split(linear(`${name}.key`, x), heads));
+        values.push(split(linear(`${name}.value`, x), heads));
+      },
+      look(x) {
+        const weights = split(linear(`${name}.query`, x), heads).map((q, h) =>
+          softmax(keys.map((key) => dot(q, key[h]) / Math.sqrt(q.length))),
+        );
+        const joined = weights.flatMap((row, h) =>
+          row.reduce((sum, weight, j) => sum.map((y, i) => y + weight * values[j][h][i]), new Array(D / heads).fill(0)),
+        );
+        return { weights, output: linear(`${name}.output`, joined) };
+      },
+    };
+  };
+  const feedForward = (block, x) => {
+    const hidden = linear(`${block}.feed_forward.0`, norm(`${block}.feed_forward_norm`, x));
+    return plus(
+      x,
+      linear(
+        `${block}.feed_forward.3`,
+        hidden.map((y) => Math.max(y, 0)),
+      ),
+    );
+  };
+
+  // Three frames for each place, as torch.nn.Conv1d reads them.
+  const places = (frames) => {
+    const [silence, [, F, width]] = [new Float64Array(frames[0].length), shapes["frames.weight"]];
+    return Array.from({ length: Math.ceil(frames.length / STRIDE) }, (_, m) => {
+      const near = Array.from({ length: width }, (_, n) => frames[STRIDE * m + n - 1] ?? silence);
+      const x = Float64Array.from({ length: F * width }, (_, i) => near[i % width][Math.floor(i / width)]);
+      return plus(
+        linear("frames", x).map((y) => Math.max(y, 0)),
+        sinusoid(m, D),
+      );
+    });
+  };
+  const memoryOf = (frames) => {
+    let xs = places(frames);
+    for (const block of ["encoder.0", "encoder.1"]) {
+      const own = attention(`${block}.self_attention`);
+      xs = xs.map((x) => {
+        const asks = norm(`${block}.self_attention_norm`, x);
+        own.add(asks); // and so each place looks at itself and those before
+        return feedForward(block, plus(x, own.look(asks).output));
+      });
+    }
+    return xs.map((x) => norm("encoder.norm", x));
+  };
+
+  return (frames) => {
+    const memory = memoryOf(frames);
+    const [own, cross] = ["self", "cross"].map((kind) => attention(`decoder.0.${kind}_attention`));
+    memory.forEach(cross.add);
+    const steps = [];
+    for (let token = START; steps.length < longest && token !== STOP;) {
+      const embedded = Array.from(table.subarray(token * D, (token + 1) * D), (y) => y * Math.sqrt(D));
+      let x = plus(embedded, sinusoid(steps.length, D));
+      const asks = norm("decoder.0.self_attention_norm", x);
+      own.add(asks);
+      x = plus(x, own.look(asks).output);
+      const { weights, output } = cross.look(norm("decoder.0.cross_attention_norm", x));
+      x = norm("decoder.norm", feedForward("decoder.0", plus(x, output)));
+      const chances = softmax(rows(table, x));
+      token = chances.indexOf(Math.max(...chances.slice(STOP)), STOP); // what comes before the end is never written
+      const mean = weights.reduce(plus).map((sum) => sum / heads);
+      steps.push({ key: known[token - FIRST] ?? "", chance: chances[token], weights: mean });
+    }
+    return steps;
+  };
+}

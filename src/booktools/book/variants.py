@@ -1,0 +1,74 @@
+"""A variant for each student: one assignment, in which some things are drawn from the student's login and a secret.
+
+An assignment that varies has a cell with the tag `variant`. It is run for each student, and `choice` and `number` draw
+in it. What it gives a name takes the place of <<name>> in all other cells: texts, stubs, solutions, tests.
+"""
+
+import hmac
+import re
+from collections.abc import Mapping
+from hashlib import sha256
+
+from booktools.book import BookError
+
+TAG = "variant"
+GAP = re.compile(r"<<(\w+)>>")
+
+
+class Draw:
+    """Draws the same from the same seed, on every machine and with every Python.
+
+    `redrawn` is the number of one draw that comes out in another way; all others stay.
+
+    >>> draw = Draw("ada")
+    >>> draw.choice("rows", "columns"), draw.number(2, 99)
+    ('columns', 24)
+    >>> other = Draw("ada", redrawn=0)
+    >>> other.choice("rows", "columns"), other.number(2, 99)
+    ('rows', 24)
+    """
+
+    def __init__(self, seed: str, redrawn: int | None = None):
+        self.seed, self.redrawn, self.count = seed, redrawn, 0
+
+    def below(self, n: int) -> int:
+        drawn = int.from_bytes(sha256(f"{self.seed} {self.count}".encode()).digest())
+        first, step = drawn % n, 1 + drawn // n % max(1, n - 1)
+        self.count += 1
+        return (first + step) % n if self.redrawn == self.count - 1 else first
+
+    def choice(self, *options):
+        return options[self.below(len(options))]
+
+    def number(self, first: int, last: int) -> int:
+        """A whole number from `first` to `last`."""
+        return first + self.below(last + 1 - first)
+
+
+def seed_of(student: str, secret: str, assignment: str) -> str:
+    """What a student's variant is drawn from. Without the secret nobody can compute it."""
+    return hmac.new(secret.encode(), f"{assignment}/{student.strip().casefold()}".encode(), sha256).hexdigest()
+
+
+def drawn(cell: str, draw: Draw) -> dict[str, str]:
+    """What a variant cell gives a name, as it is written.
+
+    >>> drawn("base = number(2, 99)\\nlog = 'log2' if base == 2 else f'log base {base}'", Draw("ada"))
+    {'base': '45', 'log': 'log base 45'}
+    """
+    values = {"choice": draw.choice, "number": draw.number}
+    try:
+        exec(compile(cell, "the variant cell", "exec"), values)
+    except Exception as error:
+        raise BookError(f"the cell with the tag {TAG}: {type(error).__name__}: {error}") from error
+    return {name: str(value) for name, value in values.items() if isinstance(value, str | int | float)}
+
+
+def filled(text: str, values: Mapping[str, str]) -> str:
+    """
+    >>> filled("to the base <<base>>", {"base": "7"})
+    'to the base 7'
+    """
+    if unknown := sorted({name for name in GAP.findall(text) if name not in values}):
+        raise BookError(f"the cell with the tag {TAG} draws no {', '.join(f'<<{name}>>' for name in unknown)}")
+    return GAP.sub(lambda gap: values[gap[1]], text)

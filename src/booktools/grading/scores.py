@@ -1,0 +1,166 @@
+"""From what the tests found to what a student gets: points by hand, lateness, and which of several attempts counts.
+
+Nothing runs here, so a change of the rules or of the adjustments grades nobody again.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import groupby
+
+from attnbook.language import plain, whole
+from booktools.book.assignment import Assignment, marks
+from booktools.grading import say
+from booktools.grading.adjustments import Adjustment
+from booktools.grading.classroom import Grade
+from booktools.grading.lateness import Rules
+from booktools.grading.roster import Roster, Student
+from booktools.grading.submissions import Submission
+
+BEST, LAST = "best", "last"
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a student gets, and how it came about. Without points there is no total, which is not a zero.
+
+    `status` is graded, late, missing or error.
+    """
+
+    grade: Grade
+    status: str
+    remark: str
+    points: dict[str, float] = field(default_factory=dict)  # by exercise
+    extra: float = 0  # points by hand for the whole
+    penalty: float = 0
+    notes: tuple[str, ...] = ()  # sentences about the whole
+    comments: dict[str, list[str]] = field(default_factory=dict)  # sentences about an exercise
+    name: str = ""
+    enrolled: bool = True  # False for what is of nobody on the roster
+    submission: Submission | None = None
+
+    @property
+    def student(self) -> str:
+        return self.grade.student
+
+    @property
+    def total(self) -> float | None:
+        """All points, in hundredths."""
+        return max(0, round(sum(self.points.values()) + self.extra - self.penalty, 2)) if self.points else None
+
+
+@dataclass(frozen=True)
+class Reckoner:
+    """How points come from grades."""
+
+    assignment: Assignment
+    rules: Rules = Rules()  # noqa: RUF009 (frozen)
+    roster: Roster | None = None
+    adjustments: dict[str, list[Adjustment]] = field(default_factory=dict)
+    counts: str = LAST
+
+    def scores(self, submissions: list[Submission], grades: list[Grade]) -> list[Score]:
+        """The scores of all students, of each the attempt that counts."""
+        pairs = zip(submissions, grades, strict=True)
+        return [self.score(list(own)) for _, own in groupby(pairs, key=lambda pair: pair[0].student)]
+
+    def score(self, attempts: list[tuple[Submission, Grade]]) -> Score:
+        """What counts of a student's attempts, and what was changed by hand."""
+        scores = [self.in_time(*attempt) for attempt in attempts]
+        chosen = self.choose(scores)
+        if len(scores) > 1:
+            about = {"tries": _listed(scores, self.assignment), "number": whole(scores.index(chosen) + 1)}
+            chosen = replace(chosen, notes=(say(f"counts_{self.counts}", **about), *chosen.notes))
+        return self.adjusted(chosen)
+
+    def in_time(self, submission: Submission, grade: Grade) -> Score:
+        """The score of one attempt, less what lateness costs."""
+        student = self.roster.students.get(submission.student) if self.roster else None
+        name, outcome = student.name if student else "", grade.outcome
+        points = {one.id: outcome.score(one) for one in self.assignment.exercises} if outcome else {}
+        known = {"name": name, "enrolled": student is not None or self.roster is None}
+        score = Score(grade, grade.status, grade.remark, points, submission=submission, **known)
+        late = self.rules.lateness(submission, student)
+        if not (late and outcome):
+            return score
+        said = [self.said_late(submission, student)]
+        if self.rules.percent and late.by is None:
+            said.append(say("no_penalty"))
+        penalty = min(self.rules.cost(late.days, self.assignment.points), sum(points.values()))
+        shares = {"percent": plain(self.rules.percent), "most": plain(self.rules.most)}
+        notes = (say("penalty", points=signed(-penalty), days=whole(late.days), **shares),) if penalty else ()
+        return replace(score, status="late", remark=_joined(grade.remark, *said), penalty=penalty, notes=notes)
+
+    def said_late(self, submission: Submission, student: Student | None) -> str:
+        if submission.handed_in is None:
+            return say("said_late", platform=submission.clock)
+        due = self.rules.due(student)
+        about = {"when": _at(submission.handed_in), "due": _at(due) if due else ""}
+        return say("handed_in_late", clock=say(f"clock_{submission.clock}"), **about)
+
+    def choose(self, scores: list[Score]) -> Score:
+        """The last attempt, or the best; of two as good, the earlier. What could not be graded is no attempt."""
+        known = [score for score in scores if score.total is not None] or scores
+        return max(known, key=lambda score: score.total or 0) if self.counts == BEST else known[-1]
+
+    def adjusted(self, score: Score) -> Score:
+        """The score with what was changed by hand. An exercise stays between 0 and its points, the whole above 0."""
+        own = self.adjustments.get(score.student, [])
+        if not own:
+            return score
+        exercises = {exercise.id: exercise for exercise in self.assignment.exercises}
+        points, extra, notes, comments = dict(score.points), score.extra, list(score.notes), {}
+        if any(one.points for one in own):
+            points = dict.fromkeys(exercises, 0.0) | points
+        for one in own:
+            if one.exercise:
+                got, most = points.get(one.exercise, 0), exercises[one.exercise].points
+                points |= {one.exercise: min(max(got + one.points, 0), most)} if one.points else {}
+                comments[one.exercise] = list(_said(one, capped=not 0 <= got + one.points <= most))
+            else:
+                extra += one.points
+                notes += _said(one)
+        return replace(score, points=points, extra=extra, notes=tuple(notes), comments=comments)
+
+
+def odd(scores: list[Score], rules: Rules) -> Iterator[str]:
+    """What an instructor should look at before anything is uploaded."""
+    for score in scores:
+        if score.status == "error" or (score.status == "missing" and score.remark != say("nothing")):
+            yield f"{score.student}: {score.remark}" if score.enrolled else score.remark
+    timeless = [score.submission for score in scores if score.submission and score.submission.sender]
+    platforms = sorted({one.clock for one in timeless if one.path and one.handed_in is None})
+    if platforms and (rules.deadline or rules.percent):
+        yield say("timeless", platforms=", ".join(platforms))
+
+
+def _said(one: Adjustment, capped: bool = False) -> Iterator[str]:
+    if one.points:
+        yield say("by_hand", change=signed(one.points), why=f" {one.comment}" if one.comment else "")
+    else:
+        yield one.comment
+    if capped:
+        yield say("capped")
+
+
+def signed(points: float) -> str:
+    """
+    >>> signed(2), signed(-1)
+    ('+2 points', '−1 point')
+    """
+    return f"{'+' if points > 0 else '−'}{marks(abs(points))}"
+
+
+def _listed(scores: list[Score], assignment: Assignment) -> str:
+    """What each attempt is worth."""
+    of = marks(assignment.points)
+    known = [say("of", score=plain(score.total), points=of) if score.total is not None else "–" for score in scores]
+    return ", ".join(known)
+
+
+def _at(when: datetime) -> str:
+    return f"{when.astimezone():%Y-%m-%d %H:%M}"
+
+
+def _joined(*remarks: str) -> str:
+    return "; ".join(filter(None, remarks))

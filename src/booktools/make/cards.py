@@ -1,0 +1,97 @@
+"""Draw what a link in a message shows: a card for the book and one for each chapter, with its picture. And the book's
+icon, for where it is installed.
+
+    python -m booktools.make.cards
+
+They go to booktools/site/front/static. Each card carries what it was drawn from; a test compares.
+"""
+
+from base64 import b64encode
+from hashlib import sha256
+from html import escape
+from io import BytesIO
+from pathlib import Path
+from shutil import which
+
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
+from playwright.sync_api import ViewportSize, sync_playwright
+
+from attnbook.colours import STAGE
+from attnbook.language import words
+from booktools.book.contents import Chapter, chapters
+from booktools.directives.map import drawn
+
+ROOT = Path(__file__).parents[3]
+FRONT = Path(__file__).parents[1] / "site/front/static"
+CARDS = FRONT / "cards"
+SIZE: ViewportSize = {"width": 1200, "height": 630}
+COLOURS = 32
+WEIGHTS = ((1,), (0.3, 0.7), (0.2, 0.5, 0.3), (0.25, 0.1, 0.2, 0.45))  # how each token looks at itself and before
+
+PAGE = """<!DOCTYPE html><style>
+@font-face {{ font-family: serif-of-the-book; src: url(data:font/woff2;base64,{serif}) }}
+@font-face {{ font-family: sans-of-the-book; src: url(data:font/woff2;base64,{sans}) }}
+body {{ margin: 0; width: 1200px; height: 630px; box-sizing: border-box; padding: 72px; display: grid;
+  grid: 1fr auto / 1fr 456px; gap: 40px 56px; color: {ink}; background: {paper} }}
+.title {{ align-self: center; font: 600 var(--size)/1.12 serif-of-the-book; letter-spacing: -.01em }}
+.number, .foot {{ font: 30px/1.4 sans-of-the-book; color: {soft} }}
+.foot {{ grid-column: 1 / -1 }}
+.number {{ display: block; margin-bottom: 20px; letter-spacing: 0 }}
+svg {{ align-self: center; width: 456px; height: 304px; color: {accent} }}
+</style><div class="title" style="--size: {size}px">{number}{title}</div>{picture}<div class="foot">{foot}</div>"""
+
+
+def card_of(number: str, title: str, picture: str, foot: str) -> str:
+    """The HTML of a card."""
+    fonts = {name: b64encode((FRONT / f"fonts/{name}.woff2").read_bytes()).decode() for name in ("serif", "sans")}
+    colours = {name.removeprefix("ab-"): value for name, value in STAGE.items() if name.startswith("ab-")}
+    size = 72 if len(title) < 26 else 60
+    above = f'<span class="number">{escape(number)}</span>' if number else ""
+    gaps = {"number": above, "title": escape(title), "picture": drawn(picture), "foot": escape(foot), "size": size}
+    return PAGE.format(**fonts, **colours, **gaps)
+
+
+def a_map() -> str:
+    """The book's own picture, as lines of an SVG: weights of a causal map."""
+    square = '<rect x="{}" y="{}" width="14" height="14" rx="2" fill="currentColor" stroke="none" opacity="{}"/>'.format
+    cells = ((m, n, w) for n, row in enumerate(WEIGHTS) for m, w in enumerate(row))
+    return "\n".join(square(17 + 16 * m, 1 + 16 * n, w) for m, n, w in cells)
+
+
+def cards(root: Path = ROOT) -> dict[str, str]:
+    """By the names of their files, the cards of the book and its chapters."""
+    say = words(FRONT.parents[1])
+    book = say["title"]
+
+    def of(chapter: Chapter) -> str:
+        return card_of(say["number"].format(n=chapter.number), chapter.title, chapter.pictogram, book)
+
+    first = card_of("", book, a_map(), say["description"])
+    return {"book": first} | {chapter.stem: of(chapter) for chapter in chapters(root)}
+
+
+def draw(pages: dict[str, str]) -> None:
+    CARDS.mkdir(exist_ok=True)
+    icon = (FRONT / "favicon.svg").read_text("utf-8").replace('rx="7" ', "")  # to its corners: others round them
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=which("chromium-headless-shell"), args=["--no-sandbox"])
+        page = browser.new_page(viewport=SIZE)
+        for name, html in pages.items():
+            page.set_content(html)
+            page.evaluate("document.fonts.ready")
+            picture = Image.open(BytesIO(page.screenshot())).convert("RGB").quantize(COLOURS)
+            made_of = PngInfo()
+            made_of.add_text("made-of", digest(html))
+            picture.save(CARDS / f"{name}.png", optimize=True, pnginfo=made_of)
+        page.set_viewport_size({"width": 512, "height": 512})
+        page.set_content(f"<style>body {{ margin: 0 }}</style>{icon}")
+        Image.open(BytesIO(page.screenshot())).convert("RGB").quantize(COLOURS).save(FRONT / "icon.png", optimize=True)
+
+
+def digest(html: str) -> str:
+    return sha256(html.encode()).hexdigest()[:16]
+
+
+if __name__ == "__main__":
+    draw(cards())

@@ -1,0 +1,252 @@
+"""What chapter 13 measures with several seeds: what changed in attention, at a size that runs here.
+
+windows    for each of two passages of 512 tokens, the loss of chapter 12's published model over the last 256 when each
+           sees all tokens before it (`all`), or the last 16 or 64 alone, with the first one, and with the first four;
+           and when each head picks 4 blocks of 16 tokens (`picked`), and has the first token besides
+loud       chapter 11's model of characters, 200 steps at four rates: bits per character of the text that is held out,
+           and the largest score, as it is, with a norm of queries and keys, and with scores that are capped at 30
+lengths    the same model after 400 steps on 64 characters: its loss over the last 32 of 64, 128, 256 and 512, as it is,
+           with positions interpolated, with a larger base, with YaRN, and when it sees the last 64 alone; and
+           after 100 more steps on 256 characters, as it is and interpolated
+experts    the same model, 400 steps, with networks of width 128; with eight of width 64, two for each character, with
+           and without a loss that balances them; and with one of width 512, all of it for each character: bits per
+           character, the smallest share of the choices that an expert has, and the largest
+recall     pairs of a key and a value are read, 4 to 28 of them, and then the keys again in another order: the share of
+           values that is right, with 4, 16 and 28 pairs, after 800 steps. Two layers of one head, a short convolution
+           before each: softmax and linear attention with keys of width 8, linear with 64; with fixed fading, with one
+           gate for the state, with the delta rule, with both, keys of 8; linear below softmax and above it, keys of 8;
+           and linear, the gate and the delta rule, keys of 8, after four times as many steps (`_longer`)
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from attnbook.data import shakespeare
+from attnbook.device import seed_everything
+from attnbook.layers.dot_product import shared
+from attnbook.layers.linear import LinearAttention
+from attnbook.layers.masks import causal, sliding_window
+from attnbook.layers.multihead import MultiHeadAttention
+from attnbook.layers.positions import Rotary
+from attnbook.layers.scaling import NTKAware, PositionInterpolation, YaRN
+from attnbook.layers.sparse import top_blocks
+from attnbook.learning.training import fit
+from attnbook.models.experts import MixtureOfExperts, capture_routing
+from attnbook.models.transformer import LanguageModel
+from attnbook.tasks.writing import next_token_loss, pieces
+from booktools.make.real_heads import losses, published
+from booktools.make.small_models import BATCH, CONTEXT, STEPS, bits, model_of, tokens_of, trained
+
+SEEN = ((16, 0), (16, 1), (16, 4), (64, 0), (64, 1), (64, 4))  # windows, and how many of the first tokens
+BLOCK, TOP = 16, 4
+RATES = (0.01, 0.03, 0.1, 0.3)
+HEADS = 4  # of the model of characters, 64 wide
+LENGTHS, LAST = (64, 128, 256, 512), 32
+TUNED, TUNING = 256, 100
+LONGER = {"steps": 3200, "lr": 3e-3}  # at the rate of 800 steps the sums become NaN
+KEYS, PAIRS = 32, (4, 16, 28)  # of the recall: how many keys there are, and as many values; pairs that are tested
+
+
+def windows(passage: int) -> dict[str, float]:
+    """From the plays, a passage that begins with a scene's first lines or not: what a model meets."""
+    text = shakespeare()[50_000 + 300_000 * passage :][:4000]
+    ids_BL = published()[1].encode(text)[None, :513]
+    seen = {"all": (512, 0)} | {f"{window}+{sinks}": (window, sinks) for window, sinks in SEEN}
+    masks = {name: sliding_window(513, window=window, sinks=sinks) for name, (window, sinks) in seen.items()}
+    row = {name: round(losses(ids_BL, mask=mask)[0, 256:].mean().item(), 3) for name, mask in masks.items()}
+    for sinks in (0, 1):
+        with picking(sinks):
+            loss = losses(ids_BL, mask=sliding_window(513, window=513))[0, 256:].mean().item()
+        row["picked+1" if sinks else "picked"] = round(loss, 3)
+    return row
+
+
+@contextmanager
+def picking(sinks: int) -> Iterator[None]:
+    """Inside, each head of the published model sees the blocks that it likes best, and the first tokens."""
+    layers = attentions(published()[0])
+
+    def picked(attend: Callable) -> Callable:
+        def attended(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, *rest, **options) -> Tensor:
+            seen = top_blocks(q, shared(k, q), block=BLOCK, top=TOP)
+            first = sliding_window(q.shape[-2], window=1, sinks=sinks)
+            return attend(q, shared(k, q), shared(v, q), seen | first, *rest, **options)
+
+        return attended
+
+    for layer in layers:
+        layer._attend = picked(layer._attend)
+    yield
+    for layer in layers:
+        del layer._attend
+
+
+def attentions(model: nn.Module) -> list[MultiHeadAttention]:
+    return [layer for layer in model.modules() if isinstance(layer, MultiHeadAttention)]
+
+
+@torch.no_grad()
+def loudest(model: LanguageModel) -> float:
+    """The largest score, before any cap, in 32 passages that are held out."""
+    found = [0.0]
+
+    def listening(attend: Callable) -> Callable:
+        def listened(q: Tensor, k: Tensor, *rest, **options) -> Tensor:
+            found.append((q @ shared(k, q).mT / q.shape[-1] ** 0.5).abs().max().item())
+            return attend(q, k, *rest, **options)
+
+        return listened
+
+    for layer in attentions(model):
+        layer._attend = listening(layer._attend)
+    model(tokens_of(65)[1][: 32 * CONTEXT].view(32, CONTEXT))
+    return max(found)
+
+
+def loud(seed: int) -> dict[str, object]:
+    ways = {"plain": {}, "norm": {"qk_norm": nn.RMSNorm}, "cap": {"softcap": 30.0}}
+    row: dict[str, object] = {"seed": seed, "rates": RATES}
+    for name, options in ways.items():
+        models = [trained(seed, 65, 200, rate, **options) for rate in RATES]
+        row[name] = [bits(model) for model in models]
+        row[f"{name}_loudest"] = [float(f"{loudest(model):.3g}") for model in models]
+    return row
+
+
+def scaled(model: LanguageModel, scaling: PositionInterpolation | None, window: int | None = None) -> LanguageModel:
+    for layer in attentions(model):
+        layer.rotary, layer.window = Rotary(64 // HEADS, pairing="neighbours", scaling=scaling), window
+    return model
+
+
+@torch.no_grad()
+def at_the_end(model: LanguageModel, length: int) -> float:
+    """The loss over the last characters of passages so long; in all lengths the same characters are predicted."""
+    held_out, longest = tokens_of(65)[1], max(LENGTHS)
+    rows = held_out[: len(held_out) // (longest + 1) * (longest + 1)].view(-1, longest + 1)[:96, -length - 1 :]
+    parts = [model(row[:, :-1])[:, -LAST:] for row in rows.split(16)]
+    return round(F.cross_entropy(torch.cat(parts).mT, rows[:, -LAST:]).item(), 3)
+
+
+def lengths(seed: int) -> dict[str, object]:
+    model, row = trained(seed), {"seed": seed, "lengths": LENGTHS}
+    ways = {
+        "none": lambda factor: None,
+        "interpolated": PositionInterpolation,
+        "base": NTKAware,
+        "yarn": partial(YaRN, trained=CONTEXT),
+    }
+    for name, way in ways.items():
+        row[name] = [at_the_end(scaled(model, way(length / CONTEXT)), length) for length in LENGTHS]
+    row["window"] = [at_the_end(scaled(model, None, CONTEXT), length) for length in LENGTHS]
+    for name, scaling in (("none", None), ("interpolated", PositionInterpolation(TUNED / CONTEXT))):
+        longer = scaled(trained(seed), scaling)
+        draw = pieces(tokens_of(65)[0], BATCH * CONTEXT // TUNED, TUNED)
+        fit(longer, next_token_loss, draw, TUNING, lr=1e-3, seed=seed)
+        row[f"{name}_tuned"] = [at_the_end(longer, length) for length in LENGTHS]
+    return row
+
+
+def experts(seed: int) -> dict[str, object]:
+    row: dict[str, object] = {"seed": seed}
+    for name, hidden in (("small", 128), ("large", 512)):
+        model = trained(seed, hidden=hidden)
+        row[name] = bits(model)
+        row[f"{name}_parameters"] = sum(p.numel() for p in model.parameters())
+    for name, share in (("alone", 0.0), ("balanced", 0.01)):
+        seed_everything(seed)
+        model = model_of(65, hidden=64, feed_forward=partial(MixtureOfExperts, experts=8, active=2))
+
+        def loss(model: LanguageModel, ids: Tensor, share: float = share) -> Tensor:
+            with capture_routing(model) as routings:
+                found = next_token_loss(model, ids)
+            return found + share * torch.stack([routing.balance for routing in routings.values()]).sum()
+
+        fit(model, loss, pieces(tokens_of(65)[0], BATCH, CONTEXT), STEPS, lr=1e-2, seed=seed)
+        row[name] = bits(model)
+        row[f"{name}_parameters"] = sum(p.numel() for p in model.parameters())
+        with torch.no_grad(), capture_routing(model) as routings:
+            model(tokens_of(65)[1][: 64 * CONTEXT].view(64, CONTEXT))
+        loads = torch.stack([routing.load for routing in routings.values()])
+        row[f"{name}_loads"] = [round(loads.min().item(), 3), round(loads.max().item(), 3)]
+    return row
+
+
+def asked_again(size: int, pairs: int, generator: torch.Generator) -> Tensor:
+    """Ids (size, 4 pairs): each key, below 32, and its value, then all again in another order."""
+    keys = torch.rand(size, KEYS, generator=generator).argsort(-1)[:, :pairs]
+    values = torch.randint(KEYS, 2 * KEYS, (size, pairs), generator=generator)
+    order = torch.rand(size, pairs, generator=generator).argsort(-1)
+    told, asked = (torch.stack(both, -1) for both in ((keys, values), (keys.gather(1, order), values.gather(1, order))))
+    return torch.cat([told, asked], 1).flatten(1)
+
+
+class Mixed(nn.Module):
+    """x + attention of x, normed, with each token mixed with the two before it."""
+
+    def __init__(self, D: int, attention: nn.Module):
+        super().__init__()
+        self.norm, self.near, self.attention = nn.RMSNorm(D), nn.Conv1d(D, D, 3, groups=D), attention
+
+    def forward(self, x: Tensor) -> Tensor:
+        near = self.near(F.pad(self.norm(x).mT, (2, 0))).mT
+        return x + self.attention(near, mask=causal(x.shape[1]))
+
+
+class Recaller(nn.Module):
+    """Scores (B, L, 64) for the id after each."""
+
+    def __init__(self, attentions: list[nn.Module], D: int = 64):
+        super().__init__()
+        self.table, self.norm = nn.Embedding(2 * KEYS, D), nn.RMSNorm(D)
+        self.layers = nn.Sequential(*(Mixed(D, attention) for attention in attentions))
+        nn.init.normal_(self.table.weight, std=D**-0.5)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        return self.norm(self.layers(self.table(ids))) @ self.table.weight.mT
+
+    def answers(self, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """The scores after each key that comes again, and the value that is right."""
+        half = ids.shape[1] // 2
+        return self(ids)[:, half::2].flatten(0, 1), ids[:, half + 1 :: 2].flatten()
+
+
+def recalling(seed: int, kinds: str, width: int, steps: int = 800, lr: float = 8e-3, **options) -> list[float]:
+    """The shares that are right; of the kinds, S is softmax and L linear, the lower layer first."""
+    seed_everything(seed)
+    make = {"S": MultiHeadAttention, "L": partial(LinearAttention, **options)}
+    model = Recaller([make[kind](64, 1, d_k=width, d_v=64) for kind in kinds])
+
+    def draw(generator: torch.Generator) -> Tensor:
+        return asked_again(32, int(torch.randint(4, 29, (), generator=generator)), generator)
+
+    fit(model, lambda model, ids: F.cross_entropy(*model.answers(ids)), draw, steps, lr=lr, seed=seed)
+    found = []
+    for pairs in PAIRS:
+        with torch.no_grad():
+            scores, right = model.answers(asked_again(256, pairs, torch.Generator().manual_seed(1000 + pairs)))
+        found.append(round((scores.argmax(-1) == right).double().mean().item(), 3))
+    return found
+
+
+def recall(seed: int) -> dict[str, object]:
+    return {
+        "seed": seed,
+        "softmax": recalling(seed, "SS", 8),
+        "linear": recalling(seed, "LL", 8),
+        "wide": recalling(seed, "LL", 64),
+        "fixed": recalling(seed, "LL", 8, decay="fixed"),
+        "gate": recalling(seed, "LL", 8, decay="state"),
+        "delta": recalling(seed, "LL", 8, delta=True),
+        "both": recalling(seed, "LL", 8, decay="state", delta=True),
+        "below": recalling(seed, "LS", 8),
+        "above": recalling(seed, "SL", 8),
+        "linear_longer": recalling(seed, "LL", 8, **LONGER),
+        "gate_longer": recalling(seed, "LL", 8, **LONGER, decay="state"),
+        "delta_longer": recalling(seed, "LL", 8, **LONGER, delta=True),
+    }

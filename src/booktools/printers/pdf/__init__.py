@@ -1,0 +1,114 @@
+"""The book on paper: the chapters of a printed site as one PDF, by Chromium.
+
+Each page is opened, its widgets start and stand still, and all of it becomes one document. Which page something is on
+is known once that is printed, so it is printed again, with the numbers, until none of them changes.
+"""
+
+import json
+import re
+from base64 import b64encode
+from html import escape, unescape
+from io import BytesIO
+from pathlib import Path
+
+import segno
+from playwright.sync_api import Browser
+from pypdf import PdfReader
+
+from attnbook.language import words
+from booktools.book import BookError
+from booktools.book.edition import Edition
+from booktools.directives.map import drawn
+from booktools.printers.offer import offer
+from booktools.printers.still import Part, call, parts, reading
+
+HERE = Path(__file__).parent
+NAME = "attention-you-can-touch{}.pdf"
+SHEETS = {"": "A4", "-screen": "150mm 200mm"}  # by the ending of their names; the second for a tablet
+ROUNDS = 5
+LIVE = re.compile(r'(<a class="live" href="([^"]*)">)')
+
+
+def print_pdf(edition: Edition, html: Path) -> list[Path]:
+    """Print the site in a folder as PDF beside its pages, for paper and for a screen; where they went."""
+    with edition.spoken(), reading(html) as (browser, address):
+        document = assemble(edition, parts(edition, browser, address))
+        files = {NAME.format(ending): printed(browser, address, document, sheet) for ending, sheet in SHEETS.items()}
+        for name, content in files.items():
+            (html / name).write_bytes(content)
+    offer(html)
+    return [html / name for name in files]
+
+
+def assemble(edition: Edition, pages: list[Part]) -> str:
+    """One document of all: a title, contents, the parts, solutions, an index."""
+    say, site = words(HERE.parent)["pdf"], words(HERE.parents[1] / "site")
+    styles = {style: None for page in pages for style in page.styles}
+    heads = [(page.name, page.heading) for page in pages]
+    heads += [(name, say[name]) for name in ("solutions", "index")]
+    return (
+        (HERE / "book.html")
+        .read_text("utf-8")
+        .format(
+            language=edition.language,
+            title=escape(site["title"]),
+            description=escape(site["description"]),
+            about=say["about"].format(licence=site["foot"]["licence"], version=edition.version),
+            here=escape(edition.here.site),
+            code=code_of(edition.here.site),
+            say=say,
+            links="".join(f'<link rel="stylesheet" href="{style}">' for style in styles),
+            style=(HERE / "pdf.css").read_text("utf-8") + "".join(map(running, *zip(*heads, strict=True))),
+            parts="".join(map(section, pages)),
+            pictures="".join(drawn(chapter.pictogram) for chapter in edition.chapters),
+        )
+    )
+
+
+def running(part: str, title: str) -> str:
+    """The head of the sheets of a part."""
+    name = f"sheet-{part}"
+    return f'[id="{part}"] {{ page: {name} }} @page {name} {{ @top-left {{ content: {json.dumps(title)} }} }}\n'
+
+
+def section(part: Part) -> str:
+    """A part, in which a code leads to where each widget is live."""
+    html = LIVE.sub(lambda live: f"{live[1]}{code_of(unescape(live[2]))}", part.html)
+    about = f'id="{part.name}" data-part data-title="{escape(part.title)}" data-number="{part.number}"'
+    return f'<article class="bd-article" {about}>{html}</article>'
+
+
+def code_of(address: str) -> str:
+    """An address as a QR code, which is said as it is read."""
+    made = BytesIO()
+    segno.make(address, micro=False).save(made, kind="svg", border=0, xmldecl=False, svgns=True)
+    data = b64encode(made.getvalue()).decode()
+    return f'<img class="code" alt="{escape(address)}" src="data:image/svg+xml;base64,{data}">'
+
+
+def printed(browser: Browser, address: str, document: str, sheet: str) -> bytes:
+    """A document on sheets of a size, printed until what it names is where it says."""
+    place, say, pages = f"{address}book-on-paper", words(HERE.parent)["pdf"], {}
+    for _ in range(ROUNDS):
+        page = browser.new_page()
+        page.route(place, lambda route: route.fulfill(body=document, content_type="text/html; charset=utf-8"))
+        page.goto(place)
+        call(page, address, HERE / "arrange.js", "arrange", say)
+        call(page, address, HERE / "arrange.js", "number", pages)
+        page.add_style_tag(content=f"@page {{ size: {sheet} }}")
+        page.evaluate("() => document.fonts.ready")
+        content = page.pdf(prefer_css_page_size=True, print_background=True, tagged=True, outline=True)
+        page.close()
+        if (found := pages | pages_of(content)) == pages:
+            return content
+        pages = found
+    raise BookError(f"after {ROUNDS} rounds what the book says of its pages on {sheet} still moves them")
+
+
+def pages_of(pdf: bytes) -> dict[str, int]:
+    """On which page each destination of a PDF is, from 1."""
+    reader = PdfReader(BytesIO(pdf))
+    found = {
+        name.lstrip("/"): reader.get_destination_page_number(there) for name, there in reader.named_destinations.items()
+    }
+    return {name: page + 1 for name, page in found.items() if page is not None}

@@ -1,0 +1,37 @@
+"""The site as a file to take along, with a server that needs nothing but Python; apart, the published model."""
+
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from zipfile import ZIP_DEFLATED, ZipFile
+
+from attnbook.language import words
+from booktools.book.edition import Edition
+from booktools.printers.offer import offer
+
+HERE = Path(__file__).parent
+NAME, MODEL = "attention-you-can-touch.zip", "attention-you-can-touch-model.zip"
+MODELS = "_static/models"
+FOLDER = "attention-you-can-touch"  # in both, so that one is unpacked over the other
+
+
+def print_zip(edition: Edition, html: Path) -> list[Path]:
+    """Pack the site in a folder, beside its pages; where it went."""
+    with edition.spoken(), TemporaryDirectory() as temporary:
+        folder = Path(temporary, FOLDER)
+        site = folder / "book"
+        shutil.copytree(html, site, ignore=shutil.ignore_patterns(Path(MODELS).name, f"{FOLDER}*"))
+        offer(site)  # none of the files that are not in it
+        shutil.copy(HERE / "start.py", folder)
+        (folder / "READ ME.txt").write_text(words(HERE.parent)["zip"], "utf-8")
+        pack(html / NAME, folder, FOLDER)
+        pack(html / MODEL, html / MODELS, f"{FOLDER}/book/{MODELS}")
+        offer(html)
+    return [html / NAME, html / MODEL]
+
+
+def pack(to: Path, folder: Path, name: str) -> None:
+    """Pack a folder, which gets this name."""
+    with ZipFile(to, "w", ZIP_DEFLATED) as packed:
+        for path in sorted(folder.rglob("*")):
+            packed.write(path, f"{name}/{path.relative_to(folder).as_posix()}")

@@ -1,0 +1,44 @@
+"""What others show of a page: a card where somebody links to it; and what search engines are told, in their words."""
+
+from html import escape
+from pathlib import Path
+
+from attnbook.widgets.shared.base import as_json
+from booktools.book.contents import Chapter
+
+CARDS = Path(__file__).parent / "front/static/cards"
+LICENCE = "https://creativecommons.org/licenses/by-sa/4.0/"  # of the text
+
+
+def card(chapter: Chapter | None) -> str:
+    """The picture of a page, drawn by booktools.make.cards; a chapter that has none yet shows the book's."""
+    name = chapter.stem if chapter else "book"
+    return f"_static/cards/{name if (CARDS / f'{name}.png').is_file() else 'book'}.png"
+
+
+def preview(book: str, title: str, description: str, url: str, picture: str) -> str:
+    """The <meta> tags that search engines and links in messages show."""
+    properties = {
+        "og:type": "article",
+        "og:site_name": book,
+        "og:title": title,
+        "og:description": description,
+        "og:url": url,
+        "og:image": picture,
+        "og:image:alt": title,
+    }
+    tags = [f'<meta property="{name}" content="{escape(value)}">' for name, value in properties.items()]
+    tags += [f'<meta name="description" content="{escape(description)}">']
+    tags += ['<meta name="twitter:card" content="summary_large_image">']
+    return "\n".join(tags)
+
+
+def structured(book: str, site: str, description: str, language: str, chapter: Chapter | None) -> str:
+    """A chapter, or else the book, in the words of schema.org."""
+    whole = {"@type": ["Book", "LearningResource"], "name": book, "url": site, "license": LICENCE}
+    about: dict = whole
+    if chapter:
+        about = {"@type": ["Chapter", "LearningResource"], "name": chapter.title, "position": chapter.number}
+        about["isPartOf"] = whole
+    about |= {"@context": "https://schema.org", "description": description, "inLanguage": language}
+    return f'<script type="application/ld+json">{as_json(about)}</script>'

@@ -1,0 +1,76 @@
+"""Public names of the package in a chapter's code: where one is used first in the open, it leads to its entry."""
+
+import ast
+import re
+from collections.abc import Iterable
+from functools import cache
+
+from booktools.book import api
+
+# A cell, or a name in its code, with the one that it is taken from; no name of an argument.
+_PART = re.compile(
+    r'<div class="cell(?P<tags>(?: [^"]*)?)"'
+    r'|(?:<span class="n">(?P<owner>\w+)</span><span class="o">\.</span>)?'
+    r'<span class="n">(?P<name>\w+)</span>(?!<span class="o">[=.])'
+)
+_FOLDED = ("hide-input", "tag_stub", "tag_mistake")
+
+
+@cache
+def entries() -> dict[str, str]:
+    """The address of each entry, by all that a chapter may call it."""
+    found = {}
+    for room, names in api.names().items():
+        for name in names:
+            place = f"{api.FOLDER}/{room}.html#{name.anchor}"
+            found |= {name.written: place, f"attnbook.{name.written}": place}
+            if room == "widgets":
+                found[name.anchor] = place
+    return found
+
+
+def imported(sources: Iterable[str]) -> set[str]:
+    """What code takes from the package, and does not define anew.
+
+    >>> sorted(imported(["import attnbook\\nfrom attnbook import attention, causal, plots", "def causal(L): ..."]))
+    ['attention', 'attnbook', 'plots']
+    """
+    taken, own = set(), set()
+    for node in (node for source in sources for node in ast.walk(ast.parse(source))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("attnbook"):
+            taken |= {each.name for each in node.names if not each.asname}
+        elif isinstance(node, ast.Import):
+            taken |= {each.name for each in node.names if each.name == "attnbook"}
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            own.add(node.name)
+    return taken - own
+
+
+def linked(body: str, taken: set[str], root: str) -> str:
+    """
+    >>> cell = '<div class="cell container"><span class="n">causal</span>(<span class="n">L</span>)'
+    >>> linked(cell, {"causal"}, "../").removeprefix('<div class="cell container">')
+    '<a href="../api/layers.html#causal">causal</a>(<span class="n">L</span>)'
+    """
+    known, told, tags = entries(), set(), ""
+
+    def lead(found: re.Match) -> str:
+        nonlocal tags
+        if found["tags"] is not None:
+            tags = found["tags"]
+            return found[0]
+        owner, name = found["owner"], found["name"]
+        whole = f"{owner}.{name}" if owner else name
+        if whole in told or whole not in known or (owner or name) not in taken or any(tag in tags for tag in _FOLDED):
+            return found[0]
+        told.add(whole)
+        return found[0].replace(f'<span class="n">{name}</span>', f'<a href="{root}{known[whole]}">{name}</a>')
+
+    return _PART.sub(lead, body)
+
+
+def lead_to_entries(page) -> None:
+    if page.chapter and f"{api.FOLDER}/{api.MORE}.md" in page.edition.pages:
+        cells = page.edition.notebook(f"{page.name}.ipynb").cells
+        sources = [cell.source for cell in cells if cell.cell_type == "code"]
+        page.body = linked(page.body, imported(sources), page.root)

@@ -1,0 +1,82 @@
+"""The book packed: unpacked somewhere else, it starts with Python alone, and computes."""
+
+import re
+import shutil
+import subprocess
+import sys
+from zipfile import ZipFile
+
+import pytest
+from playwright.sync_api import expect
+
+from booktools.book.edition import edition
+from booktools.printers.zipped import FOLDER, MODEL, MODELS, NAME, print_zip
+from tests import ROOT
+from tests.browser.pages import SITE, built
+
+pytestmark = pytest.mark.slow
+LARGEST = 100_000_000  # bytes of a file that GitHub Pages takes
+FIVE, TWELVE = "chapters/05_scaled_dot_product_attention.html", "chapters/12_a_real_one.html"
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory):
+    """A site beside which a PDF was printed before, and what was packed of it."""
+    built("index.html")
+    site = tmp_path_factory.mktemp("packed") / "site"
+    shutil.copytree(SITE, site, ignore=shutil.ignore_patterns(f"{FOLDER}*"))
+    (site / f"{FOLDER}.pdf").write_bytes(b"%PDF" * 250_000)
+    return print_zip(edition(ROOT), site)
+
+
+@pytest.fixture
+def address(packed, tmp_path):
+    """Both unpacked, and started."""
+    for file in packed:
+        ZipFile(file).extractall(tmp_path)
+    command = [sys.executable, "-I", tmp_path / FOLDER / "start.py"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={"BROWSER": "true", "PATH": ""}) as server:
+        yield re.search(r"http://\S+", server.stdout.readline())[0]
+        server.terminate()
+
+
+def files_in(packed):
+    return {name for name in ZipFile(packed).namelist() if not name.endswith("/")}
+
+
+def test_each_file_is_one_that_pages_are_served_with(packed):
+    assert [file.name for file in packed] == [NAME, MODEL]
+    assert packed[0].stat().st_size < 15_000_000
+    assert packed[1].stat().st_size < LARGEST
+
+
+def test_all_of_the_site_is_in_one_of_them(packed):
+    site = packed[0].parent
+    there = {path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file()}
+    models = {name for name in there if name.startswith(MODELS)}
+    pages = there - models - {NAME, MODEL, f"{FOLDER}.pdf"}
+    beside = {f"{FOLDER}/start.py", f"{FOLDER}/READ ME.txt"}
+    assert files_in(packed[0]) == {f"{FOLDER}/book/{name}" for name in pages} | beside
+    assert files_in(packed[1]) == {f"{FOLDER}/book/{name}" for name in models}
+
+
+def test_the_first_page_offers_what_is_beside_it_and_no_more(packed, address, browser):
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.goto(f"file://{packed[0].parent}/index.html")
+        links = page.locator(".paper a").evaluate_all("(all) => all.map((link) => link.getAttribute('href'))")
+        assert links == [f"{FOLDER}.pdf", NAME, MODEL]
+        page.goto(address)
+        expect(page.locator(".paper")).to_be_hidden()
+
+
+def test_started_by_python_alone_it_computes(address, browser):
+    with browser.new_context(base_url=address) as context:
+        page = context.new_page()
+        asked = []
+        page.on("request", lambda request: asked.append(request.url))
+        for chapter in (FIVE, TWELVE):
+            page.goto(chapter)
+            expect(page.locator("[data-mounted]").first).to_be_attached(timeout=60_000)
+        page.wait_for_function("async () => (await caches.keys()).length > 0", timeout=60_000)  # and is kept, too
+        assert all(url.startswith((address, "data:", "blob:")) for url in asked)
