@@ -1,5 +1,6 @@
-"""What all tests share: one thread (two fight over small tensors), a fixed seed, and the devices at hand."""
+"""What all tests share: one thread (two fight over small tensors), a fixed seed, the devices at hand, no figures."""
 
+import matplotlib.pyplot as plt
 import pytest
 import torch
 from hypothesis import settings
@@ -21,6 +22,12 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(autouse=True)
 def _seed():
     seed_everything(0)
+
+
+@pytest.fixture(autouse=True)
+def _figures():
+    yield
+    plt.close("all")
 
 
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])

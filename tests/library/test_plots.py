@@ -2,7 +2,6 @@ import re
 from itertools import pairwise
 
 import matplotlib as mpl
-import matplotlib.pyplot as plt
 import pytest
 import torch
 from IPython.core.formatters import DisplayFormatter
@@ -181,12 +180,6 @@ def rectangles(svg):
     (group,) = re.findall(r'<g (?:shape-rendering="crispEdges"|id="apart\w*")>(.*?)</g>', svg, re.DOTALL)
     paths = re.findall(r'd="([^"]*)"[^>]*style="fill: (#\w{6})', group)
     return {colour: path.count("M") for path, colour in paths}
-
-
-@pytest.fixture(autouse=True)
-def _closed():
-    yield
-    plt.close("all")
 
 
 def test_lists_arrays_tensors_and_one_row_are_the_same_picture():
