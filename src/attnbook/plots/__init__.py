@@ -3,7 +3,7 @@
 Every picture of weights has one scale, fixed to 0-1: heads, layers and chapters stay comparable.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from statistics import fmean
 from typing import Any, overload
@@ -23,7 +23,7 @@ from attnbook.errors import ShapeError
 from attnbook.plots.artists import Cells, Dots
 from attnbook.plots.renderings import FONT, light, number_colour, shades, weight_colours
 
-__all__ = ["axes", "cells", "dots", "heatmap", "label"]
+__all__ = ["axes", "bars", "cells", "dots", "heatmap", "label"]
 
 QUERY, KEY, VALUE, ACCENT, INK, SOFT, LINE, RULE, PAPER = (
     str(LIGHT[name])
@@ -239,6 +239,22 @@ def cells(numbers, ax: Axes | None = None, *, low=0.0, high=1.0, colours=SHADES,
     ax.set(xlim=(-0.5, columns - 0.5), ylim=(rows - 0.5, -0.5))
     ax.grid(visible=False)
     ax.spines[:].set_visible(False)
+    return ax
+
+
+def bars(numbers: Mapping[str, float], ax: Axes | None = None, *, title="", form=".2f") -> Axes:
+    """A lying bar for each name, the first on top, with its number at its end in place of a scale.
+
+    >>> ax = bars({"plain": 1024, "in tiles": 32}, form=",")
+    >>> [number.get_text() for number in ax.texts]
+    ['1,024', '32']
+    """
+    ax = axes(height=0.3 * len(numbers) + 0.6) if ax is None else ax
+    drawn = ax.barh(list(numbers), list(numbers.values()), color=ACCENT)
+    ax.bar_label(drawn, [format(number, form) for number in numbers.values()], padding=3)
+    ax.set(xticks=[], xlim=(0, 1.75 * max(numbers.values())), title=title)
+    ax.yaxis.set_inverted(True)
+    ax.grid(visible=False)
     return ax
 
 
