@@ -83,7 +83,7 @@ def test_what_is_left_packed_gives_the_same(kind, watched):
 
 
 def test_in_a_cache_nothing_is_unpacked(monkeypatch):
-    """What is projected, and what PyTorch's kernel reads: one head as wide as the latent vector and the shared key."""
+    """What is projected, and what PyTorch reads once for all heads: vectors as wide as the latent one and the key."""
     layer, cache, projected, asked = make("rotary"), KVCache(), [], []
     layer(draw(B, L, D), cache=cache)
     for part in (layer.key, layer.value, layer.down):
@@ -98,7 +98,7 @@ def test_in_a_cache_nothing_is_unpacked(monkeypatch):
     layer(draw(B, 1, D), cache=cache)
     assert projected == [layer.down]
     ((q, k, v, _),) = asked
-    assert (q.shape, k.shape, v.shape) == ((B, H, 1, C + R), (B, 1, L + 1, C + R), (B, 1, L + 1, C + R))
+    assert (q.shape, k.shape, v.shape) == ((B, 1, H, C + R), (B, 1, L + 1, C + R), (B, 1, L + 1, C + R))
 
 
 @each_kind

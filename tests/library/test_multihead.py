@@ -625,6 +625,40 @@ def test_gradients_through_a_cache_are_those_without(kind):
     assert_close(gradients(cached, x, *layer.parameters()), gradients(want, x, *layer.parameters()))
 
 
+ONE_QUERY = {
+    "none": (None, {}),
+    "of a sequence": (padding(LENGTHS), {"d_v": 9}),
+    "of a head": (SEEN[:, :, :1], {"learned_sink": True}),
+    "bias and mask": (padding(LENGTHS), {"score_bias": ALiBi(H)}),
+    "bias": (None, {"score_bias": RelativeBias(H, max_distance=3)}),
+}
+
+
+@pytest.mark.parametrize(("mask", "more"), ONE_QUERY.values(), ids=ONE_QUERY)
+@pytest.mark.parametrize("kv_heads", [1, 2])
+def test_one_query_reads_keys_that_heads_share_once(monkeypatch, kv_heads, mask, more):
+    layer, x, read = make(kv_heads=kv_heads, **more), draw(B, M, D), []
+    kernel = F.scaled_dot_product_attention
+
+    def note(q, k, *given, **options):
+        read.append((q.shape[:-1], k.shape[:-1], options.get("enable_gqa", False)))
+        return kernel(q, k, *given, **options)
+
+    def asked(watched):
+        if "score_bias" not in more:
+            return call(layer, x[:, -1:], x, mask, watched=watched)
+        layer(x[:, :-1], cache=(cache := KVCache()))
+        return call(layer, x[:, -1:], mask=mask, cache=cache, watched=watched)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(F, "scaled_dot_product_attention", note)
+        got = asked(watched=False)
+    assert read[-1] == ((B, kv_heads, H // kv_heads), (B, kv_heads, M + (layer.sink is not None)), False)
+    want = asked(watched=True)
+    assert_close(got, want)
+    assert_close(gradients(got, x, *layer.parameters()), gradients(want, x, *layer.parameters()))
+
+
 @pytest.mark.parametrize("separate", [False, True], ids=["one context", "keys and values"])
 def test_a_context_is_projected_once(separate):
     layer, x, calls = make(kv_heads=2), torch.randn(B, L, D, dtype=torch.float64), []

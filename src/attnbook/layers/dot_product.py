@@ -100,6 +100,8 @@ def _kernel(
 
     On a CPU the kernel that never holds the weights wants four axes, a mask of two or four and values as wide as keys:
     those it gets. It also wants no dropout and no bias that is being learned: otherwise PyTorch holds the weights.
+    Heads that share their keys are as many queries of one head when each has a single query, as a step of decoding has:
+    so the keys are read once.
     """
     K, V = q.shape[-1], v.shape[-1]
     if q.ndim < 4:  # the sequences are alone, or have no heads
@@ -110,8 +112,18 @@ def _kernel(
     if allowed is not None:
         allowed = allowed[None] if allowed.ndim == 3 else torch.atleast_2d(allowed)
     options = {"dropout_p": dropout, "is_causal": is_causal, "scale": max(K, 1) ** -0.5}
-    grouped = q.shape[-3] != k.shape[-3]
-    return F.scaled_dot_product_attention(q, k, v, allowed, **options, enable_gqa=grouped)[..., :V]
+    heads, kv_heads = q.shape[-3], k.shape[-3]
+    if heads == kv_heads or q.shape[-2] != 1 or is_causal:
+        return F.scaled_dot_product_attention(q, k, v, allowed, **options, enable_gqa=heads != kv_heads)[..., :V]
+    q = _by_shared_head(q, kv_heads)
+    if allowed is not None and allowed.ndim > 2 and allowed.shape[-3] == heads:
+        allowed = _by_shared_head(allowed, kv_heads)
+    return F.scaled_dot_product_attention(q, k, v, allowed, **options)[..., :V].reshape(*q.shape[:-3], heads, 1, V)
+
+
+def _by_shared_head(x: Tensor, kv_heads: int) -> Tensor:
+    """A row of each of the heads (..., heads, 1, n) as rows of those they share (..., kv_heads, share, n)."""
+    return x.reshape(*x.shape[:-3], kv_heads, x.shape[-3] // kv_heads, x.shape[-1])
 
 
 def _weights(
