@@ -24,7 +24,8 @@ from booktools.printers.still import Part, call, parts, reading
 
 HERE = Path(__file__).parent
 NAME = "attention-you-can-touch{}.pdf"
-SHEETS = {"": "A4", "-screen": "150mm 200mm"}  # by the ending of their names; the second for a tablet
+SHEETS = {"": (210, 297), "-screen": (150, 200)}  # mm, by the ending of their names: A4, and one for a tablet
+MARGINS = 2 * 17, 19 + 16  # as in pdf.css
 ROUNDS = 5
 LIVE = re.compile(r'(<a class="live" href="([^"]*)">)')
 
@@ -86,23 +87,28 @@ def code_of(address: str) -> str:
     return f'<img class="code" alt="{escape(address)}" src="data:image/svg+xml;base64,{data}">'
 
 
-def printed(browser: Browser, address: str, document: str, sheet: str) -> bytes:
-    """A document on sheets of a size, printed until what it names is where it says."""
-    place, say, pages = f"{address}book-on-paper", words(HERE.parent)["pdf"], {}
+def printed(browser: Browser, address: str, document: str, sheet: tuple[int, int]) -> bytes:
+    """A document on sheets of a size, printed until what it names is where it says; the first time as a draft."""
+    place, say, pages = f"{address}book-on-paper", words(HERE.parent)["pdf"], None
+    width, height = (round((side - margin) / 25.4 * 96) for side, margin in zip(sheet, MARGINS, strict=True))
     for _ in range(ROUNDS):
-        page = browser.new_page()
+        page = browser.new_page(viewport={"width": width, "height": height})  # one that was printed breaks otherwise
+        page.emulate_media(media="print")
         page.route(place, lambda route: route.fulfill(body=document, content_type="text/html; charset=utf-8"))
         page.goto(place)
+        page.add_style_tag(content="@page {{ size: {}mm {}mm }}".format(*sheet))
         call(page, address, HERE / "arrange.js", "arrange", say)
-        call(page, address, HERE / "arrange.js", "number", pages)
-        page.add_style_tag(content=f"@page {{ size: {sheet} }}")
         page.evaluate("() => document.fonts.ready")
-        content = page.pdf(prefer_css_page_size=True, print_background=True, tagged=True, outline=True)
+        draft = pages is None
+        pages = call(page, address, HERE / "arrange.js", "guess") if pages is None else pages
+        call(page, address, HERE / "arrange.js", "number", pages)
+        content = page.pdf(prefer_css_page_size=True, print_background=True, tagged=not draft, outline=not draft)
         page.close()
-        if (found := pages | pages_of(content)) == pages:
+        found = pages | pages_of(content)
+        if found == pages and not draft:
             return content
         pages = found
-    raise BookError(f"after {ROUNDS} rounds what the book says of its pages on {sheet} still moves them")
+    raise BookError(f"after {ROUNDS} rounds what the book says of its pages still moves them, on {sheet} mm")
 
 
 def pages_of(pdf: bytes) -> dict[str, int]:

@@ -89,6 +89,23 @@ export function arrange(say) {
 }
 
 /**
+ * On about which page each place is, where the window is a sheet: mostly the number will have as many digits.
+ * @returns {Object<string, number>}  by the id of the place
+ */
+export function guess() {
+  const pages = {};
+  let page = 1;
+  for (const section of document.body.children) {
+    const { top, height } = section.getBoundingClientRect();
+    for (const place of [section, ...section.querySelectorAll("[id]")]) {
+      if (place.id) pages[place.id] = page + Math.floor((place.getBoundingClientRect().top - top) / innerHeight);
+    }
+    page += Math.ceil(height / innerHeight); // each begins on a sheet of its own
+  }
+  return pages;
+}
+
+/**
  * Numbers of pages, put where they are said; in the index each once. Each takes the room of its digits, whichever they
  * are, so that a number which changes moves nothing.
  * @param {Object<string, number>} pages  by the id of what is on them
