@@ -196,6 +196,21 @@ def test_step_by_step_is_all_at_once(positions, norm, sizes):
             assert {len(read) for _, read in state.caches} == {source.shape[1]}, "the source is read once, and kept"
 
 
+@pytest.mark.parametrize("model", [LanguageModel, Transformer])
+def test_a_single_token_needs_no_mask(model):
+    """With one, its keys would be looked through at each step for what nobody sees."""
+    model, masks = model(N, **SMALL), []
+    model.decoder.get_submodule("1").self_attention.register_forward_pre_hook(
+        lambda _, given, named: masks.append(named["mask"]), with_kwargs=True
+    )
+    state = model.start(torch.ones(B, M, dtype=torch.int64) if isinstance(model, Transformer) else None)
+    for ids in torch.ones(B, L, dtype=torch.int64).split([1, 3, 1], 1):
+        model.step(ids, state)
+    first, several, last = masks
+    assert (first, last) == (None, None)
+    assert torch.equal(several, causal(3, 4))
+
+
 @pytest.mark.parametrize("positions", KINDS)
 def test_the_future_never_leaks(positions):
     for model, source in models(positions=positions):

@@ -330,8 +330,7 @@ class LanguageModel(nn.Module):
         """The scores after each of some more tokens."""
         seen, caches = (0, None) if state is None else (len(state), state.caches)
         x = self.tokens(ids, seen)
-        mask = causal(x.shape[-2], seen + x.shape[-2], device=x.device)
-        return self.tokens.scores(self.decoder(x, mask, caches=caches))
+        return self.tokens.scores(self.decoder(x, _causal_after(seen, x), caches=caches))
 
 
 class Transformer(nn.Module):
@@ -380,8 +379,14 @@ class Transformer(nn.Module):
         self, target: Tensor, memory: Tensor | None, memory_mask: Tensor | None, seen: int = 0, caches=None
     ) -> Tensor:
         x = self.target(target, seen)
-        mask = causal(x.shape[-2], seen + x.shape[-2], device=x.device)
+        mask = _causal_after(seen, x)
         return self.target.scores(self.decoder(x, memory, mask, memory_mask, caches=caches))
+
+
+def _causal_after(seen: int, x: Tensor) -> Tensor | None:
+    """What more tokens x (..., L, D) may see after so many; a single one sees them all, which takes no mask."""
+    L = x.shape[-2]
+    return None if L == 1 else causal(L, seen + L, device=x.device)
 
 
 def _positions(kind: str | Rotary, D: int, heads: int) -> tuple[nn.Module | None, dict[str, nn.Module]]:
