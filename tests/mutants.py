@@ -52,6 +52,8 @@ EXPLAINED = {
         "only a type checker reads it"
     ),
     ("tasks.phrases", "rng.random() < 0", "rng.random() <= 0"): "a chance of one in 2^53",
+    ("layers.scaling", "torch.arange(K // 2", "torch.arange(K / 2"): "K is even",
+    ("layers.scaling", "max(high - low, 0.001)", "max(high - low, 0.002)"): "either is far below one pair",
     ("models.experts", "scores.softmax(-1)", "scores.softmax(1)"): "tokens and experts are the only two axes",
     ("models.experts", "highest.softmax(-1)", "highest.softmax(1)"): "likewise",
     ("models.experts", "probabilities.shape[-1]", "probabilities.shape[1]"): "likewise",

@@ -7,6 +7,7 @@ import torch
 from torch.testing import assert_close
 
 from attnbook import MultiHeadAttention, NTKAware, PositionInterpolation, Rotary, YaRN, causal
+from attnbook.layers.scaling import rotary_frequencies
 
 K, BASE, FACTOR, TRAINED = 16, 500.0, 4.0, 64
 exactly = {"rtol": 0, "atol": 1e-12}
@@ -43,12 +44,20 @@ def by_hand(scaling, width, base):
 @pytest.mark.parametrize(("width", "base"), [(K, BASE), (64, 10000.0), (128, 1e6), (4, 50.0)])
 @pytest.mark.parametrize(
     "scaling",
-    [*SCALINGS, YaRN(16, 8192), YaRN(40.0, 4096, fast=16, slow=2), YaRN(2, 7), NTKAware(1), YaRN(1, TRAINED)],
+    [
+        *(*SCALINGS, NTKAware(1), YaRN(1, TRAINED), YaRN(2, 7), YaRN(16, 8192)),
+        *(YaRN(40.0, 4096, fast=16, slow=2), YaRN(4, 8192, fast=4000, slow=0.1)),
+    ],
     ids=repr,
 )
 def test_frequencies_are_the_authors(scaling, width, base):
     want = torch.tensor(by_hand(scaling, width, base), dtype=torch.float64)
     assert_close(scaling.frequencies(width, base), want, **exactly)
+
+
+def test_what_is_not_said_is_as_in_the_papers():
+    assert_close(rotary_frequencies(4), torch.tensor([1, 0.01], dtype=torch.float64), **exactly)
+    assert (YaRN(FACTOR, TRAINED).fast, YaRN(FACTOR, TRAINED).slow) == (32, 1)
 
 
 @each_scaling
