@@ -14,7 +14,7 @@ from tests import ROOT
 from tests.browser.pages import SITE
 
 pytestmark = pytest.mark.slow
-WIDTH = (pdf.SHEETS[""][0] - pdf.MARGINS[0]) / 25.4 * 96  # of the text on A4, in pixels
+A4 = pdf.SHEETS[""]
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def document(book, browser):
 
 @pytest.fixture(scope="module")
 def content(browser, document):
-    return pdf.printed(browser, document[0], document[1], pdf.SHEETS[""])
+    return pdf.printed(browser, document[0], document[1], A4)
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +118,7 @@ def test_links_lead_into_the_book_or_to_the_site(printed, book, at):
 
 def test_nothing_is_wider_than_its_sheet(browser, document):
     address, html = document
-    page = browser.new_page(viewport={"width": round(WIDTH), "height": 1000})
+    page = browser.new_page(viewport=pdf.window(A4))
     page.route(f"{address}book-on-paper", lambda route: route.fulfill(body=html, content_type="text/html"))
     page.goto(f"{address}book-on-paper")
     page.emulate_media(media="print")
@@ -137,4 +137,4 @@ def test_what_moves_for_ever_is_an_error(monkeypatch, browser, document):
     monkeypatch.setattr(pdf, "pages_of", lambda content: {"dots": next(pages)})
     monkeypatch.setattr(pdf, "ROUNDS", 1)
     with pytest.raises(pdf.BookError, match="still moves them"):
-        pdf.printed(browser, document[0], "<p>dots</p><section id='solutions'></section>", pdf.SHEETS[""])
+        pdf.printed(browser, document[0], "<p>dots</p><section id='solutions'></section>", A4)

@@ -1,7 +1,7 @@
 """The book on paper: the chapters of a printed site as one PDF, by Chromium.
 
 Each page is opened, its widgets start and stand still, and all of it becomes one document. Which page something is on
-is known once that is printed, so it is printed again, with the numbers, until none of them changes.
+is known once that is printed: first with numbers that are guessed, then with those found, until none of them changes.
 """
 
 import json
@@ -12,7 +12,7 @@ from io import BytesIO
 from pathlib import Path
 
 import segno
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, ViewportSize
 from pypdf import PdfReader
 
 from attnbook.language import words
@@ -25,7 +25,7 @@ from booktools.printers.still import Part, call, parts, reading
 HERE = Path(__file__).parent
 NAME = "attention-you-can-touch{}.pdf"
 SHEETS = {"": (210, 297), "-screen": (150, 200)}  # mm, by the ending of their names: A4, and one for a tablet
-MARGINS = 2 * 17, 19 + 16  # as in pdf.css
+ABOVE, BESIDE, BELOW = 19, 17, 16  # the margins, mm
 ROUNDS = 5
 LIVE = re.compile(r'(<a class="live" href="([^"]*)">)')
 
@@ -90,25 +90,30 @@ def code_of(address: str) -> str:
 def printed(browser: Browser, address: str, document: str, sheet: tuple[int, int]) -> bytes:
     """A document on sheets of a size, printed until what it names is where it says; the first time as a draft."""
     place, say, pages = f"{address}book-on-paper", words(HERE.parent)["pdf"], None
-    width, height = (round((side - margin) / 25.4 * 96) for side, margin in zip(sheet, MARGINS, strict=True))
+    style = "@page {{ size: {}mm {}mm; margin: {}mm {}mm {}mm }}".format(*sheet, ABOVE, BESIDE, BELOW)
     for _ in range(ROUNDS):
-        page = browser.new_page(viewport={"width": width, "height": height})  # one that was printed breaks otherwise
+        page = browser.new_page(viewport=window(sheet))  # a new one: what was printed already breaks elsewhere
         page.emulate_media(media="print")
         page.route(place, lambda route: route.fulfill(body=document, content_type="text/html; charset=utf-8"))
         page.goto(place)
-        page.add_style_tag(content="@page {{ size: {}mm {}mm }}".format(*sheet))
+        page.add_style_tag(content=style)
         call(page, address, HERE / "arrange.js", "arrange", say)
         page.evaluate("() => document.fonts.ready")
         draft = pages is None
-        pages = call(page, address, HERE / "arrange.js", "guess") if pages is None else pages
-        call(page, address, HERE / "arrange.js", "number", pages)
+        call(page, address, HERE / "arrange.js", "number", pages or call(page, address, HERE / "arrange.js", "guess"))
         content = page.pdf(prefer_css_page_size=True, print_background=True, tagged=not draft, outline=not draft)
         page.close()
-        found = pages | pages_of(content)
-        if found == pages and not draft:
+        found = (pages or {}) | pages_of(content)
+        if found == pages:
             return content
         pages = found
     raise BookError(f"after {ROUNDS} rounds what the book says of its pages still moves them, on {sheet} mm")
+
+
+def window(sheet: tuple[int, int]) -> ViewportSize:
+    """One as large as the text on a sheet."""
+    width, height = sheet[0] - 2 * BESIDE, sheet[1] - ABOVE - BELOW
+    return {"width": round(width / 25.4 * 96), "height": round(height / 25.4 * 96)}
 
 
 def pages_of(pdf: bytes) -> dict[str, int]:
