@@ -1180,7 +1180,11 @@ def test_what_is_wrong_is_said_by_its_name(path):
                 assert set(re.findall(r"\{(\w+)\}", said[name])) == gaps, f"line {node.lineno}: the gaps of {name}"
 
 
-BEYOND = {
+WRONG = {
+    check.absorbed_scores: check.WRONG_ABSORBED,
+    check.running: check.WRONG_RUNNING,
+    check.routed: check.WRONG_ROUTED,
+    check.kept_numbers: check.WRONG_KEPT,
     check.image_patches: check.WRONG_PATCHES,
     check.contrastive_loss: check.WRONG_CONTRASTIVE,
     check.strength: check.WRONG_STRENGTH,
@@ -1188,25 +1192,9 @@ BEYOND = {
 }
 
 
-@pytest.mark.parametrize(("judge", "mistake"), [(judge, name) for judge, wrong in BEYOND.items() for name in wrong])
-def test_mistakes_of_chapter_14_are_told_where_they_are(judge, mistake):
-    verdict = judge(BEYOND[judge][mistake])
-    assert not verdict
-    assert "can't be compared" not in verdict.message
-    assert "expected" in verdict.message
-
-
-TODAY = {
-    check.absorbed_scores: check.WRONG_ABSORBED,
-    check.running: check.WRONG_RUNNING,
-    check.routed: check.WRONG_ROUTED,
-    check.kept_numbers: check.WRONG_KEPT,
-}
-
-
-@pytest.mark.parametrize(("judge", "mistake"), [(judge, name) for judge, wrong in TODAY.items() for name in wrong])
-def test_mistakes_of_chapter_13_are_told_where_they_are(judge, mistake):
-    verdict = judge(TODAY[judge][mistake])
+@pytest.mark.parametrize(("judge", "mistake"), [(judge, name) for judge, wrong in WRONG.items() for name in wrong])
+def test_mistakes_of_chapters_13_and_14_are_told_where_they_are(judge, mistake):
+    verdict = judge(WRONG[judge][mistake])
     assert not verdict
     assert "can't be compared" not in verdict.message
     assert "expected" in verdict.message

@@ -65,7 +65,6 @@ def test_whatever_is_drawn_its_text_tells_two_drawings_apart(kind):
     def text(numbers):
         ax = plots.axes()
         getattr(ax, kind)(range(len(numbers)), numbers)
-        plots.plt.close(ax.figure)
         return repr(ax.figure)
 
     assert text([1, 2, 7, 4]) == text([1, 2, 7, 4])
@@ -196,3 +195,17 @@ def test_names_that_would_touch_are_turned():
         for keys in ("x y z", "understanding nobody remembers")
     ]
     assert turned == [0, 90]
+
+
+def test_bars_lie_in_their_order_and_leave_room_for_their_numbers():
+    ax = plots.bars({"plain": 4.0, "in tiles": 0.5}, title="kept")
+    figure = ax.figure
+    figure.draw_without_rendering()
+    first, second = (bar.get_window_extent() for bar in ax.patches)
+    assert first.y0 > second.y1
+    assert first.width == pytest.approx(8 * second.width)
+    assert [number.get_text() for number in ax.texts] == ["4.00", "0.50"]
+    assert all(number.get_window_extent().x1 < ax.bbox.x1 for number in ax.texts)
+    assert [name.get_text() for name in ax.get_yticklabels()] == ["plain", "in tiles"]
+    assert not ax.get_xticks().size
+    assert ax.get_title() == "kept"
