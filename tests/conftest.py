@@ -1,4 +1,4 @@
-"""What all tests share: one thread (two fight over small tensors), a fixed seed, the devices at hand, no figures."""
+"""What all tests share: one thread (two fight over small tensors), a fixed seed, the built site, the devices."""
 
 import matplotlib.pyplot as plt
 import pytest
@@ -6,6 +6,8 @@ import torch
 from hypothesis import settings
 
 from attnbook import seed_everything
+from tests import ROOT
+from tests.browser.pages import Site
 
 torch.set_num_threads(1)
 # slow machines, and the same cases every time
@@ -14,8 +16,9 @@ settings.load_profile("book")
 
 
 def pytest_collection_modifyitems(items):
+    """A notebook, and whatever asks for the built site or a browser, is slow without saying so."""
     for item in items:
-        if item.path.suffix == ".ipynb" or "browser" in item.fixturenames:
+        if item.path.suffix == ".ipynb" or {"site", "browser"} & set(item.fixturenames):
             item.add_marker(pytest.mark.slow)
 
 
@@ -28,6 +31,15 @@ def _seed():
 def _figures():
     yield
     plt.close("all")
+
+
+@pytest.fixture(scope="session")
+def site() -> Site:
+    """The site as `make book` built it. A test reads it through this and in no other way."""
+    folder = ROOT / "_build/html"
+    if not (folder / "index.html").is_file():
+        pytest.fail("The site is not built. `make book` builds it, and `make test` does so by itself.", pytrace=False)
+    return Site(folder)
 
 
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])

@@ -2,22 +2,23 @@
 
 import json
 import re
-from functools import cache
+from functools import cached_property
 from pathlib import Path
 
-import pytest
 from bs4 import BeautifulSoup
 from playwright.sync_api import Page, expect
 
 from attnbook.widgets import all_widgets
 from attnbook.widgets.shared.base import BookWidget, page_words
 from attnbook.widgets.shared.files import Asset
+from booktools.book.contents import pages
 from tests import ROOT
 
-SITE = ROOT / "_build/html"
-# Every page, whoever wrote it. (On a site that isn't built, one that will say so.)
-PAGES = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html")) or ["index.html"]
 CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
+# Every page of the site, named by what it is made of, so that tests can be collected before the site is built.
+WRITTEN = [path.relative_to(ROOT).with_suffix("") for path in pages(ROOT)]
+MADE = ["404", "search", *(f"from_scratch/{path.stem}" for path in CHAPTERS)]
+PAGES = sorted(f"{name}.html" for name in [*WRITTEN, *MADE])
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
 
 # Beside all that axe-core does by itself, three of its rules that are too new to be on.
@@ -26,18 +27,38 @@ AXE = {"resultTypes": ["violations"], "rules": {rule: {"enabled": True} for rule
 OF_WHOLE_PAGES = {"region", "landmark-one-main", "page-has-heading-one"}  # which a bare page of widgets is not
 
 
-def built(path: str) -> Path:
-    """A file of the built site; without a site, the test fails and says how to get one."""
-    if not (SITE / "index.html").is_file():
-        pytest.fail(
-            "The site is not built. `make book` builds it into _build/html; `make test` does both.", pytrace=False
-        )
-    return SITE / path
+WIDGET = re.compile(r'data-afm="(\w+)">.*?<script type="application/json">(.*?)</script>', re.S)
 
 
-@cache
-def soup(path: str) -> BeautifulSoup:
-    return BeautifulSoup(built(path).read_text(encoding="utf-8"), "html.parser")
+class Site:
+    """The built site: `site / "search.html"` is a file of it."""
+
+    def __init__(self, folder: Path):
+        self.folder, self._trees = folder, {}
+
+    def __truediv__(self, path: str | Path) -> Path:
+        return self.folder / path
+
+    def text(self, path: str) -> str:
+        return (self / path).read_text(encoding="utf-8")
+
+    def soup(self, path: str) -> BeautifulSoup:
+        """A page as a tree, which all tests share."""
+        if path not in self._trees:
+            self._trees[path] = BeautifulSoup(self.text(path), "html.parser")
+        return self._trees[path]
+
+    @cached_property
+    def widgets(self) -> list[tuple[str, int, BookWidget]]:
+        """Of every widget that the book shows: its page, its place among the page's widgets, and its Python twin."""
+        classes = {widget.name: widget for widget in all_widgets()}
+        found = []
+        for path in PAGES:
+            for place, (name, state) in enumerate(WIDGET.findall(self.text(path))):
+                widget = classes[name]
+                inputs = {n: t for n, t in widget.inputs().items() if not isinstance(t, Asset)}
+                found.append((path, place, widget(**{name: json.loads(state)[name] for name in inputs})))
+        return found
 
 
 # A browser that draws no frame any more is given up, so that what waits for a widget says so.
@@ -69,20 +90,3 @@ def bare(*widgets: BookWidget, body: str = "") -> str:
         f"<body>{html}{body}{page_words(sorted({*map(type, widgets)}, key=str))}"
         '<script type="module" src="_static/widgets/shared/host.js"></script></body></html>'
     )
-
-
-WIDGET = re.compile(r'data-afm="(\w+)">.*?<script type="application/json">(.*?)</script>', re.S)
-
-
-@cache
-def widgets_on_the_site() -> list[tuple[str, int, BookWidget]]:
-    """Page, place among the page's widgets, and the Python twin of every widget that the book shows."""
-    classes = {widget.name: widget for widget in all_widgets()}
-    found = []
-    for path in PAGES:
-        text = (SITE / path).read_text("utf-8") if (SITE / path).is_file() else ""
-        for place, (name, state) in enumerate(WIDGET.findall(text)):
-            widget = classes[name]
-            inputs = {n: t for n, t in widget.inputs().items() if not isinstance(t, Asset)}
-            found.append((path, place, widget(**{name: json.loads(state)[name] for name in inputs})))
-    return found

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from booktools.serving import Quiet, serving
-from tests.browser.pages import DESKTOP, SITE, built
+from tests.browser.pages import DESKTOP
 
 FOLDER = "/some/book/"
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -40,13 +40,13 @@ class Below(Quiet):
 
     def translate_path(self, path):
         inside = path.startswith(FOLDER)
-        return super().translate_path(path.removeprefix(FOLDER)) if inside else str(SITE / "outside of the folder")
+        return super().translate_path(path.removeprefix(FOLDER) if inside else "/outside of the folder")
 
 
 @pytest.fixture(scope="package")
-def home():
+def home(site):
     """The address of the site's first folder."""
-    with in_a_folder(built(".")) as address:
+    with in_a_folder(site.folder) as address:
         yield address
 
 

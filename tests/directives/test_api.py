@@ -12,7 +12,7 @@ from booktools.book import api
 from booktools.book.edition import edition
 from booktools.site import names
 from tests import ROOT
-from tests.browser.pages import CHAPTERS, soup
+from tests.browser.pages import CHAPTERS
 
 EVERY = [name for some in api.names().values() for name in some]
 each_room = pytest.mark.parametrize("room", api.names())
@@ -108,10 +108,9 @@ def test_a_name_leads_once_and_only_where_it_is_the_packages():
     assert "<a " not in names.linked(taken.format("model"), {"causal", "check"}, "")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("path", [f"chapters/{path.stem}.html" for path in CHAPTERS])
-def test_a_chapter_leads_to_the_reference(path):
-    links = [link["href"] for link in soup(path).select('.highlight a[href*="/api/"]')]
+def test_a_chapter_leads_to_the_reference(site, path):
+    links = [link["href"] for link in site.soup(path).select('.highlight a[href*="/api/"]')]
     assert links
     assert len(set(links)) == len(links)
 
@@ -119,10 +118,9 @@ def test_a_chapter_leads_to_the_reference(path):
 # ---- their pages ----
 
 
-@pytest.mark.slow
 @each_room
-def test_an_entry_leads_to_the_book_and_to_its_source(room):
-    page, here = soup(f"api/{room}.html"), edition(ROOT).here
+def test_an_entry_leads_to_the_book_and_to_its_source(site, room):
+    page, here = site.soup(f"api/{room}.html"), edition(ROOT).here
     for name in api.names()[room]:
         entry = page.find("section", id=name.anchor)
         assert entry.h2.code.text == name.written
@@ -137,8 +135,7 @@ def test_an_entry_leads_to_the_book_and_to_its_source(room):
         assert examples(name.thing) == 0 or entry.select(".highlight-pycon .gp"), name.written
 
 
-@pytest.mark.slow
-def test_the_first_page_lists_every_name():
-    page = soup("api.html")
+def test_the_first_page_lists_every_name(site):
+    page = site.soup("api.html")
     links = {link["href"].removeprefix("api/") for link in page.select(".api-names a")}
     assert links == {f"{name.room}.html#{name.anchor}" for name in EVERY}

@@ -8,7 +8,7 @@ from docutils import nodes
 from playwright.sync_api import expect
 
 from booktools.directives import drag
-from tests.browser.pages import PHONE, settle, soup
+from tests.browser.pages import PHONE, settle
 from tests.directives.test_map import page_of
 from tests.directives.test_touch import KINDS, widget
 
@@ -32,8 +32,8 @@ BESIDE = """([trait, kind, section]) => [...section.querySelectorAll(`[data-afm=
 
 
 @CHAPTERS
-def test_each_stop_of_a_number_is_a_state_of_its_widget(chapter):
-    numbers = soup(page_of(chapter)).select(".drag")
+def test_each_stop_of_a_number_is_a_state_of_its_widget(site, chapter):
+    numbers = site.soup(page_of(chapter)).select(".drag")
     assert numbers
     for number in numbers:
         kind, stops = KINDS[number["data-of"]], json.loads(number["data-stops"])

@@ -15,7 +15,7 @@ from booktools.directives import glossary as room
 from booktools.directives.guess import guess
 from booktools.printers.plain import Plain
 from tests import ROOT
-from tests.browser.pages import CHAPTERS, DESKTOP, PHONE, soup
+from tests.browser.pages import CHAPTERS, DESKTOP, PHONE
 
 TERMS = edition(ROOT).glossary
 TWO = "chapters/02_masked_softmax.html"
@@ -149,10 +149,9 @@ def test_a_word_that_the_text_is_explaining_needs_no_link(kind):
     assert first_uses(text("This is a ", kind("", "mask"), "."), text("A mask."))[1] == []
 
 
-@pytest.mark.slow
 @each_chapter
-def test_a_chapter_explains_each_term_at_most_once_and_only_in_its_prose(path):
-    links = soup(path).select("a.term")
+def test_a_chapter_explains_each_term_at_most_once_and_only_in_its_prose(site, path):
+    links = site.soup(path).select("a.term")
     assert len(links) >= 8
     assert len({link["href"] for link in links}) == len(links)
     known = {f"../{PAGE}#{term.anchor}": term for term in TERMS}
@@ -257,8 +256,8 @@ def test_without_scripts_a_first_use_is_a_link_and_on_paper_a_word(visit):
 # ---- the page ----
 
 
-def test_the_page_has_every_term_with_its_sentence_its_chinese_and_its_section():
-    names, entries = (soup(PAGE).select(f".terms {part}") for part in ("dt", "dd"))
+def test_the_page_has_every_term_with_its_sentence_its_chinese_and_its_section(site):
+    names, entries = (site.soup(PAGE).select(f".terms {part}") for part in ("dt", "dd"))
     assert [name["id"] for name in names] == [term.anchor for term in TERMS]
     for term, name, entry in zip(TERMS, names, entries, strict=True):
         said, where = entry.select("p")

@@ -13,9 +13,8 @@ from booktools.book.contents import chapters
 from booktools.directives.map import HERE, drawing
 from booktools.directives.minutes import Minutes
 from tests import ROOT
-from tests.browser.pages import DESKTOP, PHONE, SITE, soup
+from tests.browser.pages import DESKTOP, PHONE
 
-pytestmark = pytest.mark.slow
 CHAPTERS = {chapter.number: chapter for chapter in chapters(ROOT)}
 SAY = words(HERE)
 each_chapter = pytest.mark.parametrize("number", CHAPTERS)
@@ -58,8 +57,8 @@ def page_of(number):
 
 
 @pytest.mark.parametrize("path", ["index.html", page_of(9)])
-def test_each_part_leads_to_its_chapter(path):
-    links = soup(path).select(".map.whole a")
+def test_each_part_leads_to_its_chapter(site, path):
+    links = site.soup(path).select(".map.whole a")
     others = [number for number in PARTS if path != page_of(number)]
     assert [int(link["data-chapter"]) for link in links] == others, "in the order of the chapters, for the keyboard"
     for number, link in zip(others, links, strict=True):
@@ -69,8 +68,8 @@ def test_each_part_leads_to_its_chapter(path):
 
 
 @each_chapter
-def test_a_chapter_lights_its_own_parts_and_no_others(number):
-    (small,) = soup(page_of(number)).select(".chapter-head .map")
+def test_a_chapter_lights_its_own_parts_and_no_others(site, number):
+    (small,) = site.soup(page_of(number)).select(".chapter-head .map")
     (lit,) = small.select(".lit")
     own = [box for box in drawing.PARTS if box.part in CHAPTERS[number].map]
     assert own
@@ -158,8 +157,8 @@ def test_forced_colours_show_the_map_and_what_is_lit(visit):
     assert fills[0] == fills[1] != fills[2]
 
 
-def test_the_picture_for_notebooks_needs_no_page(visit):
-    text = (SITE / "colab/09_the_transformer.ipynb").read_text("utf-8")
+def test_the_picture_for_notebooks_needs_no_page(site, visit):
+    text = site.text("colab/09_the_transformer.ipynb")
     (picture,) = re.findall(r"data:image/svg\+xml;base64,([\w+/=]+)", text)
     drawn = b64decode(picture).decode()
     assert "xmlns=" in drawn
@@ -173,8 +172,8 @@ def test_the_picture_for_notebooks_needs_no_page(visit):
 
 
 @each_chapter
-def test_a_card_is_complete(number):
-    (card,) = soup("index.html").select(f".card[data-chapter='{number}']")
+def test_a_card_is_complete(site, number):
+    (card,) = site.soup("index.html").select(f".card[data-chapter='{number}']")
     chapter, minutes = CHAPTERS[number], Minutes.read(CHAPTERS[number].path)
     (link,) = card.select("a")
     assert (link["href"], link.text) == (page_of(number), chapter.title)
@@ -185,8 +184,8 @@ def test_a_card_is_complete(number):
 
 
 @each_chapter
-def test_the_head_of_a_chapter(number):
-    (head,) = soup(page_of(number)).select(".chapter-head")
+def test_the_head_of_a_chapter(site, number):
+    (head,) = site.soup(page_of(number)).select(".chapter-head")
     assert head.select_one(".number").text == f"Chapter {number}"
     assert head.h1.find(string=True) == CHAPTERS[number].title
     minutes = Minutes.read(CHAPTERS[number].path)

@@ -12,7 +12,7 @@ from torch.testing import assert_close
 from attnbook import attention
 from attnbook.layers.masks import causal
 from booktools.directives.story import drawings
-from tests.browser.pages import PHONE, SITE
+from tests.browser.pages import PHONE
 
 PAGES = {
     "one-pass": "10_fast_attention",
@@ -143,9 +143,9 @@ def test_without_motion_all_is_there(visit, how):
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_in_plain_markdown_the_formulas_of_a_step_are_whole(name):
+def test_in_plain_markdown_the_formulas_of_a_step_are_whole(site, name):
     """A blank line ends a formula there."""
-    cells = json.loads((SITE / f"colab/{PAGES[name]}.ipynb").read_text("utf-8"))["cells"]
+    cells = json.loads(site.text(f"colab/{PAGES[name]}.ipynb"))["cells"]
     formulas = [part for cell in cells for part in re.findall(r"\$\$\n(.*?)\$\$", "".join(cell["source"]), re.DOTALL)]
     assert formulas
     assert not [formula for formula in formulas if re.search(r"\n\s*\n", formula)]

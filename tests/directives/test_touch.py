@@ -10,17 +10,18 @@ from playwright.sync_api import expect
 
 from attnbook.widgets import all_widgets
 from booktools.directives import touch
-from tests.browser.pages import PAGES, PHONE, settle, soup
+from tests.browser.pages import PAGES, PHONE, settle
 from tests.widgets.laws import live
 
 FIVE = "chapters/05_scaled_dot_product_attention.html"
 FRAME = "#attention-heatmap"
 KINDS = {kind.name: kind for kind in all_widgets()}
+TOUCHED = [path for path in PAGES if path.startswith("chapters/")]
 
 
-def tasks_of(path):
+def tasks_of(site, path):
     """Each task of a page: the widget's kind, its first state, and the state that shows that the task was done."""
-    for frame in soup(path).select(".touch"):
+    for frame in site.soup(path).select(".touch"):
         widget = frame.select_one("[data-afm]")
         first = json.loads(widget.select_one('script[type="application/json"]').string)
         for mark in frame.select(".tasks .when"):
@@ -28,8 +29,8 @@ def tasks_of(path):
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_each_widget_has_a_frame_with_a_name_of_its_own(path):
-    page = soup(path)
+def test_each_widget_has_a_frame_with_a_name_of_its_own(site, path):
+    page = site.soup(path)
     frames = page.select(".touch")
     assert len(page.select("[data-afm]")) == len(frames)
     named = [frame for frame in frames if not frame.find_parent(class_="hero")]
@@ -37,9 +38,9 @@ def test_each_widget_has_a_frame_with_a_name_of_its_own(path):
     assert not page.select(".when:not(.touch .tasks li .when)")
 
 
-@pytest.mark.parametrize("path", [path for path in PAGES if path.startswith("chapters/")])
-def test_tasks_can_be_done_and_are_not_done_yet(path):
-    asked = list(tasks_of(path))
+@pytest.mark.parametrize("path", TOUCHED)
+def test_tasks_can_be_done_and_are_not_done_yet(site, path):
+    asked = list(tasks_of(site, path))
     assert len(asked) >= 4, "a chapter asks its readers to touch"
     for kind, first, state in asked:
         values = {name: value for name, value in state.items() if not unbound(value)}
@@ -199,7 +200,6 @@ def test_on_a_phone_the_task_is_a_line_while_one_works_and_opens_again(visit):
     expect(whole, "another task is one to read").to_have_attribute("aria-expanded", "true")
 
 
-PINNED = [path for path in PAGES if path.startswith("chapters/") and soup(path).select(".touch")]
 # What the reader works with below a picture, each part by its place among all that can be focused.
 BELOW = """(frame) => [...frame.querySelectorAll(".ab-body :is(input, button, select, textarea, [tabindex='0'])")]
     .map((node, place) => [node, place])
@@ -208,7 +208,7 @@ BELOW = """(frame) => [...frame.querySelectorAll(".ab-body :is(input, button, se
     .filter(([node]) => frame.querySelector(".ab-pin").compareDocumentPosition(node) & 4).map(([, place]) => place)"""
 
 
-@pytest.mark.parametrize("path", PINNED)
+@pytest.mark.parametrize("path", TOUCHED)
 def test_on_a_phone_the_picture_stays_in_sight_while_one_works_below_it(visit, path):
     """It covers no part that has the focus, and no task does, whether in full or a line."""
     page = settle(visit(path, viewport=PHONE, touch=True, motion="reduce"))
@@ -233,7 +233,7 @@ SMALL = """() => [...document.querySelectorAll(".ab-body text")].filter((node) =
     .filter(([, size]) => size < 11)"""
 
 
-@pytest.mark.parametrize("path", [path for path in PAGES if path.startswith("chapters/")])
+@pytest.mark.parametrize("path", TOUCHED)
 def test_on_a_phone_the_letters_of_a_picture_can_be_read(visit, path):
     page = visit(path, viewport=PHONE, motion="reduce")
     small = settle(page).evaluate(SMALL)
@@ -248,7 +248,7 @@ NARROW = """() => [...document.querySelectorAll(".ab-body :is([role=gridcell], b
     .map(([text, { width, height }]) => [text, width, height])"""
 
 
-@pytest.mark.parametrize("path", PINNED)
+@pytest.mark.parametrize("path", TOUCHED)
 def test_on_a_phone_what_is_pressed_is_as_wide_as_a_finger(visit, path):
     narrow = settle(visit(path, viewport=PHONE, touch=True, motion="reduce")).evaluate(NARROW)
     assert not narrow, f"less than 24 pixels: {narrow[:6]}"

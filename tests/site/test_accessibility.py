@@ -3,15 +3,14 @@
 import pytest
 
 from attnbook.widgets import AttentionHeatmap
-from tests.browser.pages import PAGES, bare, settle, soup
+from tests.browser.pages import PAGES, bare, settle
 
-pytestmark = pytest.mark.slow
 each_page = pytest.mark.parametrize("path", PAGES)
 each_theme = pytest.mark.parametrize("theme", ["light", "dark"])
 
 
 @each_page
-def test_without_javascript_everything_can_be_read(visit, path):
+def test_without_javascript_everything_can_be_read(site, visit, path):
     page = visit(path, javascript=False)
     for box in page.locator(".tag_ours").all():  # our solutions of a chapter
         box.locator("summary").click()
@@ -25,7 +24,7 @@ def test_without_javascript_everything_can_be_read(visit, path):
             .map((node) => node.outerHTML.slice(0, 120))"""
     )
     assert not hidden, f"can't be read without JavaScript: {hidden[:5]}"
-    assert page.locator(".ab-fallback table").count() == len(soup(path).select("[data-afm]"))
+    assert page.locator(".ab-fallback table").count() == len(site.soup(path).select("[data-afm]"))
 
 
 @pytest.mark.parametrize("path", ["index.html", "chapters/05_scaled_dot_product_attention.html"])

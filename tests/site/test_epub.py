@@ -14,15 +14,12 @@ from booktools.printers import epub
 from booktools.printers.offer import offer
 from booktools.serving import serving
 from tests import ROOT
-from tests.browser.pages import SITE
-
-pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def book(browser):
-    with serving(SITE) as address:
-        files = epub.assemble(edition(ROOT), SITE, browser, address)
+def book(site, browser):
+    with serving(site.folder) as address:
+        files = epub.assemble(edition(ROOT), site.folder, browser, address)
     return ZipFile(BytesIO(epub.bound(files)))
 
 

@@ -12,8 +12,6 @@ from attnbook import plots
 from attnbook.plots.renderings import light
 from booktools.site.figures import packed
 
-pytestmark = pytest.mark.slow
-
 
 def a_line():
     ax = plots.axes()

@@ -4,6 +4,7 @@ import re
 from types import SimpleNamespace
 
 import pytest
+from bs4 import BeautifulSoup
 from docutils import nodes
 from docutils.frontend import get_default_settings
 from docutils.utils import new_document
@@ -11,7 +12,7 @@ from fontTools.ttLib import TTFont
 
 from booktools.site import formulas
 from tests import ROOT
-from tests.browser.pages import PAGES, built, soup
+from tests.browser.pages import PAGES
 
 MACROS = {"Q": r"\class{attn-query}{Q}", "softmax": r"\operatorname{softmax}"}
 
@@ -61,11 +62,10 @@ def test_a_formula_keeps_its_comma(after, kept, rest):
         assert document[0].astext() == f"d{after}"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("path", PAGES)
-def test_no_page_holds_latex(path):
+def test_no_page_holds_latex(site, path):
     """Formulas stand there as HTML, and beside it as MathML; the source of each is where nobody sees it."""
-    page = soup(path)
+    page = BeautifulSoup(site.text(path), "html.parser")
     for formula in page.select(".math"):
         assert formula.select_one(".katex-html")
         assert formula.select_one("math annotation")
@@ -73,25 +73,22 @@ def test_no_page_holds_latex(path):
     for hidden in page.select("annotation, pre, code, script, style"):
         hidden.extract()
     assert not re.findall(r"\\[a-zA-Z(\[]+", page.get_text()), "LaTeX that was left as it is"
-    soup.cache_clear()
 
 
-@pytest.mark.slow
-def test_fonts_are_there_and_in_one_format():
-    style = built("_static/katex/katex.css").read_text("utf-8")
+def test_fonts_are_there_and_in_one_format(site):
+    style = site.text("_static/katex/katex.css")
     fonts = re.findall(r"url\((.*?)\)", style)
     assert len(fonts) == 20
     for font in fonts:
-        assert built(f"_static/katex/{font}").read_bytes()[:4] == b"wOF2"
+        assert (site / f"_static/katex/{font}").read_bytes()[:4] == b"wOF2"
 
 
-@pytest.mark.slow
-def test_fonts_hold_what_formulas_need_and_little_else():
-    signs = {sign for path in PAGES for part in soup(path).select(".katex-html") for sign in part.get_text()}
+def test_fonts_hold_what_formulas_need_and_little_else(site):
+    signs = {sign for path in PAGES for part in site.soup(path).select(".katex-html") for sign in part.get_text()}
     name = "fonts/KaTeX_Main-Regular.woff2"
     full, kept = (
         TTFont(path).getBestCmap()
-        for path in (ROOT / "src/booktools/site/front/katex" / name, built(f"_static/katex/{name}"))
+        for path in (ROOT / "src/booktools/site/front/katex" / name, site / f"_static/katex/{name}")
     )
     assert {ord(sign) for sign in signs} & full.keys() <= kept.keys()
     assert len(kept) < len(full) / 2

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from booktools.site import notes
-from tests.browser.pages import PHONE, SITE, soup
+from tests.browser.pages import PHONE
 
 FIVE = "chapters/05_scaled_dot_product_attention.html"
 
@@ -68,22 +68,22 @@ def test_an_equations_number_shows_the_equation(visit):
     expect(note).to_be_hidden()
 
 
-def test_each_entry_leads_back_to_where_it_is_cited():
-    entries = soup("references.html").select(".citation")
+def test_each_entry_leads_back_to_where_it_is_cited(site):
+    entries = site.soup("references.html").select(".citation")
     assert entries
     for entry in entries:
         links = entry.select(".cited a")
         assert links, f"{entry.get_text()[:60]} is cited nowhere"
         for link in links:
             chapter, place = link["href"].split("#")
-            assert soup(chapter).find(id=place).find("a", href=f"../references.html#{entry['id']}")
+            assert site.soup(chapter).find(id=place).find("a", href=f"../references.html#{entry['id']}")
             assert chapter.split("/")[1][:2].lstrip("0") == link.get_text()
 
 
-def test_references_lead_back_once_however_often_the_book_is_built(tmp_path):
+def test_references_lead_back_once_however_often_the_book_is_built(site, tmp_path):
     (tmp_path / "chapters").mkdir()
     for name in ("references.html", FIVE):
-        (tmp_path / name).write_text((SITE / name).read_text("utf-8"), "utf-8")
+        (tmp_path / name).write_text(site.text(name), "utf-8")
     app = SimpleNamespace(outdir=tmp_path)
     notes.lead_back(app, None)
     once = (tmp_path / "references.html").read_text("utf-8")
@@ -92,11 +92,11 @@ def test_references_lead_back_once_however_often_the_book_is_built(tmp_path):
     assert once.count('class="cited"') == once.count('class="citation"')
 
 
-def test_code_wraps_on_a_phone(visit):
+def test_code_wraps_on_a_phone(site, visit):
     page = visit(FIVE, viewport=PHONE)
     scrolls = "nodes => nodes.filter((node) => node.scrollWidth > node.clientWidth + 1).map((node) => node.innerText)"
     assert page.locator(".cell_input pre").evaluate_all(scrolls) == []
-    html = (SITE / FIVE).read_text("utf-8")
+    html = site.text(FIVE)
     assert 'class="line" style="--in:4"' in html
     copied = page.get_by_text("scores_M").first.locator("xpath=ancestor::pre").inner_text()
     assert copied.strip() == "scores_M = k_MK @ q_K\nscores_M"

@@ -12,10 +12,9 @@ from playwright.sync_api import expect
 
 from booktools.printers.offline import add_worker, manifest, names_in
 from booktools.serving import serving
-from tests.browser.pages import PAGES, SITE, built, settle, soup
+from tests.browser.pages import PAGES, settle
 from tests.browser.visiting import FOLDER, Below
 
-pytestmark = pytest.mark.slow
 FIVE, SIX = "chapters/05_scaled_dot_product_attention.html", "chapters/06_multi_head_attention.html"
 KEPT = """async () => {
     const held = (await caches.keys()).map(async (name) => (await caches.open(name)).keys());
@@ -38,17 +37,16 @@ class Host(Below):
 
 
 @pytest.fixture
-def site(tmp_path):
+def copy(site, tmp_path):
     """A copy of the site, to be deployed once more."""
-    built("index.html")
-    return shutil.copytree(SITE, tmp_path / "site", ignore=LEFT_OUT, copy_function=os.link)
+    return shutil.copytree(site.folder, tmp_path / "site", ignore=LEFT_OUT, copy_function=os.link)
 
 
 @pytest.fixture
-def page(browser, site):
+def page(browser, copy):
     """A new reader's browser, with the copy at its address."""
     Host.reachable = True
-    with serving(site, Host) as address, browser.new_context(base_url=address.rstrip("/") + FOLDER) as context:
+    with serving(copy, Host) as address, browser.new_context(base_url=address.rstrip("/") + FOLDER) as context:
         context.set_default_timeout(60_000)
         yield context.new_page()
 
@@ -62,15 +60,15 @@ def wait_until_kept(page, path):
         page.wait_for_timeout(50)
 
 
-def deploy(site, path, text, *, tell=True):
+def deploy(copy, path, text, *, tell=True):
     """Another page at this path; and, unless only half of the update arrives, a worker that knows of it."""
-    old = (site / path).read_text("utf-8")
-    (site / path).unlink()
-    (site / path).write_text(re.sub("</h1>", f" {text}</h1>", old, count=1), "utf-8")
+    old = (copy / path).read_text("utf-8")
+    (copy / path).unlink()
+    (copy / path).write_text(re.sub("</h1>", f" {text}</h1>", old, count=1), "utf-8")
     if tell:
         for name in ("offline.js", "book.webmanifest"):
-            (site / name).unlink()
-        add_worker(site)
+            (copy / name).unlink()
+        add_worker(copy)
 
 
 def update(page):
@@ -152,7 +150,7 @@ def test_a_network_that_goes_while_the_book_is_fetched(page):
     assert came < kept(page)
 
 
-def test_a_browser_without_room_says_so(page, site):
+def test_a_browser_without_room_says_so(page, copy):
     page.goto("index.html")
     wait_until_kept(page, "index.html")
     session = page.context.new_cdp_session(page)
@@ -165,10 +163,10 @@ def test_a_browser_without_room_says_so(page, site):
     expect(page.locator("h1")).to_be_visible()
 
 
-def test_after_a_deployment_no_page_is_stale_and_what_was_read_is_there_anew(page, site):
+def test_after_a_deployment_no_page_is_stale_and_what_was_read_is_there_anew(page, copy):
     page.goto(FIVE)
     wait_until_kept(page, FIVE)
-    deploy(site, FIVE, "anew")
+    deploy(copy, FIVE, "anew")
     page.reload()
     expect(page.locator("h1")).to_contain_text("anew")
     assert update(page) != "redundant"
@@ -201,20 +199,20 @@ def test_what_earlier_builds_kept_goes(page):
     assert "of somebody else" in page.evaluate("caches.keys()")
 
 
-def test_half_an_update_changes_nothing_that_is_kept(page, site):
+def test_half_an_update_changes_nothing_that_is_kept(page, copy):
     page.goto(FIVE)
     wait_until_kept(page, FIVE)
-    deploy(site, SIX, "anew")
-    deploy(site, FIVE, "half", tell=False)
+    deploy(copy, SIX, "anew")
+    deploy(copy, FIVE, "half", tell=False)
     assert update(page) == "redundant"
     Host.reachable = False
     page.reload()
     expect(page.locator("h1")).not_to_contain_text("half")
 
 
-def test_the_worker_knows_all_that_pages_ask_for(visit):
+def test_the_worker_knows_all_that_pages_ask_for(site, visit):
     """What a page asks for while one scrolls through it, is among what is kept for it."""
-    known = manifest(SITE)
+    known = manifest(site.folder)
     files = list(known["files"])
     needed = {files[place] for place in known["pages"][FIVE]}
     page = visit(FIVE)
@@ -231,9 +229,9 @@ def test_names_are_read_from_pages_styles_and_scripts():
     assert names_in("_static/a.js", script, there) == there - {"_static/e.js"}
 
 
-def test_what_the_book_is_installed_with_is_there():
-    about = json.loads((SITE / "book.webmanifest").read_text("utf-8"))
-    assert about["name"] == soup("index.html").title.text.strip()
+def test_what_the_book_is_installed_with_is_there(site):
+    about = json.loads(site.text("book.webmanifest"))
+    assert about["name"] == site.soup("index.html").title.text.strip()
     for name in (about["start_url"], *(icon["src"] for icon in about["icons"])):
-        assert (SITE / name).is_file(), name
-    assert Image.open(SITE / about["icons"][1]["src"]).size == (512, 512)
+        assert (site / name).is_file(), name
+    assert Image.open(site / about["icons"][1]["src"]).size == (512, 512)

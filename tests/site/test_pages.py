@@ -9,7 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from tests.browser.hands import Mouse
-from tests.browser.pages import AXE, DESKTOP, PAGES, PHONE, SITE, settle, widgets_on_the_site
+from tests.browser.pages import AXE, DESKTOP, PAGES, PHONE, settle
 from tests.widgets.laws import agree, copy_of, laws_of, live, walk
 
 # Of code, one word of each colour speaks for all; of formulas, one of the same colours in the same surroundings: most
@@ -66,12 +66,12 @@ COLOURS = {**AXE, "runOnly": ["color-contrast", "link-in-text-block"]}
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_a_visit(visit, path):
+def test_a_visit(site, visit, path):
     page = visit(path)
-    is_light(page, visit, path)
+    is_light(site, page, visit, path)
     is_complete(settle(page))
     keeps_places(page)
-    shows_what_torch_computes(page, path)
+    shows_what_torch_computes(site, page, path)
     page.emulate_media(reduced_motion="reduce")
     for screen in (PHONE, NARROW):
         page.set_viewport_size(screen)
@@ -87,18 +87,18 @@ def test_a_visit(visit, path):
     is_accessible(page, COLOURS)
 
 
-def is_light(page, visit, path):
+def is_light(site, page, visit, path):
     """Bytes as a host sends them, gzip where that helps: of what is asked for at first, and until the last line."""
     page.wait_for_load_state("networkidle")
-    weigh(visit, path, 295_000)
+    weigh(site, visit, path, 295_000)
     page.evaluate(SCROLL_THROUGH)
     page.wait_for_load_state("networkidle")
-    weigh(visit, path, 395_000)
+    weigh(site, visit, path, 395_000)
 
 
-def weigh(visit, path, most):
+def weigh(site, visit, path, most):
     names = {url.removeprefix(visit.home).split("?")[0] for url in visit.requests if url.startswith(visit.home)}
-    weights = {name: len(body) for name in names if (body := smallest(SITE / name))}
+    weights = {name: len(body) for name in names if (body := smallest(site / name))}
     heaviest = sorted(weights.items(), key=lambda pair: -pair[1])[:6]
     assert sum(weights.values()) <= most, f"{path} weighs {sum(weights.values()):,} bytes; heaviest: {heaviest}"
 
@@ -124,10 +124,10 @@ def is_complete(page):
     assert page.evaluate(COVERED) == [], "numbers that cover their equation"
 
 
-def shows_what_torch_computes(page, path):
+def shows_what_torch_computes(site, page, path):
     """Every widget at first; and the first of its kind after a step or two, between all else that the page holds."""
-    first = {twin.name: (where, n) for where, n, twin in reversed(widgets_on_the_site()) if not own_numbers(twin)}
-    for where, place, twin in widgets_on_the_site():
+    first = {twin.name: (where, n) for where, n, twin in reversed(site.widgets) if not own_numbers(twin)}
+    for where, place, twin in site.widgets:
         if where == path:
             agree(live(page, place), twin)
             if (where, place) == first[twin.name]:

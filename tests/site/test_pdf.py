@@ -11,9 +11,7 @@ from booktools.printers import pdf
 from booktools.printers.still import call, parts
 from booktools.serving import serving
 from tests import ROOT
-from tests.browser.pages import SITE
 
-pytestmark = pytest.mark.slow
 A4 = pdf.SHEETS[""]
 
 
@@ -23,9 +21,9 @@ def book():
 
 
 @pytest.fixture(scope="module")
-def document(book, browser):
+def document(site, book, browser):
     """Where the book in one page would be, as long as the server lives, and that page."""
-    with serving(SITE) as address:
+    with serving(site.folder) as address:
         yield address, pdf.assemble(book, parts(book, browser, address))
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from booktools.site.policy import first_paint, policy
-from tests.browser.pages import PAGES, soup
+from tests.browser.pages import PAGES
 
 TRIED = """async () => {
     const refused = [];
@@ -22,19 +22,18 @@ REFUSED = ["base-uri", "connect-src", "frame-src", "img-src", "script-src-elem",
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_every_page_says_it_before_it_loads_anything(path):
-    head = soup(path).head
+def test_every_page_says_it_before_it_loads_anything(site, path):
+    head = site.soup(path).head
     (said,) = head.select('meta[http-equiv="Content-Security-Policy"]')
     assert not said.find_all_previous(["script", "link", "style"])
     if path == "404.html":
         assert "default-src 'none'" in said["content"]
         return
-    (script,) = (each for each in soup(path).select("script:not([src])") if "json" not in each.get("type", ""))
+    (script,) = (each for each in site.soup(path).select("script:not([src])") if "json" not in each.get("type", ""))
     assert script.string == first_paint()
     assert said["content"] == policy(script.string)
 
 
-@pytest.mark.slow
 def test_what_gets_into_a_page_runs_nothing_and_asks_nobody(browser, home):
     page = browser.new_page()
     page.goto(home + "chapters/05_scaled_dot_product_attention.html")

@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 from booktools.book.edition import edition
 from booktools.site.search import Reader
 from tests import ROOT
-from tests.browser.pages import AXE, PHONE, SITE
+from tests.browser.pages import AXE, PHONE
 
 QUESTIONS = tomllib.loads((ROOT / "tests/site/questions.toml").read_text("utf-8"))
 FIVE = "chapters/05_scaled_dot_product_attention.html"
@@ -31,13 +31,13 @@ def in_short(where):
     return re.sub(r"^chapters/(\d+)_[^.]*", r"\1", where).replace(".html", "")
 
 
-def part(name):
-    return json.loads((SITE / f"_static/{name}.json").read_text("utf-8"))
+def part(site, name):
+    return json.loads(site.text(f"_static/{name}.json"))
 
 
 @pytest.fixture(scope="module")
-def index():
-    return part("search")
+def index(site):
+    return part(site, "search")
 
 
 @pytest.fixture
@@ -73,9 +73,9 @@ def test_sixty_questions(found, index):
     assert len(right) - len(late) >= 55, late
 
 
-def test_the_first_search_asks_for_little():
-    files = [SITE / "_static/search.json", SITE / "_static/minisearch/minisearch.min.js"]
-    files += (SITE / "_static/search").glob("*.js")
+def test_the_first_search_asks_for_little(site):
+    files = [site / "_static/search.json", site / "_static/minisearch/minisearch.min.js"]
+    files += (site / "_static/search").glob("*.js")
     assert sum(len(gzip.compress(file.read_bytes())) for file in files) <= 100_000
 
 
@@ -102,8 +102,8 @@ def test_without_a_network_titles_answer(visit):
     visit.complaints.clear()
 
 
-def test_code_answers_and_buttons_are_not_looked_in(index):
-    rest = part("search-rest")
+def test_code_answers_and_buttons_are_not_looked_in(site, index):
+    rest = part(site, "search-rest")
     assert len(rest) == len(index["sections"])
     text = "\n".join([*(" ".join(section[1:5]) for section in index["sections"]), *rest])
     for passed in ("import torch", "from attnbook", "Copy to clipboard", "Open in Colab", "Show the code"):

@@ -8,9 +8,7 @@ from booktools.book.checked import is_check, is_ours, title
 from booktools.book.contents import chapters, read_notebook
 from booktools.directives.minutes import most
 from tests import ROOT
-from tests.browser.pages import SITE, soup
 
-pytestmark = pytest.mark.slow
 LAPTOP = {"width": 1280, "height": 800}
 END = "section:is(#going-further, #exercises)"
 SUMMARY = "section:is(#summary, #going-further, #exercises)"
@@ -74,12 +72,12 @@ def keeps_our_solution_until_it_is_asked_for(page, cells):
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.stem)
-def test_the_chapter_leads_to_its_file_and_back(chapter):
-    page = soup(f"chapters/{chapter.stem}.html")
+def test_the_chapter_leads_to_its_file_and_back(site, chapter):
+    page = site.soup(f"chapters/{chapter.stem}.html")
     (read,) = page.select(f'a[href="../from_scratch/{chapter.stem}.html"]')
     assert len(page.select(f'a[href="../from_scratch/{chapter.stem}.py"][download]')) == 1
-    text = (SITE / f"from_scratch/{chapter.stem}.py").read_text("utf-8")
-    shown = soup(f"from_scratch/{chapter.stem}.html")
+    text = site.text(f"from_scratch/{chapter.stem}.py")
+    shown = site.soup(f"from_scratch/{chapter.stem}.html")
     code = [line for line in shown.select_one("pre").get_text().splitlines() if line.strip()]
     assert code == [line for line in text.splitlines() if line.strip()]
     assert shown.select_one(f'a[href="../chapters/{chapter.stem}.html"]')

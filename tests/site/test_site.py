@@ -13,20 +13,27 @@ from playwright.sync_api import expect
 from attnbook.colours import DARK
 from attnbook.widgets.shared.files import tight_style
 from booktools.book.address import address
+from booktools.book.assignment import assignment_paths
 from booktools.book.contents import last_green
 from booktools.book.edition import edition
 from booktools.printers.feed import NAME
 from booktools.rehearsal.rehearse import notebooks
 from booktools.site.style import PARTS
 from tests import ROOT
-from tests.browser.pages import CHAPTERS, PAGES, SITE, built, soup
+from tests.browser.pages import CHAPTERS, PAGES
 
-pytestmark = pytest.mark.slow
 HERE = address(ROOT)
 NOT_FOUND = "404.html"  # shown for any missing address: it has no address of its own, so no canonical one and no card
-NOTEBOOKS = [f"{name}.ipynb" for name in notebooks(SITE)]
+NOTEBOOKS = [f"colab/{path.name}" for path in CHAPTERS]
+NOTEBOOKS += [f"assignments/{path.name}" for path in assignment_paths(ROOT)]
 each_page = pytest.mark.parametrize("path", PAGES)
 each_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
+
+
+def test_the_pages_and_notebooks_that_are_tested_are_those_of_the_site(site):
+    there = [path.relative_to(site.folder).as_posix() for path in site.folder.rglob("*.html")]
+    assert sorted(there) == PAGES
+    assert sorted(notebooks(site.folder)) == sorted(NOTEBOOKS)
 
 
 # ---- addresses ----
@@ -47,9 +54,9 @@ def resolve(path: str, link: str) -> tuple[str, str] | None:
     return unquote(url.path).removeprefix(urlsplit(HERE.site).path) or "index.html", unquote(url.fragment)
 
 
-def addresses(path: str):
+def addresses(site, path: str):
     """Every address on a page, and whether a browser asks for it by itself."""
-    page = soup(path)
+    page = site.soup(path)
     for node in page.select("[href], [src], [srcset], [action], [poster], [data]"):
         own = node.name not in ("a", "form") and "canonical" not in node.get("rel", [])
         links = [node.get(name) for name in ("href", "src", "action", "poster", "data") if node.get(name)]
@@ -61,79 +68,80 @@ def addresses(path: str):
     yield from ((link, True) for link in re.findall(r"""url\(["']?([^"')]+)""", styles))
 
 
-def links_of(path: str) -> list[str]:
+def links_of(site, path: str) -> list[str]:
     """Where a page leads, or a notebook's texts."""
     if path.endswith(".html"):
-        return [link for link, _ in addresses(path)]
-    cells = nbformat.read(built(path), as_version=4).cells
+        return [link for link, _ in addresses(site, path)]
+    cells = nbformat.read(site / path, as_version=4).cells
     text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
     return re.findall(r"(?<=\]\()[^\s()]+|(?<=<)https?://[^>\s]+", text)
 
 
 @pytest.mark.parametrize("path", [*PAGES, *NOTEBOOKS])
-def test_every_link_leads_somewhere(path):
+def test_every_link_leads_somewhere(site, path):
     broken = []
-    for link in links_of(path):
+    for link in links_of(site, path):
         if target := resolve(path, link):
             file, anchor = target
-            if not (SITE / file).is_file():
+            if not (site / file).is_file():
                 broken.append(f"{link}: the site has no {file}")
-            elif anchor and file.endswith(".html") and not soup(file).find(attrs={"id": anchor}):
+            elif anchor and file.endswith(".html") and not site.soup(file).find(attrs={"id": anchor}):
                 broken.append(f"{link}: {file} has no id {anchor!r}")
     assert not broken, f"dead links on {path}:\n" + "\n".join(broken)
 
 
 @pytest.mark.parametrize("path", [*PAGES, *NOTEBOOKS])
-def test_what_leads_out_is_encrypted(path):
-    assert not [link for link in links_of(path) if link.startswith("http:")]
+def test_what_leads_out_is_encrypted(site, path):
+    assert not [link for link in links_of(site, path) if link.startswith("http:")]
 
 
 @each_page
-def test_no_page_asks_another_host(path):
+def test_no_page_asks_another_host(site, path):
     """As written; the tests in the browser watch what is asked in fact."""
     foreign = [
-        link for link, own in addresses(path) if own and not link.startswith("data:") and not resolve(path, link)
+        link for link, own in addresses(site, path) if own and not link.startswith("data:") and not resolve(path, link)
     ]
     assert not foreign, f"{path} asks other hosts for {foreign}; put these files on the site"
 
 
-def test_no_style_asks_another_host():
-    for file in SITE.rglob("*.css"):
+def test_no_style_asks_another_host(site):
+    for file in site.folder.rglob("*.css"):
         for link in re.findall(r"""(?:url\(|@import )["']?([^"')]+)""", file.read_text(encoding="utf-8")):
             if not link.startswith("data:"):
-                target = resolve(file.relative_to(SITE).as_posix(), link)
+                target = resolve(file.relative_to(site.folder).as_posix(), link)
                 assert target, f"{file.name} asks another host: {link}"
-                assert (SITE / target[0]).is_file(), f"{file.name}: the site has no {target[0]}"
+                assert (site / target[0]).is_file(), f"{file.name}: the site has no {target[0]}"
 
 
 @each_page
-def test_every_image_says_what_it_shows(path):
-    for image in soup(path).select("main img"):
+def test_every_image_says_what_it_shows(site, path):
+    for image in site.soup(path).select("main img"):
         alt = image.get("alt", "").strip()
         assert alt, f"{path}: {image['src']} needs an alt text"
         assert not re.search(r"\.(png|svg|jpe?g|gif|webp)$|^_|/|^[0-9a-f]{16,}", alt), f"{path}: {alt!r} is a file name"
-    for image in soup(path).select("img"):
+    for image in site.soup(path).select("img"):
         assert image.has_attr("alt"), f"{path}: {image['src']} needs an alt text, empty if words beside it say the same"
 
 
 @each_page
-def test_figures_have_captions_with_numbers_and_two_renderings(path):
-    figures = soup(path).select("main figure.align-default")
+def test_figures_have_captions_with_numbers_and_two_renderings(site, path):
+    figures = site.soup(path).select("main figure.align-default")
     chapter = re.match(r"chapters/0?(\d+)_", path)
     for n, figure in enumerate(figures, start=1):
         number = figure.select_one("figcaption .caption-number").text
         assert number == f"Figure {chapter[1]}.{n}.", f"{path}: {number}"
         day, night = figure.select("img")
         assert (day["class"], night["class"]) == (["by-day"], ["by-night"])
-        light, dark = ((SITE / path).parent.joinpath(image["src"]).read_text("utf-8") for image in (day, night))
+        light, dark = ((site / path).parent.joinpath(image["src"]).read_text("utf-8") for image in (day, night))
         assert DARK["ab-paper"] in dark
         assert DARK["ab-paper"] not in light
-    assert len(figures) == len(soup(path).select("main img[src*=_images]")) / 2, f"{path} has a picture without caption"
+    pictures = site.soup(path).select("main img[src*=_images]")
+    assert len(figures) == len(pictures) / 2, f"{path} has a picture without caption"
 
 
 @each_chapter
-def test_what_one_can_do_after_a_chapter_stands_at_its_head_and_opens(chapter):
-    page = soup(html_of(chapter))
+def test_what_one_can_do_after_a_chapter_stands_at_its_head_and_opens(site, chapter):
+    page = site.soup(html_of(chapter))
     (goals,) = page.select("details.goals")
     assert not goals.has_attr("open")
     assert len(goals.select("li")) >= 3
@@ -176,24 +184,24 @@ RULES = """(text) => {
 }"""
 
 
-def test_a_style_that_travels_says_what_its_authors_wrote(visit):
+def test_a_style_that_travels_says_what_its_authors_wrote(site, visit):
     page = visit()
-    written = "".join(built(f"_static/{part}.css").read_text("utf-8") for part in PARTS)
+    written = "".join(site.text(f"_static/{part}.css") for part in PARTS)
     sent = tight_style(written)
     assert page.evaluate(RULES, sent) == page.evaluate(RULES, written)
     assert len(sent) < 0.85 * len(written)
 
 
-def test_no_style_inverts_a_picture():
-    for file in SITE.rglob("*.css"):
+def test_no_style_inverts_a_picture(site):
+    for file in site.folder.rglob("*.css"):
         assert "invert(" not in file.read_text(encoding="utf-8"), file
 
 
 @each_page
-def test_page_introduces_itself(path):
-    head = soup(path).head
+def test_page_introduces_itself(site, path):
+    head = site.soup(path).head
     meta = {node.get("property") or node.get("name"): node["content"] for node in head.select("meta[content]")}
-    assert soup(path).html["lang"] == "en"
+    assert site.soup(path).html["lang"] == "en"
     assert len(head.select("title")) == 1
     assert head.title.text.strip()
     assert 30 <= len(meta["description"]) <= 200, f"describe {path} in a sentence or two: {meta['description']!r}"
@@ -209,21 +217,22 @@ def test_page_introduces_itself(path):
     assert {"og:type", "og:image", "og:image:alt", "og:site_name"} <= meta.keys()
 
 
-def test_search_engines_are_told_the_pages_the_chapters_and_the_book():
-    places = ElementTree.parse(SITE / "sitemap.xml").iterfind(".//{*}loc")
+def test_search_engines_are_told_the_pages_the_chapters_and_the_book(site):
+    places = ElementTree.parse(site / "sitemap.xml").iterfind(".//{*}loc")
     pages = {path for path in PAGES if not path.startswith("from_scratch/")} - {NOT_FOUND, "search.html"}
     assert {resolve("", place.text)[0] for place in places} == pages
     for number, chapter in enumerate(CHAPTERS, start=1):
-        told = json.loads(soup(html_of(chapter)).select_one("script[type='application/ld+json']").string)
+        page = site.soup(html_of(chapter))
+        told = json.loads(page.select_one("script[type='application/ld+json']").string)
         assert (told["@type"][0], told["position"]) == ("Chapter", number)
         assert resolve("", told["isPartOf"]["url"]) == ("index.html", "")
-        assert soup(html_of(chapter)).select_one("meta[property='og:image']")["content"].endswith(f"{chapter.stem}.png")
+        assert page.select_one("meta[property='og:image']")["content"].endswith(f"{chapter.stem}.png")
 
 
-def test_a_feed_tells_of_changes():
-    link = soup("index.html").select_one("link[rel=alternate][type='application/atom+xml']")
+def test_a_feed_tells_of_changes(site):
+    link = site.soup("index.html").select_one("link[rel=alternate][type='application/atom+xml']")
     assert resolve("index.html", link["href"])[0] == NAME
-    told = ElementTree.parse(SITE / NAME).getroot()
+    told = ElementTree.parse(site / NAME).getroot()
     days = [entry.findtext("{*}updated") for entry in told.iterfind("{*}entry")]
     assert days == sorted(set(days), reverse=True)
     assert told.findtext("{*}updated") == days[0]
@@ -231,8 +240,8 @@ def test_a_feed_tells_of_changes():
     assert all("<li>" in entry.findtext("{*}content") for entry in told.iterfind("{*}entry"))
 
 
-def test_titles_and_descriptions_tell_pages_apart():
-    titles = [soup(path).title.text for path in PAGES]
+def test_titles_and_descriptions_tell_pages_apart(site):
+    titles = [site.soup(path).title.text for path in PAGES]
     assert len(set(titles)) == len(titles), titles
 
 
@@ -244,8 +253,8 @@ def html_of(chapter):
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_an_id_is_used_once(path):
-    ids = [node["id"] for node in soup(path).select("[id]")]
+def test_an_id_is_used_once(site, path):
+    ids = [node["id"] for node in site.soup(path).select("[id]")]
     assert len(ids) == len(set(ids)), sorted({name for name in ids if ids.count(name) > 1})
 
 
@@ -254,15 +263,15 @@ def is_widget(output):
 
 
 @each_chapter
-def test_page_shows_what_the_notebook_stored(chapter):
+def test_page_shows_what_the_notebook_stored(site, chapter):
     cells = [c for c in nbformat.read(chapter, as_version=4).cells if c.cell_type == "code"]
     cells = [c for c in cells if not {"remove-cell", "remove_cell"} & set(c.metadata.get("tags", []))]
     widgets = [output for cell in cells for output in cell.outputs if is_widget(output)]
-    assert len(soup(html_of(chapter)).select(".touch [data-afm]")) == len(widgets)
+    assert len(site.soup(html_of(chapter)).select(".touch [data-afm]")) == len(widgets)
     for cell in cells:  # whose widget stands in a frame of its own
         cell.outputs = [output for output in cell.outputs if not is_widget(output)]
     cells = [c for c in cells if c.outputs or "remove-input" not in c.metadata.get("tags", [])]
-    blocks = soup(html_of(chapter)).select("div.cell")
+    blocks = site.soup(html_of(chapter)).select("div.cell")
     assert len(blocks) == len(cells)
     for cell, block in zip(cells, blocks, strict=True):
         shown = "".join(part.get_text() for part in block.select(".cell_output"))
@@ -281,24 +290,24 @@ def test_page_shows_what_the_notebook_stored(chapter):
 
 
 @each_chapter
-def test_buttons_of_a_chapter(chapter):
-    links = {link.get_text(): link for link in soup(html_of(chapter)).select(".run-row a")}
+def test_buttons_of_a_chapter(site, chapter):
+    links = {link.get_text(): link for link in site.soup(html_of(chapter)).select(".run-row a")}
     notebooks = [("Open in Colab", "Download notebook", "colab")]
     if (ROOT / "assignments/source" / chapter.name).is_file():
         notebooks += [("Open assignment in Colab", "Download assignment", "assignments")]
     own = links.pop("Run it in your own Jupyter")
     assert resolve(html_of(chapter), own["href"]) == ("index.html", "how-to-read-it")
-    assert "pip install jupyterlab" in soup("index.html").select_one("#how-to-read-it").get_text()
+    assert "pip install jupyterlab" in site.soup("index.html").select_one("#how-to-read-it").get_text()
     assert links.keys() == {name for open_it, download_it, _ in notebooks for name in (open_it, download_it)}
     for open_it, download_it, folder in notebooks:
         assert links[open_it]["href"] == HERE.colab(chapter.stem, folder)
         file, _ = resolve(html_of(chapter), links[download_it]["href"])
         assert file == f"{folder}/{chapter.name}"
         assert links[download_it].has_attr("download")
-        notebook = nbformat.read(built(file), as_version=4)
+        notebook = nbformat.read(site / file, as_version=4)
         nbformat.validate(notebook)
         (wheel,) = re.findall(rf"{re.escape(HERE.site)}(\S+\.whl)", json.dumps(notebook))
-        assert "attnbook/widgets/shared/core.js" in zipfile.ZipFile(built(wheel)).namelist()
+        assert "attnbook/widgets/shared/core.js" in zipfile.ZipFile(site / wheel).namelist()
 
 
 def test_a_notebook_is_taken_home(visit):
@@ -368,8 +377,8 @@ def test_colours_can_be_switched_and_stay(visit, theme):
     expect(html).to_have_attribute("data-theme", theme)
 
 
-def test_missing_page_explains_itself_at_any_depth(visit):
-    lost = (SITE / NOT_FOUND).read_text(encoding="utf-8")
+def test_missing_page_explains_itself_at_any_depth(site, visit):
+    lost = site.text(NOT_FOUND)
     page = visit("no/such/page.html", served={"no/such/page.html": lost})
     expect(page.get_by_role("heading", level=1)).to_be_visible()
 

@@ -16,11 +16,10 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.hands import Finger
-from tests.browser.pages import CHAPTERS, DESKTOP, SITE, soup, widgets_on_the_site
+from tests.browser.pages import CHAPTERS, DESKTOP
 from tests.site.test_pages import SCROLL_THROUGH, smallest
 from tests.widgets.laws import agree, copy_of
 
-pytestmark = pytest.mark.slow
 PAGES = ["index", "chapters/01_word_vectors", "chapters/05_scaled_dot_product_attention", "chapters/09_the_transformer"]
 PHONE = {"width": 412, "height": 823}
 LANDED = """(place) => [document.getElementById(place).getBoundingClientRect().top,
@@ -99,7 +98,7 @@ def test_what_scripts_do_is_counted(visit):
     assert 1_000_000 <= done["busy.js"] <= 1_000_010
 
 
-def test_the_next_chapter_brings_little(visit):
+def test_the_next_chapter_brings_little(site, visit):
     page = visit("chapters/01_word_vectors.html")
     page.wait_for_load_state("networkidle")
     page.evaluate(SCROLL_THROUGH)
@@ -108,20 +107,20 @@ def test_the_next_chapter_brings_little(visit):
     page.goto(visit.home + "chapters/02_masked_softmax.html")
     page.wait_for_load_state("networkidle")
     new = {url.removeprefix(visit.home).split("?")[0] for url in set(visit.requests) - known}
-    weights = {name: len(smallest(SITE / name)) for name in new}
+    weights = {name: len(smallest(site / name)) for name in new}
     assert sum(weights.values()) <= 120_000, sorted(weights.items(), key=lambda pair: -pair[1])[:6]
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_no_script_holds_up_the_first_paint_and_one_style_does(name):
-    head = soup(f"{name}.html").head
+def test_no_script_holds_up_the_first_paint_and_one_style_does(site, name):
+    head = site.soup(f"{name}.html").head
     assert not head.select("script[src]:not([defer], [type=module])")
     assert len(head.select("link[rel=stylesheet]:not(noscript *)")) == 1
 
 
-def named_early(name):
+def named_early(site, name):
     """What the head of a page names that its first widget needs, and its fonts: addresses below the site."""
-    page, folder = soup(f"{name}.html"), Path(f"/{name}").parent
+    page, folder = site.soup(f"{name}.html"), Path(f"/{name}").parent
 
     def below(address):
         return os.path.normpath(folder / address.split("?")[0]).lstrip("/")
@@ -132,14 +131,14 @@ def named_early(name):
     return {below(address) for address in needed}, {below(address) for address in fonts}
 
 
-def weight(name):
+def weight(site, name):
     """On its way. A host may leave files of numbers as they are."""
-    file = SITE / name
+    file = site / name
     return HEADERS + (file.stat().st_size if file.suffix == ".bin" else len(smallest(file)))
 
 
 @pytest.mark.parametrize("chapter", [path.stem for path in CHAPTERS])
-def test_the_first_widget_of_a_chapter_can_be_used_soon(visit, chapter):
+def test_the_first_widget_of_a_chapter_can_be_used_soon(site, visit, chapter):
     """Usable means: the widget shows its first state, computed and right, and answers what a reader does at once.
 
     On a slow phone (1.6 Mbit/s, 150 ms for a round of requests and answers, a connection that is open) it shall be so
@@ -149,7 +148,7 @@ def test_the_first_widget_of_a_chapter_can_be_used_soon(visit, chapter):
     (In chapter 1 a word that is chosen waits for all vectors, as the widget says; the map answers at once.)
     """
     name = f"chapters/{chapter}"
-    needed, fonts = named_early(name)
+    needed, fonts = named_early(site, name)
     page = visit("404.html", viewport=PHONE, touch=True, motion="reduce")
     answered = {f"{name}.html", *needed}
 
@@ -161,7 +160,7 @@ def test_the_first_widget_of_a_chapter_can_be_used_soon(visit, chapter):
     page.goto(f"{visit.home}{name}.html", wait_until="commit")
     node = page.locator("[data-afm]").first
     expect(node, "it needs more than what the head names").to_have_attribute("data-mounted", "")
-    twin = next(twin for path, place, twin in widgets_on_the_site() if (path, place) == (f"{name}.html", 0))
+    twin = next(twin for path, place, twin in site.widgets if (path, place) == (f"{name}.html", 0))
     agree(node, twin)
     if chapter in FIRST_ACTS:
         act, change = FIRST_ACTS[chapter]
@@ -170,7 +169,7 @@ def test_the_first_widget_of_a_chapter_can_be_used_soon(visit, chapter):
         after.set_trait(*change)
         agree(node, after, act)
     assert page.evaluate(LAID_OUT) <= 2_500
-    weights = {name: weight(name) for name in (*answered, *fonts)}
+    weights = {name: weight(site, name) for name in (*answered, *fonts)}
     seconds = 2 * ROUND + sum(weights.values()) / RATE
     assert seconds <= 1.4, sorted(weights.items(), key=lambda pair: -pair[1])[:6]
 
@@ -199,8 +198,8 @@ def first_act(page, node, act):
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_all_scripts_of_the_first_widget_are_asked_for_at_once(name):
-    page = soup(f"{name}.html")
+def test_all_scripts_of_the_first_widget_are_asked_for_at_once(site, name):
+    page = site.soup(f"{name}.html")
     early = [Path(link["href"]).parts[-2:] for link in page.select("link[rel=modulepreload]")]
     first = page.select_one("[data-afm]")["data-afm"]
     assert early[0] == (first, f"{first}.js")
@@ -208,7 +207,7 @@ def test_all_scripts_of_the_first_widget_are_asked_for_at_once(name):
         (folder, file)
         for room, script in early
         for folder, file in re.findall(
-            r'from "\.\./(\w+)/(\w+\.js)"', (SITE / "_static/widgets" / room / script).read_text("utf-8")
+            r'from "\.\./(\w+)/(\w+\.js)"', (site / "_static/widgets" / room / script).read_text("utf-8")
         )
     }
     assert imported <= set(early)
@@ -222,9 +221,9 @@ def test_a_page_asks_for_few_files(visit, name):
 
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("name", PAGES[1:])
-def test_links_into_a_page_land(visit, name, width):
+def test_links_into_a_page_land(site, visit, name, width):
     """Below the bar, within 8 px, whatever starts meanwhile."""
-    ids = [heading.parent["id"] for heading in soup(f"{name}.html").select("article section > h2")]
+    ids = [heading.parent["id"] for heading in site.soup(f"{name}.html").select("article section > h2")]
     page = visit("404.html", viewport={"width": width, "height": 800})
     for place in ids[1::3]:
         page.goto(f"{visit.home}404.html")

@@ -12,21 +12,18 @@ from playwright.sync_api import expect
 from booktools.book.edition import edition
 from booktools.printers.zipped import FOLDER, MODEL, MODELS, NAME, print_zip
 from tests import ROOT
-from tests.browser.pages import SITE, built
 
-pytestmark = pytest.mark.slow
 LARGEST = 100_000_000  # bytes of a file that GitHub Pages takes
 FIVE, TWELVE = "chapters/05_scaled_dot_product_attention.html", "chapters/12_a_real_one.html"
 
 
 @pytest.fixture(scope="module")
-def packed(tmp_path_factory):
+def packed(site, tmp_path_factory):
     """A site beside which a PDF was printed before, and what was packed of it."""
-    built("index.html")
-    site = tmp_path_factory.mktemp("packed") / "site"
-    shutil.copytree(SITE, site, ignore=shutil.ignore_patterns(f"{FOLDER}*"))
-    (site / f"{FOLDER}.pdf").write_bytes(b"%PDF" * 250_000)
-    return print_zip(edition(ROOT), site)
+    copy = tmp_path_factory.mktemp("packed") / "site"
+    shutil.copytree(site.folder, copy, ignore=shutil.ignore_patterns(f"{FOLDER}*"))
+    (copy / f"{FOLDER}.pdf").write_bytes(b"%PDF" * 250_000)
+    return print_zip(edition(ROOT), copy)
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ from attnbook.language import PSEUDO, speaking
 from attnbook.widgets.shared.base import BookWidget
 from attnbook.widgets.shared.files import ROOMS, SHARED, Asset, page_files
 from tests.browser.hands import HANDS, Finger, Keyboard, Mouse, bring
-from tests.browser.pages import AXE, OF_WHOLE_PAGES, PHONE, SITE, bare, built, widgets_on_the_site
+from tests.browser.pages import AXE, OF_WHOLE_PAGES, PHONE, bare
 from tests.widgets.forgotten import forgotten_in_table, forgotten_in_widget
 from tests.widgets.reading import agrees, flat, parsed
 
@@ -254,10 +254,9 @@ class Laws:
         unused = [name for name in ids(json.loads((room / "en.json").read_text("utf-8"))) if name not in code]
         assert not unused, f"nothing says {unused}"
 
-    @pytest.mark.slow
-    def test_scripts_and_styles_are_small(self):
+    def test_scripts_and_styles_are_small(self, site):
         own = Path("_static/widgets", self.kind.name, self.kind.name)
-        files, left = {built(own.with_suffix(".css"))}, {built(own.with_suffix(".js"))}
+        files, left = {site / own.with_suffix(".css")}, {site / own.with_suffix(".js")}
         while left:  # what its modules import, too
             file = left.pop()
             files.add(file)
@@ -270,9 +269,9 @@ class Laws:
 
     # In a browser
 
-    def test_every_control_works_by_mouse_finger_and_keyboard(self, visit):
+    def test_every_control_works_by_mouse_finger_and_keyboard(self, site, visit):
         """Three on one page, each worked by another hand: they don't touch each other, and dragging creates nothing."""
-        here = [twin for _, _, twin in widgets_on_the_site() if isinstance(twin, self.kind)]
+        here = [twin for _, _, twin in site.widgets if isinstance(twin, self.kind)]
         assert here, f"no page of the book shows {self.kind.__name__}"
         first = next(twin for twin in here if not getattr(twin, "q_LK", None))
         drags = [(Mouse, *drag) for drag in self.drags.values()]
@@ -298,7 +297,7 @@ class Laws:
             address = f"{visit.home}_static/widgets/{asset.page_name}"
             fetched = visit.requests.count(address)
             assert 1 <= fetched <= len(widgets), f"{asset.page_name} was fetched {fetched} times by {len(widgets)}"
-            assert (SITE / "_static/widgets" / asset.page_name).read_bytes() == asset.default()
+            assert (site / "_static/widgets" / asset.page_name).read_bytes() == asset.default()
 
     def reached_by_keyboard(self, page, node):
         """Each slider, button, field, group of choices and grid is one stop of the Tab key, with an outline."""

@@ -14,7 +14,7 @@ from attnbook.tasks.senses import MEANINGS, three_matrices
 from attnbook.widgets import BankInContext
 from attnbook.widgets.bank_in_context import TRIES
 from tests.browser.hands import Finger, Mouse, bring, middle, stops
-from tests.browser.pages import PHONE, SITE, bare
+from tests.browser.pages import PHONE, bare
 from tests.widgets.laws import Moving, agree, live
 from tests.widgets.oracles import doubles
 from tests.widgets.reading import codes, numbers, parsed
@@ -178,7 +178,7 @@ def dragged_about(node, hand):
     agree(node, twin, "a key pressed after a drag")
 
 
-def test_the_picture_alone(visit):
+def test_the_picture_alone(site, visit):
     """Another sentence, or one's own; nothing large is fetched before a word needs it."""
     page = visit("bare.html", served={"bare.html": bare(BankInContext(**HERO, tables=False))})
     node, twin = live(page), BankInContext(**HERO, tables=False)
@@ -195,7 +195,7 @@ def test_the_picture_alone(visit):
     agree(node, twin, "a sentence of one's own")
     assert "I, a, Xylqp" in node.get_by_role("status").inner_text()
     assert len([url for url in visit.requests if "vectors." in url]) == 1
-    assert sum(len(gzip.compress((SITE / "_static/widgets" / t.page_name).read_bytes())) for t in SMALL) < 40_000
+    assert sum(len(gzip.compress((site / "_static/widgets" / t.page_name).read_bytes())) for t in SMALL) < 40_000
 
 
 STARS = """(node) => {

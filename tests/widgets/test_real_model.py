@@ -21,7 +21,7 @@ from booktools.book import BookError
 from booktools.make.real_model import make
 from booktools.printers import parts
 from tests.browser.hands import Finger, Keyboard, bring
-from tests.browser.pages import SITE, bare
+from tests.browser.pages import bare
 from tests.library.test_pretrained import LIST, Q4_1, TEXT, Writer, packed, tiny_facts, tiny_weights
 from tests.widgets.laws import Laws, live
 from tests.widgets.reading import codes, parsed
@@ -356,11 +356,11 @@ SENTENCES = {
 }
 
 
-def test_the_published_model_in_the_page_computes_what_torch_does(visit, smollm2):
+def test_the_published_model_in_the_page_computes_what_torch_does(site, visit, smollm2):
     model, pairs = smollm2
     page = visit("bare.html", served={"bare.html": bare()})
     folder = f"_static/models/{pretrained.KNOWN['smollm2'].sha256[:16]}/"
-    assert (SITE / folder / "LICENSE").is_file()
+    assert (site / folder / "LICENSE").is_file()
     page.evaluate(LOAD, [folder, ""])
     for text, off in SENTENCES.items():
         ids = pairs.encode(text)
@@ -515,10 +515,10 @@ def test_it_pauses_goes_on_and_is_cancelled(visit, tiny):
         ("Cache.prototype.put = async () => { throw new DOMException('', 'QuotaExceededError'); };", "no room to keep"),
     ],
 )
-def test_what_a_browser_refuses_is_said(visit, tiny, before, said):
+def test_what_a_browser_refuses_is_said(site, visit, tiny, before, said):
     path, *_ = tiny
     worker = "_static/widgets/real_model/worker.js"
-    files = served(path) | {worker: (SITE / worker).read_text("utf-8") + before}
+    files = served(path) | {worker: site.text(worker) + before}
     page = visit("bare.html", served=files)
     node = live(page)
     press(node, "Run the model here (98 MB)")

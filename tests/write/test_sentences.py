@@ -8,7 +8,6 @@ import pytest
 from attnbook import check
 from attnbook.language import words
 from booktools.write import HERE
-from tests.browser.pages import built
 from tests.write.answers import mistakes, stubs
 
 ASK = """async ([engine, asked]) => {
@@ -22,11 +21,11 @@ ASK = """async ([engine, asked]) => {
 
 
 @pytest.fixture(scope="module")
-def asking(browser, home):
+def asking(site, browser, home):
     """A page, of which no stub is pressed, that asks for verdicts."""
     page = browser.new_page()
     page.goto(f"{home}index.html")
-    engine = next(built("_static/write").glob("*/ask.js")).parent.relative_to(built(".")).as_posix()
+    engine = next((site / "_static/write").glob("*/ask.js")).parent.relative_to(site.folder).as_posix()
     yield lambda asked: page.evaluate(ASK, [f"{home}{engine}/", asked])
     page.close()
 

@@ -6,7 +6,6 @@ import re
 import pytest
 
 from attnbook import check
-from tests.browser.pages import SITE
 from tests.write.answers import stubs
 from tests.write.test_sentences import asking
 from tests.write.ways import ways
@@ -20,11 +19,11 @@ RAISED = re.compile(r"(your function raised \w+): .*", re.S)  # Python and Micro
 TAKEN = "(i == j) - p[j]"
 
 
-def by_torch(name: str, code: str) -> str:
+def by_torch(site, name: str, code: str) -> str:
     """What the check says of code that is run after what the page gives it, too."""
     space = {"show": lambda x: None}
-    sent = json.loads((SITE / "_static/write" / STUBS[name].file).read_text("utf-8"))
-    above = json.loads((SITE / "_static/write" / sent["above"].partition("?")[0]).read_text("utf-8"))
+    sent = json.loads(site.text(f"_static/write/{STUBS[name].file}"))
+    above = json.loads(site.text(f"_static/write/{sent['above'].partition('?')[0]}"))
     exec("\n".join(line for line, _ in sent["given"]), space)
     exec("\n".join(line for at, _, line in above["definitions"] if at < sent["place"]), space)
     exec(code, space)
@@ -32,7 +31,7 @@ def by_torch(name: str, code: str) -> str:
 
 
 @pytest.mark.parametrize("name", STUBS)
-def test_every_way_is_judged_as_by_torch(name, asking):
+def test_every_way_is_judged_as_by_torch(site, name, asking):
     mine = [code for each, code in ways() if each == name]
     assert len(mine) > 2
     said = [re.sub(r"^Line \d+: ", "", text) for text in asking([(code, name, STUBS[name].file) for code in mine])]
@@ -41,7 +40,7 @@ def test_every_way_is_judged_as_by_torch(name, asking):
         for code, text in zip(mine, said, strict=True)
         if not REFUSAL.match(text)
         and TAKEN not in code
-        and RAISED.sub(r"\1", text) != RAISED.sub(r"\1", want := by_torch(name, code))
+        and RAISED.sub(r"\1", text) != RAISED.sub(r"\1", want := by_torch(site, name, code))
     ]
     assert not wrong
     assert len([text for text in said if REFUSAL.match(text)]) <= 1

@@ -9,7 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from booktools.write import EARLY, RARE, engine, names_in_more
-from tests.browser.pages import AXE, OF_WHOLE_PAGES, PHONE, SITE, soup
+from tests.browser.pages import AXE, OF_WHOLE_PAGES, PHONE
 from tests.write.answers import stubs
 
 FIVE = "chapters/05_scaled_dot_product_attention.html"
@@ -25,9 +25,9 @@ RIGHT = """def my_attention(q, k, v, mask=None):
 BARE = "chapters/stub.html"
 
 
-def bare() -> str:
+def bare(site) -> str:
     """A page of one stub and our answer to it, as chapter 5 has them."""
-    page = soup(FIVE)
+    page = site.soup(FIVE)
     parts = [page.select_one(part) for part in ("[data-write]", ".tag_ours", "#write")]
     return (
         '<!DOCTYPE html><html lang="en" data-theme="light"><meta charset="utf-8"><title>A stub</title>'
@@ -40,11 +40,11 @@ def bare() -> str:
 
 
 @pytest.fixture
-def open_stub(visit):
+def open_stub(site, visit):
     """Open a page of one stub: `open_stub(theme="dark")`; the stub."""
 
     def opened(*, served=(), **options):
-        return visit(BARE, served={BARE: bare()} | dict(served), **options).locator(".write")
+        return visit(BARE, served={BARE: bare(site)} | dict(served), **options).locator(".write")
 
     return opened
 
@@ -167,10 +167,10 @@ def test_no_way_out(open_stub):
         assert got == ("got 2" if way == "1 + 1" else "") or got in ("got None", "got undefined"), way
 
 
-def test_an_endless_loop_is_ended(open_stub):
-    ask = next((SITE / "_static/write").glob("*/ask.js"))
+def test_an_endless_loop_is_ended(site, open_stub):
+    ask = next((site / "_static/write").glob("*/ask.js"))
     soon = re.sub(r"SECONDS=\d+", "SECONDS=1", ask.read_text("utf-8"))
-    frame = open_stub(served={ask.relative_to(SITE).as_posix(): soon})
+    frame = open_stub(served={ask.relative_to(site.folder).as_posix(): soon})
     assert checked(frame, f"{HEAD}while True: pass").startswith("Stopped after 1 seconds.")
     assert checked(frame, RIGHT) == "correct"
 
@@ -179,11 +179,11 @@ def small(content: bytes) -> int:
     return len(gzip.compress(content))
 
 
-def test_weight(visit, open_stub):
+def test_weight(site, visit, open_stub):
     """Bytes as a host sends them, of all that writing needs before somebody presses; and then only what is weighed."""
     frame = open_stub()
     words = frame.page.locator("#write").inner_text().encode()
-    early = [(SITE / "_static" / name).read_bytes() for name in EARLY]
+    early = [(site / "_static" / name).read_bytes() for name in EARLY]
     assert sum(map(small, [words, *early])) <= 4_000
     before = {*visit.requests}
     checked(frame)
@@ -200,8 +200,8 @@ def needed(source: str = "") -> dict[str, bytes]:
     return {folder.removeprefix("write/") + name: files[name] for name in first}
 
 
-def test_the_first_press_costs_at_most_so_much():
-    paths = (SITE / "_static/write").glob("*-stub.json")
+def test_the_first_press_costs_at_most_so_much(site):
+    paths = (site / "_static/write").glob("*-stub.json")
     sent = {path.name: path.read_bytes() for path in paths}
     weights = {
         name: small(content) + sum(map(small, needed(json.loads(content)["source"]).values()))
@@ -240,6 +240,6 @@ def test_accessible_with_a_verdict(open_stub, theme, screen):
     assert frame.page.evaluate("document.documentElement.scrollWidth") <= screen["width"]
 
 
-def test_the_sent_words_are_those_of_the_edition():
-    sent = json.loads((SITE / "_static/write/05-function-stub.json").read_text("utf-8"))
+def test_the_sent_words_are_those_of_the_edition(site):
+    sent = json.loads(site.text("_static/write/05-function-stub.json"))
     assert ["correct", "correct"] in sent["words"]["attnbook/checks"]["said"]

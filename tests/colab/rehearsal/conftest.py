@@ -4,7 +4,6 @@ import pytest
 
 from booktools.rehearsal.machine import Machine
 from tests import ROOT
-from tests.browser.pages import SITE, built
 from tests.browser.visiting import browser
 
 __all__ = ["browser", "machine", "wheel"]
@@ -21,6 +20,5 @@ def machine():
 
 
 @pytest.fixture(scope="package")
-def wheel():
-    built(".")
-    return next(SITE.glob("attnbook-*.whl"))
+def wheel(site):
+    return next(site.folder.glob("attnbook-*.whl"))
