@@ -2,20 +2,20 @@
 PYTHON ?= python3
 PORT ?= 8000
 BIN := .venv/bin
-PACKAGES := $(foreach place,$(PIP_FIND_LINKS),--find-links "$(place)")
 CHAPTERS := $(sort $(wildcard chapters/*.ipynb))
 PAGES := $(wildcard *.ipynb) # pages beside the chapters that compute
 ASSIGNMENTS := $(sort $(wildcard assignments/source/*.ipynb))
 SITE := _build/html
 WHOLE := --dist loadfile --no-loadscope-reorder --nbval tests/widgets tests/site tests/directives $(CHAPTERS) $(PAGES) tests $(ASSIGNMENTS) # the longest first
-# three at once on two cores, since a test in a browser waits half of its time
-PYTEST := CUDA_VISIBLE_DEVICES= OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/pytest -q -n 3
+PYTEST := CUDA_VISIBLE_DEVICES= OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/pytest -q
+QUICKLY := -n auto --maxprocesses 4 # one for each core, since each first reads all tests
+PATIENTLY := -n 3 # three at once on two cores, since a test in a browser waits half of its time
 ifeq ($(origin LANGUAGE),command line)
 export ATTNBOOK_LANGUAGE := $(LANGUAGE)
 SITE := _build/html-$(LANGUAGE)
 endif
 unexport PYTHONDONTWRITEBYTECODE # a module is compiled once, and not by every process again
-.PHONY: help setup check lint dev serve book pdf epub zip lab test slow devices processors rehearse notebooks bench links lighthouse clean
+.PHONY: help setup check lint quick dev serve book site pdf epub zip lab test slow devices ci processors rehearse notebooks bench links lighthouse clean
 
 help:                                   ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -25,14 +25,16 @@ setup: .venv/ready                      ## everything pinned, in .venv
 
 .venv/ready: requirements.txt overrides.txt pyproject.toml src/booktools/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "The book needs Python 3.11 or newer; try: make PYTHON=python3.12 setup")'
-	test -x $(BIN)/uv || { $(PYTHON) -m venv .venv && $(BIN)/pip install -q "$$(grep ^uv== requirements.txt)"; }
-	$(BIN)/uv pip install -q --python $(BIN)/python $(PACKAGES) -r requirements.txt --overrides overrides.txt
-	$(BIN)/uv pip install -q --python $(BIN)/python --no-deps --no-build-isolation -e . -e src/booktools
+	@test -x $(BIN)/uv || { $(PYTHON) -m venv .venv && $(BIN)/pip install -q "$$(grep ^uv== requirements.txt)"; }
+	@echo "Installing Python packages into .venv. The first time this takes a few minutes."
+	@.ci/packages
 	@touch $@
 
-book: setup                             ## the site, in _build/html, or in _build/html-zh for LANGUAGE=zh; a warning is an error
+book: setup                             ## the site's pages, in _build/html, or in _build/html-zh for LANGUAGE=zh
 	$(BIN)/attnbook address
 	$(BIN)/attnbook book $(SITE)
+
+site: pdf epub zip                      ## the site as it is published: its pages, and beside them the PDF, EPUB and zip
 
 pdf: book                               ## the book once more as PDF, beside its pages
 	$(BIN)/attnbook pdf $(SITE)
@@ -51,8 +53,11 @@ serve: book                             ## the book in your browser
 	@echo "The book is at http://127.0.0.1:$(PORT)/  (Ctrl-C stops it)"
 	@$(BIN)/python -m http.server --bind 127.0.0.1 --directory $(SITE) $(PORT)
 
-check: lint                             ## what one runs all day: lint, types, the quick tests; no book is built
-	$(PYTEST) -m "not slow" src tests
+check: .venv/ready                         ## what one runs all day: lint, types, the quick tests; no book is built
+	@$(MAKE) --no-print-directory -j 2 quick lint
+
+quick: .venv/ready
+	$(PYTEST) $(QUICKLY) -m "not slow" src tests
 
 lint: .venv/ready                       ## format, lint and types, as pre-commit runs them
 	$(BIN)/ruff check .
@@ -62,16 +67,17 @@ lint: .venv/ready                       ## format, lint and types, as pre-commit
 	$(BIN)/basedpyright
 	$(BIN)/attnbook address --check
 
-lab: setup                              ## the chapters in your own JupyterLab; what you change stays, in lab/
+lab: setup                              ## the chapters in your own JupyterLab; what you change stays, in lab/; LAB=--ip=0.0.0.0 and other options go to it
 	@$(BIN)/attnbook lab lab
-	@JUPYTER_CONFIG_PATH="$(CURDIR)/src/booktools/jupyter$${JUPYTER_CONFIG_PATH:+:$$JUPYTER_CONFIG_PATH}" $(BIN)/jupyter lab lab
+	@JUPYTER_CONFIG_PATH="$(CURDIR)/src/booktools/jupyter$${JUPYTER_CONFIG_PATH:+:$$JUPYTER_CONFIG_PATH}" $(BIN)/jupyter lab lab --port $(PORT) $(LAB)
 
-test: setup                             ## code, notebooks, the site in a browser; CI adds processors and rehearse
-	$(MAKE) -j 2 lint book devices
-	$(PYTEST) $(WHOLE) src
+test: check slow                        ## everything: code, notebooks, the site in a browser
 
-slow: book devices                      ## what check leaves out: the site in a browser, notebooks as stored, the grader
-	$(PYTEST) -m slow $(WHOLE)
+slow: setup                             ## what check leaves out: the site in a browser, notebooks as stored, the grader
+	@$(MAKE) --no-print-directory -j 2 book devices
+	$(PYTEST) $(PATIENTLY) -m slow $(WHOLE)
+
+ci: test processors rehearse            ## what CI runs
 
 devices: .venv/ready                    ## what changes a whole process: a device that only pretends; a GPU, if any
 	$(BIN)/pytest -q tests/library/elsewhere
@@ -79,12 +85,12 @@ devices: .venv/ready                    ## what changes a whole process: a devic
 
 processors: setup                       ## every notebook, as other processors run it
 	$(BIN)/attnbook processors $(CHAPTERS) $(PAGES) $(ASSIGNMENTS)
-	$(PYTEST) tests/chapters/processors
+	$(PYTEST) $(PATIENTLY) tests/chapters/processors
 
 rehearse: book                          ## every Colab notebook, on what Colab has; every file to take along, without the book
 	$(BIN)/attnbook rehearse $(SITE) $(REHEARSE)
 	$(BIN)/pytest -q tests/colab/rehearsal
-	$(PYTEST) tests/chapters/alone
+	$(PYTEST) $(PATIENTLY) tests/chapters/alone
 
 notebooks: setup                        ## run chapters and assignments and store what they print
 	$(BIN)/attnbook run $(CHAPTERS) $(PAGES) $(ASSIGNMENTS)

@@ -10,7 +10,14 @@ from pathlib import Path
 
 
 class Quiet(SimpleHTTPRequestHandler):
-    """Says nothing of what was asked for."""
+    """Serves a folder at an address such as /some/book/, nothing beside it, and says nothing of what was asked for."""
+
+    def __init__(self, *args, at: str = "/", **options):
+        self.at = at
+        super().__init__(*args, **options)
+
+    def translate_path(self, path: str) -> str:
+        return super().translate_path(f"/{path.removeprefix(self.at)}" if path.startswith(self.at) else "/not here")
 
     def log_message(self, *args) -> None:
         pass
@@ -25,11 +32,11 @@ class Patient(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving(folder: Path, handler: type[Quiet] = Quiet) -> Iterator[str]:
-    """The address of a folder, for as long as it is wanted."""
-    with Patient(("127.0.0.1", 0), partial(handler, directory=folder)) as server:
+def serving(folder: Path, handler: type[Quiet] = Quiet, *, at: str = "/") -> Iterator[str]:
+    """The address of a folder, which ends with `at`, for as long as it is wanted."""
+    with Patient(("127.0.0.1", 0), partial(handler, directory=folder, at=at)) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
-            yield f"http://127.0.0.1:{server.server_port}/"
+            yield f"http://127.0.0.1:{server.server_port}{at}"
         finally:
             server.shutdown()

@@ -3,7 +3,6 @@
 import mimetypes
 import re
 import shutil
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -33,14 +32,10 @@ def browser():
         chromium.close()
 
 
-class Below(Quiet):
-    """The site in its sub-folder, and nothing beside it."""
+class Lasting(Quiet):
+    """A browser keeps a connection for all that a page asks for."""
 
     protocol_version = "HTTP/1.1"
-
-    def translate_path(self, path):
-        inside = path.startswith(FOLDER)
-        return super().translate_path(path.removeprefix(FOLDER) if inside else "/outside of the folder")
 
 
 @pytest.fixture(scope="package")
@@ -50,11 +45,9 @@ def home(site):
         yield address
 
 
-@contextmanager
 def in_a_folder(site: Path):
     """The address of a built site's first folder."""
-    with serving(site, Below) as address:
-        yield address.rstrip("/") + FOLDER
+    return serving(site, Lasting, at=FOLDER)
 
 
 class Visitor:

@@ -35,9 +35,9 @@ from tests.grading.three_things import three_things
 
 CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
 ASSIGNMENTS = assignment_paths(ROOT)
-HERE = Address("https://github.com/ada/book")
+HERE = Address("https://github.com/ada/a-book")
 PAGE = "chapters/05_dots.ipynb"
-SITE = "https://ada.github.io/book/"
+SITE = "https://ada.github.io/a-book/"
 DOTS = f"{SITE}chapters/05_dots.html"
 
 TEXT = r"""
@@ -478,6 +478,7 @@ ALL = dict.fromkeys(["torch", "numpy", "einops", "matplotlib", "anywidget", "tqd
         (ALL | {"attnbook": "0.1.0", "d2l": "1.0.3"}, [], [], ""),  # a clone
         (ALL, [], ["--no-deps attnbook", "--no-deps d2l==1.0.3"], ""),  # Colab
         (ALL | {"attnbook": "0.1.0+00000000", "d2l": "1.0.3"}, [], ["--no-deps attnbook"], ""),  # an earlier one
+        (ALL | {"attnbook": "that of the site", "d2l": "1.0.3"}, [], [], ""),  # run once more
         ({"attnbook": "0.1.0", "d2l": "1"}, [], [" ".join(ALL)], ""),
         (
             {"attnbook": "0.1.0", "d2l": "1"},
@@ -498,6 +499,7 @@ def test_what_is_there_stays_and_what_fails_is_said(real_book, capsys, monkeypat
     monkeypatch.setattr("importlib.metadata.version", None)  # and put back
     monkeypatch.setattr("subprocess.run", None)
     setup = edition(chapter(), PAGE).cells[2].source
+    there = {name: real_book.version if known == "that of the site" else known for name, known in there.items()}
     space = {}
     exec(f"{ASKED.format(there=there, fails=fails)}{setup}", space)
     commands = [" ".join(command).replace(HERE.site, "") for command in space["asked"]]
@@ -525,7 +527,7 @@ def test_label_used_twice_is_an_error(tmp_path):
 # The address
 
 
-def small_book(root, repository="https://github.com/ada/book"):
+def small_book(root, repository="https://github.com/ada/a-book"):
     (root / "chapters").mkdir(exist_ok=True)
     (root / "_config.yml").write_text(f"repository:\n  url: {repository}\n")
     toc = "format: jb-book\nroot: index\nparts:\n- caption: All\n  chapters:\n  - file: chapters/05_dots\n"
@@ -544,13 +546,13 @@ def test_sync_brings_the_address_everywhere_once(tmp_path):
     assert "old" in (tmp_path / "README.md").read_text()
     assert sync_address(tmp_path) == ["README.md", "CITATION.cff"]
     assert sync_address(tmp_path) == []
-    colab = "https://colab.research.google.com/github/ada/book/blob/gh-pages/colab/05_dots.ipynb"
+    colab = "https://colab.research.google.com/github/ada/a-book/blob/gh-pages/colab/05_dots.ipynb"
     readme = (tmp_path / "README.md").read_text()
     assert f"| 5 | [Dots]({DOTS}) | [run in Colab]({colab}) |" in readme
     assert readme.startswith("Before\n")
     assert readme.endswith("\nAfter\n")
     assert (tmp_path / "CITATION.cff").read_text() == (
-        f'title: Book\nrepository-code: "https://github.com/ada/book"\nurl: "{SITE}"\nlicense: MIT\n'
+        f'title: Book\nrepository-code: "https://github.com/ada/a-book"\nurl: "{SITE}"\nlicense: MIT\n'
     )
 
 

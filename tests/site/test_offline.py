@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 from booktools.printers.offline import add_worker, manifest, names_in
 from booktools.serving import serving
 from tests.browser.pages import PAGES, settle
-from tests.browser.visiting import FOLDER, Below
+from tests.browser.visiting import FOLDER, Lasting
 
 FIVE, SIX = "chapters/05_scaled_dot_product_attention.html", "chapters/06_multi_head_attention.html"
 KEPT = """async () => {
@@ -23,7 +23,7 @@ KEPT = """async () => {
 LEFT_OUT = shutil.ignore_patterns("models", "colab", "assignments", "*.whl")
 
 
-class Host(Below):
+class Host(Lasting):
     """A host that can be out of reach, connections that are open included."""
 
     reachable = True
@@ -46,7 +46,7 @@ def copy(site, tmp_path):
 def page(browser, copy):
     """A new reader's browser, with the copy at its address."""
     Host.reachable = True
-    with serving(copy, Host) as address, browser.new_context(base_url=address.rstrip("/") + FOLDER) as context:
+    with serving(copy, Host, at=FOLDER) as address, browser.new_context(base_url=address) as context:
         context.set_default_timeout(60_000)
         yield context.new_page()
 

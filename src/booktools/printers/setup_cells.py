@@ -25,6 +25,7 @@ def setup_cell(edition: Edition, notebook, *, peer: bool = False) -> str:
         .format(
             say=words(HERE)["setup"],
             clone=project(edition.root)["version"],
+            version=edition.version,
             needs=" ".join(needs(edition.root, peer=peer)),
             book=edition.here.site + edition.wheel,
             beside=" ".join(pinned(edition.root, name) for name in wanted if wanted[name]),

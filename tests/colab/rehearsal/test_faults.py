@@ -18,6 +18,7 @@ from tests import ROOT
 
 TABLE = new_output("execute_result", {"text/html": '<div data-afm="head_split"></div>', "text/plain": "HeadSplit()"})
 SITE = address(ROOT).site
+ONCE = "from importlib.util import find_spec\nif not find_spec('attnbook'):\n    "
 
 
 def small_wheel(folder, name, version):
@@ -38,9 +39,9 @@ def run(machine, wheel, tmp_path):
     shutil.copy(wheel, tmp_path)
     machine.uv("pip", "install", "--offline", str(tmp_path / small_wheel(tmp_path, "there", "1.0")))
 
-    def rehearsed(*cells, wheels=(), site=SITE):
+    def rehearsed(*cells, wheels=(), site=SITE, knowing=ONCE):
         line = " ".join(site + name for name in [wheel.name, *wheels])
-        setup = new_code_cell(f"%pip install -q --no-deps {line}", id="setup")
+        setup = new_code_cell(f"{knowing}%pip install -q --no-deps {line}", id="setup")
         cells = [
             new_markdown_cell("# 5. Dots", id="title"),
             setup,
@@ -48,7 +49,7 @@ def run(machine, wheel, tmp_path):
             *cells,
         ]
         nbformat.write(new_notebook(cells=cells), tmp_path / "colab/05_dots.ipynb")
-        with serving(tmp_path) as served:
+        with serving(tmp_path, at="/a-book/") as served:
             return asyncio.run(BuiltSite(tmp_path, ROOT, served).run("colab/05_dots", machine, tmp_path / "content"))
 
     yield rehearsed
@@ -88,13 +89,18 @@ def test_every_fault_is_told(run, tmp_path):
     ]
 
 
+def test_a_set_up_cell_that_installs_again_what_is_there(run):
+    (fault,) = run(knowing="").faults
+    assert fault.startswith("the set-up cell does not know what it installed: ")
+
+
 def test_dead_kernel(run):
     made = run(
         new_code_cell("from attnbook.widgets import HeadSplit\nHeadSplit()", id="widget", outputs=[TABLE]),
         new_code_cell("import os; os._exit(1)", id="last"),
         new_code_cell("1", id="never", outputs=[TABLE]),
     )
-    assert made.faults == [f"cell {name}: did not run to its end" for name in ("last", "never", "question")]
+    assert made.faults == [f"cell {name}: did not run to its end" for name in ("last", "never", "setup-again", "question")]
     assert str(made).startswith(f"colab/05_dots: ready after {made.ready:.1f} s, ")
 
 
@@ -133,5 +139,5 @@ def test_the_next_notebook_gets_a_clean_machine(run, machine, wheel, tmp_path, m
 
 
 def test_set_up_from_another_site(run):
-    with pytest.raises(BookError, match=r"05_dots: the set-up cell must install from .*, got `%pip install"):
+    with pytest.raises(BookError, match=r"05_dots: the set-up cell must install from .*, got `from importlib"):
         run(site="https://elsewhere.org/")
