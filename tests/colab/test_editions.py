@@ -242,6 +242,7 @@ def test_broken_bibliography_is_an_error(bib, tmp_path):
         References.read([tmp_path / "references.bib"])
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from([*BLOCK_CASES, *INLINE_CASES]), min_size=1, max_size=5), st.integers(0, 3))
 def test_nothing_of_myst_survives_in_any_company(names, depth):
     text = "\n\n".join((BLOCK_CASES | INLINE_CASES)[name][0] for name in names if "front matter" not in name)
@@ -387,6 +388,7 @@ def real_book():
     return Edition(ROOT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
 def test_colab_edition_of_the_chapter(path, real_book):
     source = nbformat.read(path, as_version=4)
@@ -410,6 +412,7 @@ def test_colab_edition_of_the_chapter(path, real_book):
             assert "application/json" not in str(cell.outputs), cell.id
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
 def test_solutions_fold_and_nothing_else(path, real_book):
     source = nbformat.read(path, as_version=4)

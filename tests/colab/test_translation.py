@@ -194,6 +194,7 @@ def made_for_students(book, folder):
     return read_notebook(path)
 
 
+@pytest.mark.slow
 def test_every_text_of_a_notebook_is_in_a_file_of_words(book, tmp_path):
     made = made_for_colab(book)
     assert forgotten(made) == []

@@ -17,7 +17,7 @@ from booktools.printers.plain import Plain
 from tests import ROOT
 from tests.browser.pages import CHAPTERS, DESKTOP, PHONE
 
-TERMS = edition(ROOT).glossary
+TERMS = glossary.read(ROOT / glossary.FILE)
 TWO = "chapters/02_masked_softmax.html"
 PAGE = "glossary.html"
 ASKED_FOR = {

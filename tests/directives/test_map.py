@@ -9,13 +9,12 @@ from bs4 import BeautifulSoup
 from playwright.sync_api import expect
 
 from attnbook.language import words
-from booktools.book.contents import chapters
 from booktools.directives.map import HERE, drawing
 from booktools.directives.minutes import Minutes
 from tests import ROOT
 from tests.browser.pages import DESKTOP, PHONE
 
-CHAPTERS = {chapter.number: chapter for chapter in chapters(ROOT)}
+CHAPTERS = {chapter.number: chapter for chapter in edition(ROOT).chapters}
 SAY = words(HERE)
 each_chapter = pytest.mark.parametrize("number", CHAPTERS)
 SAID = SAY["map"]["parts"]

@@ -3,7 +3,7 @@
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from booktools.book.contents import chapters
+from booktools.book.edition import edition
 from booktools.directives.minutes import Minutes
 from tests import ROOT
 
@@ -74,7 +74,7 @@ def test_our_solution_counts_though_it_is_folded():
     assert Minutes.of(chapter(*cells)).cells == Minutes.of(chapter(*cells[:1])).cells + 1
 
 
-@pytest.mark.parametrize("chapter", chapters(ROOT), ids=lambda chapter: chapter.stem)
+@pytest.mark.parametrize("chapter", edition(ROOT).chapters, ids=lambda chapter: chapter.stem)
 def test_a_chapter_is_an_evening(chapter):
     minutes = Minutes.read(chapter.path)
     assert 15 <= minutes.reading <= 60

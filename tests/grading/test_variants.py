@@ -112,6 +112,7 @@ def test_what_a_variant_cell_does_wrong_is_said():
 # The book's own
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", VARIED, ids=lambda path: path.stem)
 def test_copies_of_a_class(path):
     """No two in 200 get the same, neighbours get no exercise in common, and nothing is left open or told."""

@@ -300,6 +300,7 @@ def test_a_query_with_nothing_to_attend_to(mask, dtype, torch_device):
     assert output.dtype == dtype
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 999), real=st.integers(1, 6))
 def test_padding_never_changes_a_real_position(seed, real):
     torch.manual_seed(seed)
@@ -310,6 +311,7 @@ def test_padding_never_changes_a_real_position(seed, real):
     assert not torch.allclose(got, layer(q, k, v))
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 999))
 def test_pairs_of_key_and_value_have_no_order(seed):
     torch.manual_seed(seed)

@@ -1161,6 +1161,7 @@ def everything_said():
     yield "attention", check.attention(attention).message
 
 
+@pytest.mark.slow
 def test_every_message_is_in_a_file_of_words():
     with speaking(PSEUDO):
         bare = [(name, said) for name, said in everything_said() if left_over(said)]

@@ -24,6 +24,7 @@ KINDS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 @settings(max_examples=12)
 @given(n=st.integers(1, 30), d=st.sampled_from([3, 6, 9, 12, 33]))
@@ -107,6 +108,7 @@ def test_an_unknown_cell_is_refused():
         Recurrence("mgu")
 
 
+@pytest.mark.slow
 def test_a_long_way_is_counted_to_its_end():
     assert count(Recurrence(), 700, 1).path == 699
 

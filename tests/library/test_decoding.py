@@ -78,6 +78,7 @@ def padded(rows, length):
     return torch.stack([torch.cat([r, r.new_zeros(length - len(r))]) for r in rows])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_greedy_is_the_argmax_again_and_again(seed):
     torch.manual_seed(seed)
@@ -90,6 +91,7 @@ def test_greedy_is_the_argmax_again_and_again(seed):
         assert torch.equal(got, padded(rows, max(map(len, rows))))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [2, 3, 6])
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("make", [writer, translator, reader])
@@ -355,6 +357,7 @@ def surprising(counts, p):
     return ((((counts - expected) ** 2 / expected).sum() - degrees) / (2 * degrees) ** 0.5).item()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [{}, {"temperature": 0.6}, {"temperature": 1.7, "top_k": 5}, {"top_p": 0.8}, {"top_k": 6, "top_p": 0.9}],
@@ -440,6 +443,7 @@ def test_numbers_of_a_seed_are_these():
     assert torch.equal(many[:2, :7], ids)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("options", [{"temperature": 0}, {"temperature": 1e-9}, {"top_k": 1}, {"top_p": 1e-9}])
 def test_the_likeliest_alone_is_greedy(seed, options):

@@ -300,6 +300,7 @@ def test_nothing_is_mutated():
     assert all(torch.equal(x, y) for x, y in zip(inputs, before, strict=True))
 
 
+@pytest.mark.slow
 def test_compiles_copies_and_runs_under_autocast():
     q, k, v = qkv(torch.float32)
     layer = copy.deepcopy(DotProductAttention())

@@ -60,6 +60,7 @@ def test_without_a_chunk_long_texts_are_cut_all_the_same(width, delta):
     assert_close(linear_attention(*given), token_by_token(*given, torch.zeros(K, V, dtype=torch.float64)))
 
 
+@pytest.mark.slow
 @each_decay
 @with_and_without_beta
 def test_its_gradients_are_right(width, delta):

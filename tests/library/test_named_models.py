@@ -90,6 +90,7 @@ def test_figures_that_reports_print():
     assert MODELS["DeepSeek-V3.2-Exp"].per_token == MODELS["DeepSeek-V3"].per_token + 128  # the indexer's key
 
 
+@pytest.mark.slow
 @each_model
 def test_every_model_has_its_sources(name):
     model = MODELS[name]

@@ -91,6 +91,7 @@ def drawn():
     return left.figure
 
 
+@pytest.mark.slow
 def test_a_figure_is_the_same_every_time():
     svg = light(drawn())
     assert svg == light(drawn())

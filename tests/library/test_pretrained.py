@@ -438,6 +438,7 @@ def test_a_file_that_is_cut_is_told(tmp_path):
     assert attempts(tmp_path / "cut.gguf", (content[:end] for end in sorted(ends))) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", ["none", "one more", "large", "largest", "negative"])
 def test_no_length_or_offset_is_believed(tmp_path, value):
     """Each number in the header is another one: that is told, or harmless, and takes no room."""

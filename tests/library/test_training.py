@@ -89,6 +89,7 @@ print([train_until_killed(at, f"{folder}/{{at}}.pt") for at in KILLED_AT])
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", KILLED_AT)
 def test_a_run_that_was_killed_goes_on_to_the_same_numbers(at, killed_runs):
     path, want = killed_runs / f"{at}.pt", train()

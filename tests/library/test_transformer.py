@@ -180,6 +180,7 @@ def models(**options):
     yield Transformer(N, **SMALL, **options).double().eval(), torch.tensor([[3, 4, 5, 0, 0], [6, 7, 8, 9, 10]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("positions", KINDS)
 @each_norm
 @given(sizes=st.lists(st.integers(1, 3), min_size=1, max_size=4))

@@ -135,12 +135,13 @@ def commands_of(*targets: str) -> set[str]:
 
 
 def test_all_say_by_one_target_what_ci_runs():
-    """In parallel on GitHub, one after the other in `.ci/run`, each test once, the quick ones before there is a site."""
+    """In parallel on GitHub, one after the other in `.ci/run`, each test once, the quick ones without a site."""
     job = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"]["make"]
     parts = job["strategy"]["matrix"]["target"]
     assert commands_of("ci") == commands_of(*parts)
     assert re.search(r"^make ci$", (ROOT / ".ci/run").read_text(), re.MULTILINE)
-    assert f"`make ci` | what CI runs: {', '.join(parts[:-1])} and {parts[-1]}" in (ROOT / "CONTRIBUTING.md").read_text()
+    told = f"`make ci` | what CI runs: {', '.join(parts[:-1])} and {parts[-1]}"
+    assert told in (ROOT / "CONTRIBUTING.md").read_text()
     quick = [line for line in commands_of("check") if "pytest" in line]
     assert [line.split("pytest ")[1].partition("-m ")[2] for line in quick] == ['"not slow" src tests']
     assert parts[0] == "check"

@@ -5,14 +5,15 @@ import pytest
 from attnbook.language import words
 from booktools.book import HERE as BOOK
 from booktools.book.checked import is_check, is_ours, title
-from booktools.book.contents import chapters, read_notebook
+from booktools.book.contents import read_notebook
+from booktools.book.edition import edition
 from booktools.directives.minutes import most
 from tests import ROOT
 
 LAPTOP = {"width": 1280, "height": 800}
 END = "section:is(#going-further, #exercises)"
 SUMMARY = "section:is(#summary, #going-further, #exercises)"
-CHAPTERS = chapters(ROOT)
+CHAPTERS = edition(ROOT).chapters
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.stem)

@@ -3,6 +3,7 @@
 from collections import Counter
 from itertools import pairwise
 
+import pytest
 import torch
 from torch import Tensor
 
@@ -159,6 +160,7 @@ def test_the_page_cuts_and_merges_as_byte_pairs_do(visit):
         assert [word.encode("latin-1").decode() for word in got] == words(text)
 
 
+@pytest.mark.slow
 def test_the_books_merges_are_those_of_the_plays():
     assert writer_pairs().merges == BytePairs.learn(plays()[0], 512).merges
 

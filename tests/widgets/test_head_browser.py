@@ -439,6 +439,7 @@ def test_what_is_saved_opens_from_a_disk(browser, tmp_path):
     assert not said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("other", [None, ("a b", weights(2, 2, 2, 2))])
 def test_figures_are_saved(tmp_path, other):
     widget = HeadBrowser(["$a", "<b>", "c"], weights(2, 2, 3, 3), other=other)

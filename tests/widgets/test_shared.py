@@ -57,6 +57,7 @@ def test_page_files_are_complete():
 LITERAL = re.compile(r"""("(?:\\.|[^"\\\n])*"|`[^`]*`)""")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(ROOMS.glob("*/*.js")), ids=lambda path: path.name)
 def test_a_script_travels_without_comments_and_spaces_and_says_the_same(path):
     lines = [line.strip() for line in path.read_text("utf-8").splitlines()]

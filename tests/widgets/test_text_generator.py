@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 import torch
 from playwright.sync_api import expect
 from torch import Tensor
@@ -243,6 +244,7 @@ def _numbers(content: bytes) -> tuple[dict, Tensor]:
     return json.loads(head), torch.frombuffer(bytearray(numbers), dtype=torch.float32)
 
 
+@pytest.mark.slow
 def test_how_well_it_writes():
     """On 30,000 letters that it has never read, in bits per character."""
     assert bits_per_character(model(), writer_pairs(), plays()[1][:30_000]) < 2.3

@@ -62,7 +62,8 @@ class Stub:
 
 
 @cache
-def stubs() -> list[Stub]:
+@cache
+def stubs() -> tuple[Stub, ...]:
     found = []
     for path in sorted((ROOT / "chapters").glob("*.ipynb")):
         cells = [cell for cell in nbformat.read(path, 4).cells if cell.cell_type == "code"]
@@ -74,7 +75,7 @@ def stubs() -> list[Stub]:
                 imports = re.findall(r"^(?:from|import) .*\n", after, re.M)
                 ours = "".join(imports) + answered(asked[1], before, definitions(after))
                 found.append(Stub(f"{path.stem[:2]}-{cell.id}.json", *asked, written, ours))
-    return found
+    return tuple(found)
 
 
 def definitions(source: str) -> list[ast.stmt]:

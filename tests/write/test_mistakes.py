@@ -65,6 +65,7 @@ def test_a_mistake_prints_what_the_notebook_has(site, visit, stem, cell):
         expect(frame.locator(".cell_output")).to_be_hidden()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stem", MISTAKES)
 def test_what_can_not_be_run_has_a_reason(stem):
     path = next(path for path in CHAPTERS if path.stem == stem)

@@ -100,7 +100,9 @@ def test_dead_kernel(run):
         new_code_cell("import os; os._exit(1)", id="last"),
         new_code_cell("1", id="never", outputs=[TABLE]),
     )
-    assert made.faults == [f"cell {name}: did not run to its end" for name in ("last", "never", "setup-again", "question")]
+    assert made.faults == [
+        f"cell {name}: did not run to its end" for name in ("last", "never", "setup-again", "question")
+    ]
     assert str(made).startswith(f"colab/05_dots: ready after {made.ready:.1f} s, ")
 
 
