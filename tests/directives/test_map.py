@@ -9,6 +9,7 @@ from bs4 import BeautifulSoup
 from playwright.sync_api import expect
 
 from attnbook.language import words
+from booktools.book.edition import edition
 from booktools.directives.map import HERE, drawing
 from booktools.directives.minutes import Minutes
 from tests import ROOT
