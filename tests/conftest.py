@@ -1,5 +1,6 @@
 """What all tests share: one thread (two fight over small tensors), a fixed seed, the built site, the devices."""
 
+import gc
 import random
 
 import matplotlib.pyplot as plt
@@ -15,6 +16,15 @@ torch.set_num_threads(1)
 # slow machines, and the same cases every time
 settings.register_profile("book", deadline=None, derandomize=True, database=None)
 settings.load_profile("book")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """What is collected stays to the end: to look for garbage in it, then or later, would take a tenth of the time."""
+    gc.disable()
+    yield
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items):
