@@ -7,8 +7,6 @@ import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tqdm.auto import tqdm
-
 from booktools.book import BookError
 from booktools.book.assignment import Assignment
 from booktools.book.limits import Limits
@@ -26,6 +24,7 @@ from booktools.grading.submissions import (
     read_code,
     stumbled,
 )
+from booktools.progress import progress
 
 
 @dataclass(frozen=True)
@@ -152,15 +151,14 @@ def grade_all(
         if kept and kept.digest == grader.digest(one):
             grades[one.key] = kept
     todo = [one for one in work.submissions if one.key not in grades]
-    about = {"total": len(work.submissions), "initial": len(grades), "unit": " submissions"}
-    with tqdm(desc="checking the grader itself", **about) as progress:
+    with progress(doing="checking the grader itself", of=len(work.submissions), done=len(grades)) as bar:
         if todo:
             _trust(grader, [*work.private, out.resolve()])
         for submission, grade in side_by_side(grader.grade, todo, jobs):
             grades[submission.key] = grade or _ungraded(submission, say("died"))
             grades[submission.key].store(store / f"{submission.key}.json")
-            progress.set_description("grading")
-            progress.update()
+            bar.set_description("grading")
+            bar.update()
     return [grades[one.key] for one in work.submissions]
 
 

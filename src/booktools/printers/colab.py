@@ -15,6 +15,7 @@ from booktools.book.myst import Directive, blocks
 from booktools.book.shown import without_states
 from booktools.printers.plain import Plain
 from booktools.printers.setup_cells import set_up, setup_cell
+from booktools.progress import progress
 
 HERE = Path(__file__).parent
 
@@ -97,7 +98,7 @@ def write_notebooks(edition: Edition, folder: Path, chapters: Iterable[Chapter] 
     written = []
     folder.mkdir(parents=True, exist_ok=True)
     with edition.spoken():
-        for chapter in edition.chapters if chapters is None else chapters:
+        for chapter in progress(edition.chapters if chapters is None else list(chapters), "writing notebooks"):
             page = edition.page_of(chapter)
             nbformat.write(for_colab(edition.notebook(page), page, edition), folder / chapter.path.name)
             written.append(folder / chapter.path.name)

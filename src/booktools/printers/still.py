@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from booktools.book import BookError
 from booktools.book.edition import Edition
+from booktools.progress import progress
 from booktools.serving import serving
 
 STILL = Path(__file__).with_suffix(".js")
@@ -49,7 +50,7 @@ def parts(edition: Edition, browser: Browser, address: str, *, pictures: bool = 
     numbers = {chapter.stem: str(chapter.number) for chapter in edition.chapters}
     pages = {f"{address}{path}.html": name for name, path in names.items()}
     found = []
-    for url, name in pages.items():
+    for url, name in progress(pages.items(), "opening pages", of=len(pages)):
         page = browser.new_page(
             viewport={"width": 1024, "height": 1400}, reduced_motion="reduce", service_workers="block"
         )

@@ -19,6 +19,7 @@ from nbformat.v4 import new_code_cell
 
 from booktools.book import BookError
 from booktools.book.contents import read_notebook
+from booktools.progress import progress, say
 from booktools.rehearsal.compare import settle_outputs, tolerance
 from booktools.rehearsal.run import EVERYWHERE, KERNEL, keep, merge_streams
 
@@ -75,8 +76,8 @@ def run_everywhere(paths: Iterable[Path], processors: Iterable[Processor], jobs:
             print(f"{processor.name}: {told}", flush=True)
     with ThreadPoolExecutor(jobs) as pool:
         runs = []
-        for run in pool.map(lambda pair: run_on(*pair), pairs):
-            print(run, flush=True)
+        for run in progress(pool.map(lambda pair: run_on(*pair), pairs), "running notebooks", of=len(pairs)):
+            say(run)
             runs.append(run)
     if red := {str(run.path) for run in runs if run.differences}:
         raise BookError(

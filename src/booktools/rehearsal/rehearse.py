@@ -17,6 +17,7 @@ from booktools.book.address import address
 from booktools.book.assignment import Assignment
 from booktools.book.contents import read_notebook
 from booktools.book.shown import widgets_shown_by
+from booktools.progress import progress, say
 from booktools.rehearsal.machine import Machine, Packages
 from booktools.rehearsal.run import WIDGET_VIEW
 from booktools.serving import serving
@@ -184,7 +185,8 @@ def rehearse(
         for name in waiting:
             with TemporaryDirectory() as content:
                 runs.append(await site.run(name, fresh, Path(content)))
-            print(runs[-1], flush=True)
+            say(runs[-1])
+            bar.update()
             fresh.uv("pip", "uninstall", *ADDED)
             if fresh.files() != clean:  # the next notebook gets what Colab gives it
                 fresh = await asyncio.to_thread(machine, number)
@@ -193,8 +195,9 @@ def rehearse(
     async def all_at_work(site: BuiltSite) -> None:
         await asyncio.gather(*(work(number, fresh, site) for number, fresh in enumerate(machines)))
 
-    machines = [machine(number) for number in range(min(jobs, len(names)))]
-    with serving(html, at=urlsplit(address(root).site).path) as served:  # wherever it is, as where it will be
+    machines = [machine(number) for number in progress(range(min(jobs, len(names))), "installing what Colab has")]
+    at = urlsplit(address(root).site).path  # the folder that the site will be in, with whatever its name holds
+    with serving(html, at=at) as served, progress(doing="running notebooks", of=len(names)) as bar:
         asyncio.run(all_at_work(BuiltSite(html, root, served)))
     return runs
 

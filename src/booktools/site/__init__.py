@@ -1,7 +1,7 @@
 """The site: what the book adds to Sphinx. What becomes of a page after Sphinx is one list of steps, in their order."""
 
 from booktools.directives import rooms
-from booktools.site import figures, formulas, frame, listings, names, notes, page, search
+from booktools.site import figures, formulas, frame, listings, names, notes, page, search, watched
 
 STEPS = (
     page.say_copy,
@@ -29,7 +29,7 @@ def finish(app, pagename, templatename, context, doctree):
 def setup(app):
     for room in dict.fromkeys(rooms().values()):
         room.setup(app)
-    for part in (figures, formulas, notes, search, frame):
+    for part in (figures, formulas, notes, search, frame, watched):
         part.setup(app)
     app.connect("html-page-context", finish, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

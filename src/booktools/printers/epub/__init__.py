@@ -14,6 +14,7 @@ from booktools.book.edition import Edition
 from booktools.printers.feed import latest
 from booktools.printers.offer import offer
 from booktools.printers.still import call, parts, reading
+from booktools.progress import progress
 
 HERE = Path(__file__).parent
 NAME = "attention-you-can-touch.epub"
@@ -54,7 +55,7 @@ def assemble(edition: Edition, html: Path, browser: Browser, address: str) -> di
         "style.css": (HERE / "epub.css").read_text("utf-8"),
     }
     listed, items = [], []
-    for part in pages:
+    for part in progress(pages, "binding"):
         given = {"part": part.name, "html": part.html, "pictures": list(part.pictures), "say": say}
         made = call(page, address, HERE / "chapter.js", "chapter", given)
         for source in made["images"]:

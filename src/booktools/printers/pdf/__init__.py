@@ -21,6 +21,7 @@ from booktools.book.edition import Edition
 from booktools.directives.map import drawn
 from booktools.printers.offer import offer
 from booktools.printers.still import Part, call, parts, reading
+from booktools.progress import progress
 
 HERE = Path(__file__).parent
 NAME = "attention-you-can-touch{}.pdf"
@@ -34,11 +35,11 @@ def print_pdf(edition: Edition, html: Path) -> list[Path]:
     """Print the site in a folder as PDF beside its pages, for paper and for a screen; where they went."""
     with edition.spoken(), reading(html) as (browser, address):
         document = assemble(edition, parts(edition, browser, address))
-        files = {NAME.format(ending): printed(browser, address, document, sheet) for ending, sheet in SHEETS.items()}
-        for name, content in files.items():
-            (html / name).write_bytes(content)
+        files = [html / NAME.format(ending) for ending in SHEETS]
+        for file, sheet in progress(zip(files, SHEETS.values(), strict=True), "printing on paper", of=len(files)):
+            file.write_bytes(printed(browser, address, document, sheet))
     offer(html)
-    return [html / name for name in files]
+    return files
 
 
 def assemble(edition: Edition, pages: list[Part]) -> str:
