@@ -31,7 +31,9 @@ def test_a_file_gets_nothing_of_it(capsys):
 
 def test_sphinx_tells_of_every_page_that_it_reads_and_writes(monkeypatch):
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())
-    listeners = {}
+    bar, listeners = progress(doing="reading pages", of=0), {}
+    bar.mininterval = 0  # drawn at each step, however fast they come
+    monkeypatch.setattr(watched, "progress", lambda **_: bar)
     app = SimpleNamespace(connect=listeners.__setitem__, config=SimpleNamespace(html_additional_pages={"404": ""}))
     watched.setup(app)
     listeners["env-before-read-docs"](app, None, ["index", "notation"])
