@@ -67,9 +67,10 @@ lint: .venv/ready                       ## format, lint and types, as pre-commit
 	$(BIN)/basedpyright
 	$(BIN)/attnbook address --check
 
-lab: setup                              ## the chapters in your own JupyterLab; what you change stays, in lab/; LAB=--ip=0.0.0.0 and other options go to it
+# In a container: make lab LAB="--ip=0.0.0.0 --no-browser"
+lab: setup                              ## the chapters in your own JupyterLab; what you change stays, in lab/
 	@$(BIN)/attnbook lab lab
-	@JUPYTER_CONFIG_PATH="$(CURDIR)/src/booktools/jupyter$${JUPYTER_CONFIG_PATH:+:$$JUPYTER_CONFIG_PATH}" $(BIN)/jupyter lab lab --port $(PORT) $(LAB)
+	@JUPYTER_CONFIG_PATH="$(CURDIR)/src/booktools/jupyter$${JUPYTER_CONFIG_PATH:+:$$JUPYTER_CONFIG_PATH}" $(BIN)/jupyter lab lab --allow-root --port $(PORT) $(LAB)
 
 test: check slow                        ## everything: code, notebooks, the site in a browser
 

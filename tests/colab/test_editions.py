@@ -559,6 +559,18 @@ def test_sync_brings_the_address_everywhere_once(tmp_path):
     )
 
 
+def test_readme_leads_to_no_site_that_nobody_has_published(tmp_path):
+    small_book(tmp_path, "https://github.com/OWNER/a-book")
+    sync_address(tmp_path)
+    readme = (tmp_path / "README.md").read_text()
+    assert "| 5 | [Dots](chapters/05_dots.ipynb) |\n" in readme
+    assert "http" not in readme
+    small_book(tmp_path)
+    (tmp_path / "README.md").write_text(readme)
+    sync_address(tmp_path)
+    assert f"[Dots]({DOTS})" in (tmp_path / "README.md").read_text()
+
+
 def test_fork_changes_one_line(tmp_path):
     small_book(tmp_path)
     sync_address(tmp_path)

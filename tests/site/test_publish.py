@@ -126,22 +126,3 @@ def test_workflows_run_what_is_here(path):
     scripts = re.findall(r"\.ci/[\w-]+", script)
     assert scripts or "make" in script
     assert all(os.access(ROOT / name, os.X_OK) for name in scripts)
-
-
-def commands_of(*targets: str) -> set[str]:
-    """What make would run."""
-    done = subprocess.run(["make", "-n", *targets], cwd=ROOT, capture_output=True, text=True, check=True)
-    return {line.strip() for line in done.stdout.splitlines() if ".venv/" in line}
-
-
-def test_all_say_by_one_target_what_ci_runs():
-    """In parallel on GitHub, one after the other in `.ci/run`, each test once, the quick ones without a site."""
-    job = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"]["make"]
-    parts = job["strategy"]["matrix"]["target"]
-    assert commands_of("ci") == commands_of(*parts)
-    assert re.search(r"^make ci$", (ROOT / ".ci/run").read_text(), re.MULTILINE)
-    told = f"`make ci` | what CI runs: {', '.join(parts[:-1])} and {parts[-1]}"
-    assert told in (ROOT / "CONTRIBUTING.md").read_text()
-    quick = [line for line in commands_of("check") if "pytest" in line]
-    assert [line.split("pytest ")[1].partition("-m ")[2] for line in quick] == ['"not slow" src tests']
-    assert parts[0] == "check"

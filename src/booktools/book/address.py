@@ -5,9 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from booktools.book import BookError
-from booktools.book.contents import chapters, settings
+from booktools.book.contents import Chapter, chapters, settings
 
 BEGIN, END = "<!-- chapters: made by make book -->", "<!-- end of chapters -->"
+NOBODY = "OWNER"  # stands for whoever will publish the book
+UNPUBLISHED = "Nobody has published this copy of the book yet, so these links lead to the chapters' sources."
+PUBLISHED = "The book is at <{site}>. Colab runs a chapter in your browser, without an installation."
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,11 @@ class Address:
     @property
     def full_name(self) -> str:
         return self.repository.removeprefix("https://github.com/")
+
+    @property
+    def is_published(self) -> bool:
+        """Whether `_config.yml` names an owner in place of the one who stands for nobody."""
+        return not self.full_name.startswith(f"{NOBODY}/")
 
     @property
     def site(self) -> str:
@@ -80,14 +88,21 @@ def with_chapters(readme: str, here: Address, root: Path) -> str:
         raise BookError(
             f"README.md must hold these two lines, once each; the table between them is made:\n{BEGIN}\n{END}"
         )
+    before, rest = readme.split(BEGIN)
+    return "\n".join([f"{before}{BEGIN}", *listed(chapters(root), here), f"{END}{rest.split(END)[1]}"])
+
+
+def listed(found: list[Chapter], here: Address) -> list[str]:
+    """The lines of README that list the chapters: on the site and in Colab, or where they are written."""
+    if not here.is_published:
+        rows = [f"| {chapter.number} | [{chapter.title}](chapters/{chapter.path.name}) |" for chapter in found]
+        return [UNPUBLISHED, "", "| | chapter |", "|--:|---|", *rows]
     rows = [
         f"| {chapter.number} | [{chapter.title}]({here.page(f'chapters/{chapter.path.name}')}) "
         f"| [run in Colab]({here.colab(chapter.stem)}) |"
-        for chapter in chapters(root)
+        for chapter in found
     ]
-    table = "\n".join(["| | chapter | |", "|--:|---|---|", *rows])
-    before, rest = readme.split(BEGIN)
-    return f"{before}{BEGIN}\n{table}\n{END}{rest.split(END)[1]}"
+    return [PUBLISHED.format(site=here.site), "", "| | chapter | |", "|--:|---|---|", *rows]
 
 
 def with_address(citation: str, here: Address, root: Path) -> str:

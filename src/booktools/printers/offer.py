@@ -10,6 +10,11 @@ from booktools.printers.offline import add_worker
 HERE = Path(__file__).parent
 
 
+def lacks(html: Path) -> bool:
+    """Whether a file is missing that is beside the pages where they are published."""
+    return not all((html / name).is_file() for name in words(HERE)["offer"]["files"])
+
+
 def offer(html: Path) -> None:
     """Name the files that are there; the page is another one then, for those who keep it."""
     say = words(HERE)["offer"]
