@@ -92,7 +92,7 @@ class Worker:
             error = result.error_before_exec or result.error_in_exec
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
-        return error and _said(error)
+        return None if error is None else _said(error)
 
     def call(self, request: dict, leaves: list[Tensor]):
         """What a function or an object returns; it may not change what it is given."""
