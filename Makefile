@@ -59,7 +59,7 @@ lint: .venv/ready                       ## format, lint and types, as pre-commit
 	$(BIN)/ruff format --check .
 	$(BIN)/oxlint --deny-warnings src
 	$(BIN)/oxfmt --check src
-	$(BIN)/basedpyright
+	$(BIN)/pyrefly check --summary=none
 	$(BIN)/attnbook address --check
 
 lab: setup                              ## the chapters in your own JupyterLab; what you change stays, in lab/

@@ -201,7 +201,7 @@ def _hide_the_grader() -> None:
     """What is loaded of the grader goes on; nothing of it can be imported any more."""
     for name in [name for name in sys.modules if name.partition(".")[0] == GRADER.name]:
         del sys.modules[name]
-    sys.modules[GRADER.name] = None  # pyright: ignore[reportArgumentType] (an import of it fails)
+    sys.modules[GRADER.name] = None  # pyrefly: ignore[unsupported-operation] (an import of it fails)
 
 
 def serve_forks(control: socket.socket) -> None:
