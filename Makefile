@@ -64,7 +64,7 @@ lint: .venv/ready                       ## format, lint and types, as pre-commit
 	$(BIN)/ruff format --check .
 	$(BIN)/oxlint --deny-warnings src
 	$(BIN)/oxfmt --check src
-	$(BIN)/basedpyright
+	$(BIN)/pyrefly check --summary=none
 	$(BIN)/attnbook address --check
 
 # In a container: make lab LAB="--ip=0.0.0.0 --no-browser"

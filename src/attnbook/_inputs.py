@@ -3,6 +3,7 @@
 import reprlib
 from collections.abc import Iterable, Sequence
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 import torch
@@ -131,11 +132,11 @@ scores.softmax(-1); plots.cells(numbers, low=…, high=…) shows any numbers.
     return numbers
 
 
-def check_sizes(least: int = 1, **sizes: object) -> None:
+def check_sizes(least: int = 1, **sizes: Any) -> None:
     """Raise unless each is a whole number, and large enough."""
     check_whole(**sizes)
     for name, size in sizes.items():
-        if size < least:  # pyright: ignore[reportOperatorIssue] (a number)
+        if size < least:
             raise ValueError(f"{name} must be at least {least}, got {size}.")
 
 
@@ -194,10 +195,10 @@ def _array(part: object) -> object:
     return part.detach().cpu().float().numpy() if isinstance(part, Tensor) else part
 
 
-def _whole(size: object) -> str:
+def _whole(size: Any) -> str:
     """The number that was perhaps meant."""
     try:
-        return str(int(float(size)))  # pyright: ignore[reportArgumentType] (or it raises)
+        return str(int(float(size)))
     except (TypeError, ValueError, OverflowError, RuntimeError):
         return "a size, such as 8"
 

@@ -4,6 +4,7 @@ import importlib.util
 import sys
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -28,8 +29,8 @@ def d2l() -> ModuleType:
         sys.modules[name] = ModuleType(name)
         sys.modules[name].__spec__ = ModuleSpec(name, None)
     if missing:
-        stand_in = sys.modules["torchvision"]
-        stand_in.transforms = sys.modules["torchvision.transforms"]  # pyright: ignore[reportAttributeAccessIssue]
+        stand_in: Any = sys.modules["torchvision"]
+        stand_in.transforms = sys.modules["torchvision.transforms"]
     try:
         from d2l import torch as d2l_torch
     except ModuleNotFoundError as error:

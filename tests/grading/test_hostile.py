@@ -556,6 +556,13 @@ def test_a_helper_in_another_cell_is_watched_too(assignment, server):
     assert outcome.used == {"shares": ["torch.softmax"]}
 
 
+def test_an_error_that_says_it_is_false_is_told_like_any_other(assignment, server):
+    source = "class Quiet(Exception):\n    def __bool__(self):\n        return False\nraise Quiet('no')"
+    outcome = grade(assignment, server, more=source)
+    assert len(outcome.cells) == 1
+    assert outcome.cells[0].endswith("Quiet: no")
+
+
 def test_a_cell_that_ends_the_process_costs_only_itself(assignment, server):
     limits = Limits(cell=0.5, call=2, total=30, megabytes=512)
     outcome = grade(assignment, server, limits, more="import os\nos._exit(1)", shares="while True: pass")

@@ -112,9 +112,9 @@ WRONG_CONTRASTIVE: dict[str, Loss] = {
     "pairs_each_picture_with_a_neighbours_name": _contrastive(shift=True),
     "forgets_the_sharpness": _contrastive(sharp=False),
     "adds_up_the_pairs": _contrastive(total=True),
-    "adds_up_both_ways": lambda *given: 2 * _contrastive()(*given),
+    "adds_up_both_ways": lambda pictures, names, sharpness: 2 * _contrastive()(pictures, names, sharpness),
     "rewards_pairs_and_punishes_nothing": _contrastive(positive=True),
-    "has_the_other_sign_of_a_loss": lambda *given: -_contrastive()(*given),
+    "has_the_other_sign_of_a_loss": lambda pictures, names, sharpness: -_contrastive()(pictures, names, sharpness),
 }
 
 

@@ -72,7 +72,7 @@ def softmax_jacobian(answer: Callable[[Tensor], Tensor]) -> None:
         scores = torch.tensor(scores)
         want = torch.autograd.functional.jacobian(lambda x: x.softmax(-1), scores)
         got = call(answer, scores.softmax(-1))
-        compare(f"M={len(scores)}", got, want, ("weight", "score"), lambda got=got, want=want: _diagonal(got, want))  # pyright: ignore[reportArgumentType] (one input: a tensor)
+        compare(f"M={len(scores)}", got, want, ("weight", "score"), lambda got=got, want=want: _diagonal(got, want))
 
 
 @exercise

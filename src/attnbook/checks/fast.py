@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from itertools import takewhile
 from numbers import Number
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -98,7 +99,7 @@ def merge(answer: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
 @exercise
 def tokens_that_fit(answer: Callable[[int, int, int, int, int, int], int]) -> None:
     """`answer(room, B, layers, kv_heads, width, size)`: how long B texts may be, if keys and values are kept."""
-    answers = {}
+    answers: dict[str, Any] = {}
     for case, inputs in _ROOMS.items():
         got = call(answer, *inputs)
         answers[case] = got.item() if isinstance(got, Tensor) and got.numel() == 1 else got
@@ -226,12 +227,13 @@ def _cache(
 
     class Cache:
         def __init__(self):
-            self.kept, self.calls = None, 0
+            self.kept: tuple[Tensor, ...] | None = None
+            self.calls = 0
 
-        def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, ...]:
             new, self.calls = (k, values(k, v)), self.calls + 1
             self.kept = new if self.kept is None else tuple(map(keep, self.kept, new))
-            return tuple(map(returned, self.kept, new))  # pyright: ignore[reportReturnType] (two of two)
+            return tuple(map(returned, self.kept, new))
 
         def __len__(self) -> int:
             return 0 if self.kept is None else length(self.kept[0], self.calls)
@@ -371,19 +373,20 @@ def _normal(*shapes: tuple[int, ...]) -> list[Tensor]:
 def _tiles() -> dict[str, tuple[Tensor, Tensor, Tensor, int]]:
     rising = torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1], [2, 0], [4, 1], [6, 0]]), torch.eye(4)
     q, k, v = _normal((3, 4), (7, 4), (7, 2))
+    queries, keys, values = _normal((5, 3), (64, 3), (64, 4))
     far = torch.cat([q[:, :3], torch.tensor([[1.0], [-300], [300]])], 1), k + torch.tensor([0.0, 0, 0, 8]), v
     return {
         "scores_that_rise_by_ones": (*rising, 1),
         "blocks_of_3_of_7_keys": (q, k, v, 3),
         "all_keys_in_one_block": (q, k, v, 7),
         "scores_beyond_1000": (*far, 2),
-        _LONG: (*_normal((5, 3), (64, 3), (64, 4)), 16),  # pyright: ignore[reportReturnType] (four)
+        _LONG: (queries, keys, values, 16),
     }
 
 
 def _backs() -> dict[str, tuple[Tensor, ...]]:
     """A tile of some of the keys: what softmax is taken over is longer than the tile."""
-    found = {}
+    found: dict[str, tuple[Tensor, ...]] = {}
     for case, (L, M, V, keys) in {"1_query_2_of_3_keys": (1, 3, 2, 2), "4_queries_3_of_6_keys": (4, 6, 5, 3)}.items():
         scores, v, dy = _normal((L, M), (M, V), (L, V))
         y = scores.softmax(-1) @ v

@@ -72,7 +72,7 @@ def _gradient(softmax: Softmax, scores: Tensor, mask: Tensor) -> Tensor:
         (output * pull).sum().backward()
     except RuntimeError as error:
         raise Wrong("gradient_refused", error=str(error).splitlines()[0]) from error
-    return scores.grad  # pyright: ignore[reportReturnType] (it is there after backward)
+    return scores.grad  # pyrefly: ignore[bad-return] (it is there after backward)
 
 
 _SIZES = {f"L={L}, M={M}": (L, M) for L, M in ((1, 1), (2, 2), (4, 4), (2, 5), (1, 3), (3, 4), (5, 9), (8, 8))}

@@ -15,6 +15,7 @@ Model = Callable[[Tensor], Tensor]
 Layer = Callable[[Tensor], Tensor]
 Block = Callable[[Tensor, Layer, Layer, Layer, Layer], Tensor]
 Translator = Callable[[Tensor, Tensor], Tensor]
+Loss = Callable[[Translator, Tensor, Tensor], Tensor]
 
 
 @exercise
@@ -55,7 +56,7 @@ def translation_loss(answer: Callable[[Translator, Tensor, Tensor], Tensor]) -> 
     """
     answers = {case: call(answer, *inputs) for case, inputs in _TRANSLATIONS.items()}
     for case, got in answers.items():
-        want = _loss(*_TRANSLATIONS[case])
+        want = _loss()(*_TRANSLATIONS[case])
         if shape_of(got) != ():
             raise Wrong("one_loss", case=case, got=describe(got))
         if not close(got, want):
@@ -167,17 +168,24 @@ WRONG_PRE_NORM_BLOCK: dict[str, Block] = {
 }
 
 
-def _loss(model: Translator, source: Tensor, target: Tensor, given=slice(None, -1), answers=slice(1, None), **options):
-    logits, answers = model(source, target[:, given]), target[:, answers]
-    return F.cross_entropy(logits.flatten(0, 1), answers.flatten(), **{"ignore_index": PAD, **options})
+def _loss(
+    given: slice = slice(None, -1), answers: slice = slice(1, None), ignored: int = PAD, reduction: str = "mean"
+) -> Loss:
+    """By what the model is given and asked for, which answers don't count, and how the others become one number."""
+
+    def loss(model: Translator, source: Tensor, target: Tensor) -> Tensor:
+        logits, following = model(source, target[:, given]), target[:, answers]
+        return F.cross_entropy(logits.flatten(0, 1), following.flatten(), ignore_index=ignored, reduction=reduction)
+
+    return loss
 
 
 def _of_each_text(model: Translator, source: Tensor, target: Tensor) -> Tensor:
-    return torch.stack([_loss(model, source[[row]], target[[row]]) for row in range(len(target))]).mean()
+    return torch.stack([_loss()(model, source[[row]], target[[row]]) for row in range(len(target))]).mean()
 
 
 def _over_all_places(model: Translator, source: Tensor, target: Tensor) -> Tensor:
-    return _loss(model, source, target, reduction="sum") / target[:, 1:].numel()
+    return _loss(reduction="sum")(model, source, target) / target[:, 1:].numel()
 
 
 def _chances(model: Translator, source: Tensor, target: Tensor) -> Tensor:
@@ -187,19 +195,21 @@ def _chances(model: Translator, source: Tensor, target: Tensor) -> Tensor:
 
 
 # What goes wrong with the loss, likewise.
-WRONG_TRANSLATION_LOSS: dict[str, Callable[[Translator, Tensor, Tensor], Tensor]] = {
-    "compares_each_token_with_itself": lambda *asked: _loss(*asked, given=slice(None), answers=slice(None)),
-    "gives_the_model_the_answers": lambda *asked: _loss(*asked, given=slice(1, None)),
-    "shifts_the_wrong_way": lambda *asked: _loss(*asked, given=slice(1, None), answers=slice(None, -1)),
-    "does_not_shift_what_it_asks_for": lambda *asked: _loss(*asked, answers=slice(None, -1)),
-    "counts_the_padding": lambda *asked: _loss(*asked, ignore_index=-100),
+WRONG_TRANSLATION_LOSS: dict[str, Loss] = {
+    "compares_each_token_with_itself": _loss(given=slice(None), answers=slice(None)),
+    "gives_the_model_the_answers": _loss(given=slice(1, None)),
+    "shifts_the_wrong_way": _loss(given=slice(1, None), answers=slice(None, -1)),
+    "does_not_shift_what_it_asks_for": _loss(answers=slice(None, -1)),
+    "counts_the_padding": _loss(ignored=-100),
     "divides_by_the_padding_too": _over_all_places,
-    "adds_up": lambda *asked: _loss(*asked, reduction="sum"),
+    "adds_up": _loss(reduction="sum"),
     "takes_the_mean_of_each_text_first": _of_each_text,
-    "takes_the_softmax_twice": lambda model, *texts: _loss(lambda *given: model(*given).softmax(-1), *texts),
+    "takes_the_softmax_twice": lambda model, *texts: _loss()(lambda *given: model(*given).softmax(-1), *texts),
     "takes_chances_without_the_logarithm": _chances,
-    "does_not_ask_for_the_stop": lambda model, source, target: _loss(model, source, target.where(target != STOP, PAD)),
-    "gives_the_model_the_target_as_source": lambda model, source, target: _loss(model, target, target),
+    "does_not_ask_for_the_stop": lambda model, source, target: _loss()(
+        model, source, target.where(target != STOP, PAD)
+    ),
+    "gives_the_model_the_target_as_source": lambda model, source, target: _loss()(model, target, target),
 }
 
 

@@ -4,8 +4,8 @@ A GPU adds and multiplies far faster than it divides. So the features go in pair
 with a = 1 + exp 2(q₁ + k₁) and b likewise, 1/a = b·c and 1/b = a·c where c = 1/(a·b).
 """
 
-# pyright: reportArgumentType=false, reportAssignmentType=false, reportCallIssue=false
-# (triton reads the functions below: it calls them with grids, and gives numbers where they say constexpr)
+# pyrefly: ignore-errors[bad-argument-type, bad-assignment]
+# (triton reads the functions below, and gives numbers where they say constexpr)
 import torch
 import triton
 import triton.language as tl
@@ -134,7 +134,7 @@ def _one_side(q_BKL, k_BKM, w_K, safe, grad_BLM, row_stride: int, column_stride:
     return grad_q_BKL, grad_w.sum(0)
 
 
-def _ready(q_BLK: Tensor, k_BMK: Tensor, w_K: Tensor) -> tuple[Tensor, ...]:
+def _ready(q_BLK: Tensor, k_BMK: Tensor, w_K: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """What both kernels read: positions last, so that neighbours in a tile are neighbours in memory; and whether the
     shared division is safe, as a flag that stays on the GPU, for to look at it here would be to wait."""
     in_range = [x.abs().amax() <= SAFE for x in (q_BLK, k_BMK) if x.numel()]

@@ -3,7 +3,7 @@
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial, wraps
 from threading import Lock, local
 from typing import Any
@@ -115,7 +115,8 @@ class _Eagerly:
     """
 
     def __init__(self):
-        self.lock, self.inside, self.stance = Lock(), 0, None
+        self.lock, self.inside = Lock(), 0
+        self.stance: AbstractContextManager | None = None
 
     def __enter__(self) -> None:
         with self.lock:
@@ -242,7 +243,7 @@ def _of_heads(*args, **kwargs) -> Tensor:
     """The weights of each head, by the function that computes the output."""
     asked = {"need_weights": True, "average_attn_weights": False, "training": False}
     _, weights = F.multi_head_attention_forward(*args, **(kwargs | asked))
-    return weights  # pyright: ignore[reportReturnType] (asked for, there are some)
+    return weights  # pyrefly: ignore[bad-return] (asked for, there are some)
 
 
 _WEIGHTS = {F.scaled_dot_product_attention: _of_kernel, F.multi_head_attention_forward: _of_heads}

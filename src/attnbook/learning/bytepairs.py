@@ -111,7 +111,7 @@ class BytePairs:
 
         The alphabet has a printable character for each byte: Ġ is the blank, Ċ the end of a line.
         """
-        merges = []
+        merges: list[Pair] = []
         for number, line in enumerate(lines, start=1):
             parts = line.rstrip("\r\n").split(" ")
             if number == 1 and parts[0] == "#version:":
@@ -123,7 +123,8 @@ class BytePairs:
                     raise ValueError(
                         f"line {number} has {letter!r}, which is not in GPT-2's alphabet of the 256 bytes."
                     )
-            merges.append(tuple(bytes(ALPHABET[letter] for letter in part) for part in parts))
+            left, right = (bytes(ALPHABET[letter] for letter in part) for part in parts)
+            merges.append((left, right))
         return cls(merges, specials)
 
     def encode(self, text: str) -> Tensor:

@@ -217,7 +217,7 @@ def _longest_chain(y: Tensor) -> int:
     return below(y.grad_fn)
 
 
-def _path(kind: Kind, n: int, d: int) -> int:  # pyright: ignore[reportReturnType] (the numbers never end)
+def _path(kind: Kind, n: int, d: int) -> int:  # pyrefly: ignore[bad-return] (the numbers never end)
     """How many layers it takes until the last token knows: until what it knows depends on what the first one says."""
     x, other_x = torch.randn(2, 1, n, d, dtype=torch.float64)
     other_x[:, 1:] = x[:, 1:]

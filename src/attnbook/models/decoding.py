@@ -63,11 +63,11 @@ def beam(
     total = torch.full((B, width), -torch.inf, device=prompt.device)
     total[:, 0] = 0  # as long as all candidates are the same, only the first has successors
     with eval_mode(model):
-        state = model.start(source)  # pyright: ignore[reportCallIssue] (a module that has start and step)
+        state = model.start(source)  # pyrefly: ignore[not-callable] (a module that has start and step)
         state.select(first)
         unread = ids
         while ids.shape[1] < length and not finished.all():
-            scores = model.step(unread, state)  # pyright: ignore[reportCallIssue]
+            scores = model.step(unread, state)  # pyrefly: ignore[not-callable]
             log_p = scores[:, -1].float().log_softmax(-1)
             N = log_p.shape[-1]
             _check_tokens(stop, pad, N)
@@ -124,10 +124,10 @@ def sample(
     ids = prompt[:, : given.min()]
     finished = torch.zeros_like(given, dtype=torch.bool)
     with eval_mode(model):
-        state = model.start(source)  # pyright: ignore[reportCallIssue] (a module that has start and step)
+        state = model.start(source)  # pyrefly: ignore[not-callable] (a module that has start and step)
         unread = ids
         while ids.shape[1] < length and not finished.all():
-            scores = model.step(unread, state)[:, -1].cpu()  # pyright: ignore[reportCallIssue]
+            scores = model.step(unread, state)[:, -1].cpu()  # pyrefly: ignore[not-callable]
             _check_tokens(stop, pad, scores.shape[-1])
             scores = scores.index_fill(-1, torch.tensor(pad), -torch.inf)
             cumulative = filtered(scores, temperature, top_k, top_p).cumsum(-1)

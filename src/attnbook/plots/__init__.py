@@ -64,11 +64,12 @@ _STYLE: dict[Any, Any] = {
 class QuietAxes(Axes):
     """Axes with names where one starts to read: the title, and the vertical axis's own, stand above on the left."""
 
-    def set_title(self, label: str, **options: Any):  # pyright: ignore[reportIncompatibleMethodOverride]
-        return super().set_title(label, **{"x": 0, "horizontalalignment": "left", "fontsize": 10} | options)
+    def set_title(self, label: str, **options: Any):
+        left: dict[str, Any] = {"x": 0, "horizontalalignment": "left", "fontsize": 10}
+        return super().set_title(label, **left | options)
 
-    def set_ylabel(self, ylabel: str, **options: Any):  # pyright: ignore[reportIncompatibleMethodOverride]
-        above = {"y": 1, "rotation": 0, "horizontalalignment": "left", "verticalalignment": "bottom"}
+    def set_ylabel(self, ylabel: str, **options: Any):
+        above: dict[str, Any] = {"y": 1, "rotation": 0, "horizontalalignment": "left", "verticalalignment": "bottom"}
         return super().set_ylabel(ylabel, **above | options)
 
     def _ipython_display_(self) -> None:
@@ -137,7 +138,7 @@ def axes(columns: int = 1, width: float = 4.8, height: float = 2.9, *, rows: int
 def _quieten(ax: Axes, figure: Figure) -> None:
     """No ticks but their numbers, and rules for the eye to follow."""
     ax.tick_params(which="both", length=0, pad=5, labelcolor=SOFT, labelsize=9, labelfontfamily=FONT)
-    ax.yaxis.get_major_locator().set_params(nbins=5)  # pyright: ignore[reportCallIssue] (it has it)
+    ax.yaxis.get_major_locator().set_params(nbins=5)  # pyrefly: ignore[unexpected-keyword] (it has it)
     ax.grid(axis="y", color=RULE, linewidth=0.8, linestyle="-")
     ax.yaxis.set_label_coords(0, 1, offset_copy(ax.transAxes, figure, y=7, units="points"))
 

@@ -27,7 +27,7 @@ _COLOUR = re.compile(r"#[0-9a-f]{6}\b")
 def light(figure: Figure) -> str:
     """The same bytes on every machine: no date, no version, no name that is drawn by lot."""
     for text in figure.findobj(Text):
-        text.set_fontfamily(FONT)  # pyright: ignore[reportAttributeAccessIssue] (a text)
+        text.set_fontfamily(FONT)
     written = StringIO()
     with mpl.rc_context(_STORED):
         figure.savefig(written, format="svg", metadata=_UNSAID)
@@ -112,7 +112,7 @@ def _counterparts() -> dict[str, str]:
     scales = {
         to_hex(day): to_hex(night)
         for scale in (weight_colours, shades)
-        for day, night in zip(scale(LIGHT).colors, scale(DARK).colors, strict=True)  # pyright: ignore[reportArgumentType]
+        for day, night in zip(scale(LIGHT).colors, scale(DARK).colors, strict=True)  # pyrefly: ignore[bad-argument-type]
     }
     return scales | named | dict(NUMBERS)
 

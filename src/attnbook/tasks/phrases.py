@@ -16,7 +16,9 @@ short, such as l' or n', stands by itself.
 import random
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar
+
+Determiner = Literal["the", "a", "this", "my"]
 
 
 class Noun(NamedTuple):
@@ -108,9 +110,9 @@ NOUNS, ADJECTIVES = PEOPLE + ANIMALS + THINGS, SIZES + COLOURS
 
 
 class NounPhrase(NamedTuple):
-    """The small black cat, le petit chat noir. The determiner is the, a, this or my."""
+    """The small black cat, le petit chat noir."""
 
-    determiner: str
+    determiner: Determiner
     noun: Noun
     several: bool = False
     size: Adjective | None = None
@@ -250,7 +252,7 @@ def _size(pair: PhrasePair) -> tuple[int, int]:
 
 def _draw(rng: random.Random) -> Phrase:
     def noun_phrase(nouns: list[Noun]) -> NounPhrase:
-        determiner = rng.choice(["the", "the", "a", "this", "my"])
+        determiner: Determiner = rng.choice(["the", "the", "a", "this", "my"])
         noun, several = rng.choice(nouns), rng.random() < 0.4
         size = rng.choice(SIZES) if rng.random() < 0.4 else None
         colour = rng.choice(COLOURS) if rng.random() < 0.4 and noun not in PEOPLE else None

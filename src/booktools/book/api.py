@@ -130,7 +130,7 @@ def parameters(parts: list[inspect.Parameter]) -> Iterator[str]:
         if each.kind is each.KEYWORD_ONLY and not starred:
             yield "*"
         starred |= each.kind in (each.KEYWORD_ONLY, each.VAR_POSITIONAL)
-        stars = {each.VAR_POSITIONAL: "*", each.VAR_KEYWORD: "**"}.get(each.kind, "")
+        stars = "*" if each.kind is each.VAR_POSITIONAL else "**" if each.kind is each.VAR_KEYWORD else ""
         typed = each.annotation is not each.empty
         kind = f": {annotation(each.annotation)}" if typed else ""
         equals = " = " if typed else "="

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import nbformat
 import yaml
+from nbformat import NotebookNode
 
 from attnbook.language import ENGLISH
 from booktools.book import BookError
@@ -87,9 +88,9 @@ def read_yaml(path: Path) -> dict:
     return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
-def read_notebook(path: Path):
+def read_notebook(path: Path) -> NotebookNode:
     try:
-        return nbformat.read(path, as_version=4)
+        return nbformat.read(path, as_version=4)  # pyrefly: ignore[bad-return] (as of that version)
     except nbformat.reader.NotJSONError:
         raise BookError(f"{path} is not a notebook that can be read. Was a merge left half done?") from None
 

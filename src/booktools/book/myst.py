@@ -55,6 +55,11 @@ def blocks(source: str) -> Iterator[Token]:
         heading = token.type == "heading_open"
 
 
+def lines_of(block: Token) -> list[int]:
+    """The first line of one of these blocks, and the one after its last."""
+    return block.map  # pyrefly: ignore[bad-return] (`blocks` gives none without)
+
+
 @dataclass(frozen=True)
 class Directive:
     """A fence whose info string starts with a name in braces.

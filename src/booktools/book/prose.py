@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from attnbook.telling import numbers_in
-from booktools.book.myst import INLINE, Directive, blocks
+from booktools.book.myst import INLINE, Directive, blocks, lines_of
 
 # What is not computed here: years, and the numbers of other places, such as chapter 13, D2L 11.7 or mistake 2.
 YEAR = re.compile(r"(?<![\w.,])(?:19|20)\d\d\b(?![,.]\d)")
@@ -60,7 +60,7 @@ def prose(source: str) -> str:
 def _pieces(source: str) -> Iterator[str]:
     lines = source.split("\n")
     for block in blocks(source):
-        start, end = block.map  # pyright: ignore[reportGeneralTypeIssues] (a block has a place)
+        start, end = lines_of(block)
         if block.type in ("inline", "heading"):
             yield INLINE.sub(_read, "\n".join(lines[start:end]))
         elif block.type in ("fence", "colon_fence") and (directive := Directive.of(block)):

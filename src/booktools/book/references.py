@@ -1,7 +1,5 @@
 """The literature in references.bib, as author-year links."""
 
-# pyright: reportOptionalMemberAccess=false
-# (pybtex says that the fields and the persons of an entry are None)
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,11 +27,11 @@ class References:
     @classmethod
     def read(cls, files: list[Path], page: str = "") -> "References":
         entries = BibliographyData()
-        try:
-            for file in files:
+        for file in files:
+            try:
                 entries.add_entries(parse_file(file).entries.items())
-        except PybtexError as error:
-            raise BookError(f"{file.name}: {error}") from None
+            except PybtexError as error:
+                raise BookError(f"{file.name}: {error}") from None
         return cls(entries, page)
 
     def cite(self, keys: list[str], form: str) -> str:

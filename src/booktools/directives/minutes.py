@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from booktools.book.contents import read_notebook
-from booktools.book.myst import INLINE, Directive, blocks
+from booktools.book.myst import INLINE, Directive, blocks, lines_of
 from booktools.book.shown import widgets_shown_by
 from booktools.directives import rooms
 
@@ -73,7 +73,7 @@ def words_in(source: str) -> int:
     """
     lines, counted = source.split("\n"), 0
     for block in blocks(source):
-        start, end = block.map  # pyright: ignore[reportGeneralTypeIssues] (a block has a place)
+        start, end = lines_of(block)
         if block.type in ("inline", "heading") and not lines[start].lstrip().startswith("|"):
             counted += len(WORD.findall(INLINE.sub(what_is_read, "\n".join(lines[start:end]))))
         elif block.type in ("fence", "colon_fence") and (directive := Directive.of(block)) and is_open(directive):

@@ -55,7 +55,7 @@ class ForkServer:
         )
         inside.close()
         if self.control.recv(10) != b"ready":
-            said = self.process.stderr.read().decode(errors="replace").strip()
+            said = self.process.stderr.read().decode(errors="replace").strip()  # pyrefly: ignore[missing-attribute]
             self.close()
             raise BookError(NO_START.format(said=said))
 

@@ -52,12 +52,14 @@ def _known_mistakes(assignment: Assignment, path: Path) -> tuple[list[KnownMista
 def self_test(assignment: Assignment, server: ForkServer, limits: Limits) -> Iterator[str]:
     """What is wrong before a single submission has been looked at: a broken sandbox must not become zeros for all."""
     yield from _solution(assignment, server, limits)
+    cells: list[str] = []
     for part in PARTS:
         empty = run_tests(assignment, code_of(assignment.student(), assignment), server, limits, parts=(part,))
+        cells = empty.cells
         for name, result in empty.results.items():
             if (said := getattr(result, part)) != say("unwritten"):
                 yield f"the empty copy: expected {say('unwritten')!r} of {name}, {part} part, got {said!r}"
-    for cell in empty.cells:
+    for cell in cells:
         yield f"the empty copy: {cell}"
 
 

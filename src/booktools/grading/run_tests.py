@@ -164,7 +164,7 @@ class Attempts:
                 self.to_run = [number for number in range(len(self.cells)) if number not in self.deadly]
             if self.to_run:
                 self.run(self.to_run.pop(0))
-        return self.sandbox  # pyright: ignore[reportReturnType] (it is not gone)
+        return self.sandbox  # pyrefly: ignore[bad-return] (it is not gone)
 
     def is_gone(self) -> bool:
         return self.sandbox is None or self.sandbox.dead is not None
@@ -174,7 +174,7 @@ class Attempts:
         cell = self.cells[number]
         try:
             with self.timed(again=number in self.counted):
-                error = self.sandbox.run(cell)  # pyright: ignore[reportOptionalMemberAccess]
+                error = self.sandbox.run(cell)  # pyrefly: ignore[missing-attribute]
         except StudentError as ended:
             error = str(ended)
             self.deadly.add(number)

@@ -30,7 +30,8 @@ class Sandbox:
     """One submission at work, behind walls. `used` gathers the forbidden calls it makes, by exercise."""
 
     def __init__(self, pipe: socket.socket, lifeline: socket.socket, limits: Limits):
-        self.pipe, self.lifeline, self.limits, self.dead = pipe, lifeline, limits, None
+        self.pipe, self.lifeline, self.limits = pipe, lifeline, limits
+        self.dead: str | None = None
         self.used: dict[str, set[str]] = {}
         try:
             header, *_ = receive(self.pipe, 30)

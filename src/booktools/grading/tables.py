@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from booktools.book import BookError
@@ -11,7 +11,9 @@ FORMULA = re.compile(r"""(^|[;,|])[\s"']*(?=[=+\-@＝＋－＠])""")
 NOT_UTF8 = "{path} is not UTF-8 text. In Excel, save it as “CSV UTF-8”."
 
 
-def read_table(path: Path, columns: dict[str, tuple[str, ...]], needed: Collection[str]) -> Iterator[tuple[str, dict]]:
+def read_table(
+    path: Path, columns: Mapping[str, tuple[str, ...]], needed: Collection[str]
+) -> Iterator[tuple[str, dict]]:
     """The rows of a CSV file that are not empty: where each stands, and its cells by column.
 
     Each of the `columns` has the headings that it goes by; others are left alone. Between cells is a comma, a

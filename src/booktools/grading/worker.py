@@ -92,7 +92,7 @@ class Worker:
             error = result.error_before_exec or result.error_in_exec
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
-        return error and _said(error)
+        return None if error is None else _said(error)
 
     def call(self, request: dict, leaves: list[Tensor]):
         """What a function or an object returns; it may not change what it is given."""
@@ -201,7 +201,7 @@ def _hide_the_grader() -> None:
     """What is loaded of the grader goes on; nothing of it can be imported any more."""
     for name in [name for name in sys.modules if name.partition(".")[0] == GRADER.name]:
         del sys.modules[name]
-    sys.modules[GRADER.name] = None  # pyright: ignore[reportArgumentType] (an import of it fails)
+    sys.modules[GRADER.name] = None  # pyrefly: ignore[unsupported-operation] (an import of it fails)
 
 
 def serve_forks(control: socket.socket) -> None:

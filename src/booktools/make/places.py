@@ -112,7 +112,9 @@ def attacks(own: dict[str, Any]) -> dict[str, list[int]]:
 
 
 def steep(own: dict[str, Any]) -> type[nn.Module]:
-    class Steep(own["ALiBi"]):
+    base: Any = own["ALiBi"]
+
+    class Steep(base):
         def bias(self, L: int) -> Tensor:
             return 4 * super().bias(L)
 
@@ -184,7 +186,9 @@ def _go_on(own: dict[str, Any], model: nn.Module, steps: int, seed: int) -> None
 
 
 def buckets(own: dict[str, Any]) -> dict[str, list[int]]:
-    class Buckets(own["Positions"]):
+    base: Any = own["Positions"]
+
+    class Buckets(base):
         """T5's 16 buckets for what comes before: eight for distances below 8, then two for each doubling."""
 
         def __init__(self):

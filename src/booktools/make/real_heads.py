@@ -165,7 +165,10 @@ def sink(text: int, L: int = 160, W: int = 64) -> dict[str, float]:
     masks |= {"no_first": every & (early | (i != 0)), "no_sixth": every & (early | (i != 5))}
     row = {name: round(losses(ids_BL, mask=mask)[:, W:].mean().item(), 3) for name, mask in masks.items()}
     values: list[Tensor] = []
-    hooks = [a.get_submodule("value").register_forward_hook(lambda *call: values.append(call[2])) for a in attentions()]
+    hooks = [
+        a.get_submodule("value").register_forward_hook(lambda layer, given, value: values.append(value))
+        for a in attentions()
+    ]
     maps = maps_of(ids_BL)[:, 0, :, W:]
     for hook in hooks:
         hook.remove()

@@ -20,6 +20,7 @@ twice          copiers of 4 to 12 letters said twice: the share of the second ti
 
 import math
 from functools import cache
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -100,7 +101,7 @@ SCALED = {"positions": "sinusoidal", "scale_embeddings": True}  # as in chapter 
 
 
 def parts(seed: int) -> dict[str, float]:
-    ways = {
+    ways: dict[str, dict[str, Any]] = {
         "built": {},
         "relu": {"feed_forward": FeedForward, "hidden": 192},
         "layer_norm": {"norm_layer": nn.LayerNorm},

@@ -134,7 +134,8 @@ def at_the_end(model: LanguageModel, length: int) -> float:
 
 
 def lengths(seed: int) -> dict[str, object]:
-    model, row = trained(seed), {"seed": seed, "lengths": LENGTHS}
+    model = trained(seed)
+    row: dict[str, object] = {"seed": seed, "lengths": LENGTHS}
     ways = {
         "none": lambda factor: None,
         "interpolated": PositionInterpolation,
@@ -226,7 +227,7 @@ def recalling(seed: int, kinds: str, width: int, steps: int = 800, lr: float = 8
         return asked_again(32, int(torch.randint(4, 29, (), generator=generator)), generator)
 
     fit(model, lambda model, ids: F.cross_entropy(*model.answers(ids)), draw, steps, lr=lr, seed=seed)
-    found = []
+    found: list[float] = []
     for pairs in PAIRS:
         with torch.no_grad():
             scores, right = model.answers(asked_again(256, pairs, torch.Generator().manual_seed(1000 + pairs)))

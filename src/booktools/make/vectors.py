@@ -55,7 +55,7 @@ def make(table: Tensor, vocabulary: list[str]) -> dict[str, Any]:
 
 
 def main(folder: Path) -> None:
-    from safetensors.torch import load_file  # pyright: ignore[reportMissingImports] (only this needs it)
+    from safetensors.torch import load_file  # pyrefly: ignore[missing-import] (only this needs it)
 
     weights = folder / "model.safetensors"
     if hashlib.sha256(weights.read_bytes()).hexdigest() != SHA256:

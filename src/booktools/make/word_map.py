@@ -15,7 +15,7 @@ from attnbook.data import FOLDER
 
 
 def make() -> bytes:
-    from sklearn.manifold import TSNE  # pyright: ignore[reportMissingImports] (only this needs it)
+    from sklearn.manifold import TSNE  # pyrefly: ignore[missing-import] (only this needs it)
 
     with np.load(FOLDER / "vectors.npz") as source:
         words, vectors = source["words"], source["vectors"].astype(np.float32)

@@ -11,7 +11,7 @@ from booktools.book import BookError
 from booktools.book.checked import fold_in_colab
 from booktools.book.contents import Chapter
 from booktools.book.edition import Edition
-from booktools.book.myst import Directive, blocks
+from booktools.book.myst import Directive, blocks, lines_of
 from booktools.book.shown import without_states
 from booktools.printers.plain import Plain
 from booktools.printers.setup_cells import set_up, setup_cell
@@ -60,11 +60,11 @@ def is_markdown(cell) -> bool:
 
 def apart(cell) -> list:
     """A cell in which a solution with code begins, as three: what is before, a heading that is folded, the solution."""
-    starts = [block.map for block in blocks(cell.source) if is_solution_start(block)] if is_markdown(cell) else []
+    starts = [lines_of(block) for block in blocks(cell.source) if is_solution_start(block)] if is_markdown(cell) else []
     if not starts:
         return [cell]
     lines = cell.source.split("\n")
-    start, end = starts[0]  # pyright: ignore[reportGeneralTypeIssues] (a block has a place)
+    start, end = starts[0]
     cell.source = "\n".join(lines[:start])
     name = f"{cell.id}-folded"
     folded = {"id": name, "jp-MarkdownHeadingCollapsed": True}  # Colab goes by the name, JupyterLab by the mark

@@ -12,7 +12,7 @@ from booktools.book import BookError
 from booktools.book.edition import Edition
 from booktools.book.formulas import set_in_lines
 from booktools.book.labels import Label
-from booktools.book.myst import INLINE, Directive, blocks, split_target
+from booktools.book.myst import INLINE, Directive, blocks, lines_of, split_target
 from booktools.directives import rooms
 
 SILENT = ["div", "container", "tableofcontents", "toctree"]
@@ -34,7 +34,7 @@ class Plain:
         lines = source.split("\n")
         out, done = [], 0
         for block in blocks(source):
-            start, end = block.map  # pyright: ignore[reportGeneralTypeIssues] (a block has a place)
+            start, end = lines_of(block)
             out += [*lines[done:start], *self.block(block, lines[start:end])]
             done = end
         return "\n".join(out + lines[done:]).strip("\n")

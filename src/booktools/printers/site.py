@@ -81,7 +81,7 @@ def print_pages(
     from jupyter_book.sphinx import build_sphinx
     from sphinx_external_toc import collectors
 
-    collectors.gc = Found  # pyright: ignore[reportPrivateImportUsage, reportAttributeAccessIssue]
+    collectors.gc = Found  # pyrefly: ignore[bad-assignment]
     done = build_sphinx(
         root.absolute(),
         to.absolute(),

@@ -5,6 +5,7 @@ import re
 from gettext import NullTranslations
 from pathlib import Path
 from shutil import rmtree
+from typing import Any
 
 from docutils import nodes
 from sphinx import addnodes
@@ -44,9 +45,10 @@ class Dropdowns(SphinxPostTransform):
     formats = ("html",)
 
     def run(self):
-        for box in list(self.document.findall(is_dropdown)):
+        boxes: list[Any] = list(self.document.findall(is_dropdown))
+        for box in boxes:
             title, body = split_title(box)
-            opening = f'<details class="admonition {" ".join(box["classes"])}"{html_id(box)}><summary>'  # pyright: ignore[reportIndexIssue] (an element)
+            opening = f'<details class="admonition {" ".join(box["classes"])}"{html_id(box)}><summary>'
             place = box.parent.index(box)
             box.parent[place : place + 1] = [raw(opening), *title, raw("</summary>"), *body, raw("</details>")]
 

@@ -186,7 +186,7 @@ def _check_computed(tokens, q_LK, k_LK, v_LV, queries, **_) -> None:
 
 def _numbers(name: str, rows: Sequence) -> list[list[float]]:
     """A matrix as lists: of a tensor, an array or lists."""
-    matrix = rows.tolist() if hasattr(rows, "tolist") else [list(row) for row in rows]  # pyright: ignore[reportAttributeAccessIssue] (asked)
+    matrix = rows.tolist() if hasattr(rows, "tolist") else [list(row) for row in rows]
     if any(not isinstance(row, list) or not all(map(math.isfinite, row)) for row in matrix):
         raise ValueError(f"{name} must hold rows of finite numbers, such as [[1.0, 0.5], [0.0, 2.0]]; got {matrix}.")
     return matrix

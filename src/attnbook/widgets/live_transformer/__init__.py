@@ -64,7 +64,7 @@ class LiveTransformer(BookWidget):
         """
         model, known = date_transformer()
         source, ids = known.encode([self.text]), [START]
-        forced: Any = dict(self.forced)  # pyright: ignore[reportCallIssue, reportArgumentType] (each a pair)
+        forced: Any = dict(self.forced)
         state = model.start(source)
         while len(ids) <= LETTERS and ids[-1] != STOP:
             scores = model.step(torch.tensor([ids[-1:]]), state)[0, -1]

@@ -1,6 +1,7 @@
 """Four memories that are told the same pairs of key and value, and asked for one of them."""
 
 import math
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -116,8 +117,8 @@ def state(kind: str, keys: Tensor, letters: Tensor) -> Tensor:
     """What is left in a state of keys by letters, (..., K, letters), after all has been written."""
     values = F.one_hot(letters, len(LETTERS)).to(keys.dtype)
     ones = torch.ones_like(keys[..., :1])
-    more = {"linear": {}, "decay": {"decay": math.log(KEPT) * ones}, "delta": {"beta": ones}}[kind]
-    return linear_attention(keys, keys, values, **more)[1]
+    more: dict[str, dict[str, Any]] = {"linear": {}, "decay": {"decay": math.log(KEPT) * ones}, "delta": {"beta": ones}}
+    return linear_attention(keys, keys, values, **more[kind])[1]
 
 
 def read(kind: str, asked: Tensor, keys: Tensor, letters: Tensor) -> Tensor:

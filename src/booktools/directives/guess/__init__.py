@@ -16,6 +16,7 @@ scripts and on paper all is open.
 
 from html import escape
 from pathlib import Path
+from typing import Any
 
 from docutils import nodes
 from docutils.parsers.rst.directives import positive_int, unchanged
@@ -63,11 +64,12 @@ class Cards(SphinxPostTransform):
     def run(self):
         for count, node in enumerate(list(self.document.findall(guess)), start=1):
             at = node.parent.index(node)
-            hidden = [after for after in node.parent[at + 1 :] if not isinstance(after, nodes.section)][: node["hides"]]
+            following: list[Any] = node.parent[at + 1 :]
+            hidden = [after for after in following if not isinstance(after, nodes.section)][: node["hides"]]
             if node["number"] not in "".join(shown(after) for after in hidden):
                 log.warning("the number of a guess must stand in what it hides: %s", node["number"], location=node)
             for after in hidden:
-                after["classes"] += ["veiled", f"guess-{count}"]  # pyright: ignore[reportIndexIssue] (an element)
+                after["classes"] += ["veiled", f"guess-{count}"]
             node.parent[at : at + 1] = card(node, f"guess-{count}")
 
 
