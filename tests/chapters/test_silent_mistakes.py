@@ -390,6 +390,7 @@ def test_the_list_says_what_diagnose_finds():
         assert said is None or [said[1]] == (list(DIAGNOSED[name][1]) or [None])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DIAGNOSED)
 def test_diagnose_finds_it(name):
     layers, claims = DIAGNOSED[name]

@@ -230,6 +230,7 @@ def without(*path):
     return spoken
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "path", "noticed"),
     [

@@ -153,6 +153,7 @@ def test_no_answer_is_in_sight(visit, chapter):
             assert not stands(answer, between), (source, between)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.stem)
 def test_a_guess_has_a_card(chapter):
     text = re.sub(r":::\{touch\}\n.*?\n:::", "", ASKED.sub("", prose(chapter)), flags=re.DOTALL)

@@ -238,6 +238,7 @@ def test_phrases_easily_got_wrong(several, english, denied, whom, said, dit):
     assert (phrase.english(), phrase.french()) == (said, dit)
 
 
+@pytest.mark.slow
 def test_what_an_english_phrase_is_in_french_has_one_answer():
     pairs = {*phrase_pairs(20_000), *phrase_pairs(5_000, held_out=True)}
     assert len({pair.source for pair in pairs}) == len(pairs)
@@ -252,6 +253,7 @@ def test_people_have_no_colour():
     assert not before & coloured
 
 
+@pytest.mark.slow
 def test_joins_of_nouns_and_adjectives_that_are_held_out_are_never_met():
     def joins(pairs):
         """Adjective and noun, next to each other or with a colour in between."""

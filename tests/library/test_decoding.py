@@ -117,6 +117,7 @@ def test_prompts_of_different_lengths_are_as_each_alone(seed, width):
         assert torch.equal(got[b][: (row != PAD).sum()], row[row != PAD])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("penalty", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("seed", range(6))
 def test_a_beam_wide_enough_finds_the_best_of_all(seed, penalty):

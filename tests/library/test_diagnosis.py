@@ -456,6 +456,7 @@ def test_a_planted_mistake_is_found_and_no_other(layer, name):
     assert problems(diagnose(layer())) == {name}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RIGHT)
 def test_no_right_layer_is_accused(name):
     make, cautions = RIGHT[name]

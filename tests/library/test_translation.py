@@ -85,6 +85,7 @@ def test_how_many_are_right_to_the_last_letter():
     assert task.exact(Known(wrong, 6)) == 1 / 3
 
 
+@pytest.mark.slow
 def test_a_wider_beam_translates_no_worse():
     seed_everything(1)
     task = Translation(PAIRS)

@@ -90,6 +90,7 @@ class TestAskPicture(Laws):
     ]
 
 
+@pytest.mark.slow
 def test_the_files_are_those_of_the_network():
     rounded = Asker()
     unpack_single(FOLDER / "asker.bin", rounded)
@@ -99,6 +100,7 @@ def test_the_files_are_those_of_the_network():
     assert (FOLDER / "held_out_digits.bin").read_bytes() == held_out("digit")
 
 
+@pytest.mark.slow
 def test_how_well_it_answers():
     """About as chapter 14's networks do: four questions it has learned, and the sum it has not."""
     pictures_BHW, numbers_B2 = held_out_pictures()
@@ -119,6 +121,7 @@ def test_it_is_less_sure_when_it_is_wrong():
     assert sure["the sum"] < 0.3 < min(sure[question] for question in QUESTIONS[:4])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("question", "half"), [("the left digit", 0), ("the right digit", 1)])
 def test_it_looks_at_the_side_that_it_is_asked_for(question, half):
     shares = torch.stack([AskPicture(picture=n, question=question).halves() for n in range(1, 41)])
@@ -126,6 +129,7 @@ def test_it_looks_at_the_side_that_it_is_asked_for(question, half):
     torch.testing.assert_close(shares.sum(1), torch.ones(40, dtype=torch.float64))
 
 
+@pytest.mark.slow
 def test_two_words_share_the_digits_that_are_compared():
     """Asked for the larger one, "the" looks at the left digit and "digit" at the right one."""
     left = [

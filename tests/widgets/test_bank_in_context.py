@@ -314,6 +314,7 @@ def test_table_of_a_word_that_looks_around():
     assert_close(numbers(BankInContext("bank money", place=5)).sum(), torch.tensor(1.0), rtol=0, atol=0.011)
 
 
+@pytest.mark.slow
 def test_what_chapter_7_says_of_it():
     plain = BankInContext()
     assert [word for word, _ in plain.nearest()][:4] == ["bank", "banks", "banking", "river"]

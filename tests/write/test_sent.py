@@ -66,6 +66,7 @@ def test_what_is_no_check_is_refused():
         exported("WRONG_CAUSAL")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in dir(check) if hasattr(getattr(check, name), "__wrapped__")])
 def test_every_check_is_sent(name):
     assert f"def {name}(answer)" in exported(name)["source"]
