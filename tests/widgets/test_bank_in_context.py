@@ -4,6 +4,7 @@ import copy
 import gzip
 import random
 
+import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor
