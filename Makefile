@@ -15,12 +15,14 @@ export ATTNBOOK_LANGUAGE := $(LANGUAGE)
 SITE := _build/html-$(LANGUAGE)
 endif
 unexport PYTHONDONTWRITEBYTECODE # a module is compiled once, and not by every process again
-.PHONY: help setup check lint quick dev serve book site pdf epub zip lab test slow devices ci processors rehearse notebooks bench links lighthouse clean
+.PHONY: help setup programs check lint quick dev serve book site pdf epub zip lab test slow devices ci processors rehearse notebooks bench links lighthouse clean
 
 help:                                   ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 12
 
-setup: .venv/ready                      ## everything pinned, in .venv
+setup: .venv/ready programs             ## everything pinned, in .venv; and the programs that tests and grading need
+
+programs: .venv/ready
 	@.ci/system
 
 .venv/ready: requirements.txt overrides.txt pyproject.toml src/booktools/pyproject.toml
@@ -30,22 +32,22 @@ setup: .venv/ready                      ## everything pinned, in .venv
 	@.ci/packages
 	@touch $@
 
-book: setup                             ## the site's pages, in _build/html, or in _build/html-zh for LANGUAGE=zh
+book: .venv/ready                       ## the site's pages, in _build/html, or in _build/html-zh for LANGUAGE=zh
 	$(BIN)/attnbook address
 	$(BIN)/attnbook book $(SITE)
 
 site: pdf epub zip                      ## the site as it is published: its pages, and beside them the PDF, EPUB and zip
 
-pdf: book                               ## the book once more as PDF, beside its pages
+pdf: book programs                      ## the book once more as PDF, beside its pages
 	$(BIN)/attnbook pdf $(SITE)
 
-epub: book                              ## and as EPUB
+epub: book programs                     ## and as EPUB
 	$(BIN)/attnbook epub $(SITE)
 
 zip: book                               ## and packed, to be read where there is no network
 	$(BIN)/attnbook zip $(SITE)
 
-dev: setup                              ## the book while you write it: rebuilt and shown again when a file is saved
+dev: .venv/ready                        ## the book while you write it: rebuilt and shown again when a file is saved
 	@test -f $(SITE)/index.html || $(MAKE) book
 	@$(BIN)/attnbook dev $(SITE) --port $(PORT)
 
@@ -68,7 +70,7 @@ lint: .venv/ready                       ## format, lint and types, as pre-commit
 	$(BIN)/attnbook address --check
 
 # In a container: make lab LAB="--ip=0.0.0.0 --no-browser"
-lab: setup                              ## the chapters in your own JupyterLab; what you change stays, in lab/
+lab: .venv/ready                        ## the chapters in your own JupyterLab; what you change stays, in lab/
 	@$(BIN)/attnbook lab lab
 	@JUPYTER_CONFIG_PATH="$(CURDIR)/src/booktools/jupyter$${JUPYTER_CONFIG_PATH:+:$$JUPYTER_CONFIG_PATH}" $(BIN)/jupyter lab lab --allow-root --port $(PORT) $(LAB)
 
@@ -84,22 +86,22 @@ devices: .venv/ready                    ## what changes a whole process: a devic
 	$(BIN)/pytest -q tests/library/elsewhere
 	$(if $(shell command -v nvidia-smi),$(BIN)/pytest -q -m gpu tests)
 
-processors: setup                       ## every notebook, as other processors run it
+processors: .venv/ready                 ## every notebook, as other processors run it
 	$(BIN)/attnbook processors $(CHAPTERS) $(PAGES) $(ASSIGNMENTS)
 	$(PYTEST) $(PATIENTLY) tests/chapters/processors
 
-rehearse: book                          ## every Colab notebook, on what Colab has; every file to take along, without the book
+rehearse: book programs                 ## every Colab notebook, on what Colab has; every file to take along, without the book
 	$(BIN)/attnbook rehearse $(SITE) $(REHEARSE)
 	$(BIN)/pytest -q tests/colab/rehearsal
 	$(PYTEST) $(PATIENTLY) tests/chapters/alone
 
-notebooks: setup                        ## run chapters and assignments and store what they print
+notebooks: .venv/ready                  ## run chapters and assignments and store what they print
 	$(BIN)/attnbook run $(CHAPTERS) $(PAGES) $(ASSIGNMENTS)
 
-bench: setup                            ## ours against its peers, as ratios
+bench: .venv/ready                      ## ours against its peers, as ratios
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.run
 
-links: setup                            ## follow what leads out of the book, where there is a network
+links: .venv/ready                      ## follow what leads out of the book, where there is a network
 	$(BIN)/attnbook links
 
 lighthouse: book                       ## what Lighthouse says of four pages, where npm is at hand
