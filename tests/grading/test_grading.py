@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from multiprocessing import get_context
@@ -33,9 +34,9 @@ from booktools.grading.made import Made, show
 from booktools.grading.prove import Proof, prove_all, sandbox_leaks, self_test
 from booktools.grading.remote import Remote
 from booktools.grading.reports import feedback, write_all
-from booktools.grading.run_tests import Outcome, Result
+from booktools.grading.run_tests import PARTS, Attempts, Outcome, Result, names_given
 from booktools.grading.scores import Reckoner
-from booktools.grading.submissions import Submission
+from booktools.grading.submissions import Submission, code_of
 from tests import ROOT
 from tests.grading.three_things import answered, graded, three_things, write
 from tests.widgets.forgotten import left_over
@@ -808,17 +809,41 @@ def test_time_that_runs_out_is_an_error_and_no_zero(source, tmp_path, grade):
     assert rows["eve"]["remark"] == "a time limit was reached in 1. Shares"
 
 
-def test_nothing_is_imported_in_a_students_time():
+def test_nothing_is_loaded_in_a_students_time_by_the_grader():
+    """In a process of its own, since others have loaded a lot in this one."""
     tried = """
 import sys, torch, booktools.grading.run_tests
-from booktools.grading.made import Made
+from booktools.grading.first_use import use_once
+from torch.utils._python_dispatch import TorchDispatchMode
+class Watch(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+use_once()
 before = set(sys.modules)
-with Made():
+with Watch():
     torch.testing.assert_close(torch.ones(2), torch.ones(2))
 print(*sorted(set(sys.modules) - before))
 """
     done = subprocess.run([sys.executable, "-c", tried], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+BEFORE = "import sys\nbefore = set(sys.modules)"
+SINCE = "def since():\n    return sorted(set(sys.modules) - before)"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_nothing_is_loaded_in_a_students_time_by_the_sandbox(path, server):
+    """While the solution is asked every test; a cell that fails has everything for its traceback, too."""
+    assignment = Assignment.read(path)
+    given, exercises = names_given(assignment), assignment.exercises
+    first, fails, last = ({"name": "more", "source": text, "forbidden": []} for text in (BEFORE, "1 / 0", SINCE))
+    cells = [first, *code_of(assignment.notebook, assignment), fails, last]
+    with closing(Attempts(server, Limits(), cells)) as attempts:
+        for exercise, test in ((one, test) for one in exercises for test in one.tests):
+            for part in PARTS:
+                assert attempts.complaint(exercise, getattr(test, part), given) is None
+        assert Remote(attempts.alive(), exercises[0], "since")() == []
 
 
 def test_a_cell_of_a_students_own_is_told_by_its_number(source, tmp_path, grade):
