@@ -66,7 +66,8 @@ def source(tmp_path):
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
 def test_every_assignment_is_proven(path, server):
-    assert list(Proof.read(path).problems(server, Limits())) == []
+    """None of their mistakes is endless, so they may take ten times as long as a submission may: no clock decides."""
+    assert list(Proof.read(path).problems(server, Limits.within(1200))) == []
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
@@ -197,7 +198,7 @@ def test_a_wrong_answer_that_nothing_finds(source, server):
     assert list(Proof.read(source).problems(server, Limits())) == ["no hidden test fails for 'right' (count)"]
 
 
-SPOILS = '[[wrong]]\nname = "{}"\nexercise = "shares"\ncode = """{}"""\n'
+ENTRY = '[[wrong]]\nname = "{}"\nexercise = "{}"\ncode = """{}"""\n'
 
 
 @pytest.mark.parametrize("last", ["def shares(x):\n    return x", "import os\nos._exit(0)"])
@@ -207,8 +208,35 @@ def test_a_mistake_that_spoils_the_process_for_the_others(last, source, server):
     right = "def shares(x):\n    p = (x - x.amax(-1, keepdim=True)).exp()\n    return p / p.sum(-1, keepdim=True)"
     spoils = "torch.Tensor.exp = lambda x: x\ndef shares(x):\n    return x"
     for name, code in {"spoils": spoils, "right": right, "last": last}.items():
-        path.write_text(path.read_text() + SPOILS.format(name, code))
+        path.write_text(path.read_text() + ENTRY.format(name, "shares", code))
     assert list(Proof.read(source).problems(server, Limits())) == ["no hidden test fails for 'right' (shares)"]
+
+
+LOOP = "while True: pass"
+RIGHT_COUNT = "count = 3 * 4"
+ENDS = "'one' (count) came to an end; expected it to run out of time, since it says `endless = true`"
+
+
+@pytest.mark.parametrize(
+    ("exercise", "code", "endless", "says"),
+    [
+        ("shares", f"def shares(x):\n    {LOOP}", "", ["'one' (shares) ran out of time, so nothing is known of it"]),
+        ("count", f"count = 12\n{LOOP}", "", ["'one' (count) ran out of time, so nothing is known of it"]),
+        ("shares", f"def shares(x):\n    {LOOP}", "endless = true", []),
+        ("count", LOOP, "endless = true", []),
+        ("count", "count = 13", "endless = true", [ENDS]),
+        ("count", RIGHT_COUNT, "endless = true", ["no hidden test fails for 'one' (count)", ENDS]),
+    ],
+)
+def test_who_runs_out_of_time_is_not_caught(exercise, code, endless, says, source, server):
+    """A slow machine must not make an answer look wrong. A loop that never ends is declared, and must be one."""
+    path = source.parents[1] / "wrong/three_things.toml"
+    path.write_text(
+        path.read_text() + f'[[wrong]]\nname = "one"\n{endless}\nexercise = "{exercise}"\ncode = """{code}"""\n'
+    )
+    told = list(Proof.read(source).problems(server, LIMITS))
+    assert len(told) == len(says), told
+    assert all(what.startswith(start) for what, start in zip(told, says, strict=True)), told
 
 
 @pytest.mark.parametrize(
