@@ -1,6 +1,10 @@
 """Three ways to work a control: a mouse, a finger, a keyboard. Each does what a person would."""
 
+import time
+
 from playwright.sync_api import Locator, Page
+
+from tests.browser.clocks import at_rest
 
 
 def bring(target: Locator) -> tuple[float, float]:
@@ -81,19 +85,31 @@ class Finger(Hand):
         self.press(paint)
 
     def drag(self, points):
-        session = self.page.context.new_cdp_session(self.page)
+        """It rests before it lifts: after a fling, Chromium ignores a tap. When each event was, the browser is told."""
+        session, now = self.page.context.new_cdp_session(self.page), time.time()
 
-        def send(kind, *touches):
-            session.send(
-                "Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y} for x, y in touches]}
-            )
+        def send(kind, seconds, *touches):
+            points = [{"x": x, "y": y} for x, y in touches]
+            event = {"type": kind, "touchPoints": points, "timestamp": now + seconds}
+            session.send("Input.dispatchTouchEvent", event)
 
-        send("touchStart", points[0])
-        for point in points[1:]:
-            send("touchMove", point)
-        self.page.wait_for_timeout(100)  # the finger rests before it lifts: after a fling, Chromium ignores a tap
-        send("touchMove", points[-1])
-        send("touchEnd")
+        send("touchStart", 0, points[0])
+        for n, point in enumerate(points[1:], start=1):
+            send("touchMove", n / 60, point)
+        rests = len(points) / 60 + 1
+        send("touchMove", rests, points[-1])
+        send("touchEnd", rests)
+
+
+def swiped(page: Page, start: tuple[float, float]) -> float:
+    """How far the page scrolls under a finger that goes up from `start`, 150 pixels.
+
+    The finger's events have all been handled when the drag returns, and the page is at rest: it would have scrolled.
+    """
+    (x, y), before = start, page.evaluate("scrollY")
+    Finger(page).drag([(x, y), *((x, y - 15 * step) for step in range(1, 11))])
+    at_rest(page)
+    return page.evaluate("scrollY") - before
 
 
 class Keyboard(Hand):

@@ -75,7 +75,7 @@ GO_TO_ALL = """async () => {
 def settle(page: Page) -> Page:
     """Go where widgets are, wait until they are live, then open all that can be opened."""
     page.evaluate(GO_TO_ALL)
-    expect(page.locator("[data-afm]:not([data-mounted])"), "a widget did not start").to_have_count(0, timeout=20_000)
+    expect(page.locator("[data-afm]:not([data-mounted])"), "a widget did not start").to_have_count(0)
     page.evaluate("for (const box of document.querySelectorAll('details')) box.open = true")
     return page
 

@@ -12,7 +12,7 @@ import pytest
 
 
 @contextmanager
-def served(command: list, log: Path, seconds: int = 60, **options) -> Iterator[str]:
+def served(command: list, log: Path, seconds: int = 600, **options) -> Iterator[str]:
     """The address at which a Jupyter server answers, which is open to this machine; it ends with the block."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -7,9 +7,10 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from booktools.serving import Quiet, serving
+from tests.browser.clocks import PATIENCE
 from tests.browser.pages import DESKTOP
 
 FOLDER = "/some/book/"
@@ -23,6 +24,7 @@ FLAGS = (
 # Per package, not per session: while Playwright runs, this thread can't run the event loop that notebooks need.
 @pytest.fixture(scope="package")
 def browser():
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as driver:
         program = next(filter(None, map(shutil.which, NAMES)), driver.chromium.executable_path)
         if not Path(program).is_file():
@@ -79,7 +81,7 @@ class Visitor:
             service_workers="block",  # their requests can't be answered here, nor counted
         )
         self.contexts.append(context)
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(PATIENCE)
         context.route(re.compile(f"^(?!{re.escape(self.home)}|data:|blob:)"), self._block)
         for name, text in (served or {}).items():
             context.route(self.home + name, partial(answer, name, text))

@@ -1,7 +1,6 @@
 """The glossary: terms that say what is needed, their page, and first uses that explain themselves."""
 
 import re
-import time
 from types import SimpleNamespace
 
 import pytest
@@ -15,7 +14,9 @@ from booktools.directives import glossary as room
 from booktools.directives.guess import guess
 from booktools.printers.plain import Plain
 from tests import ROOT
+from tests.browser.clocks import at_rest, frames
 from tests.browser.pages import CHAPTERS, DESKTOP, PHONE
+from tests.site.test_notes import note_of
 
 TERMS = glossary.read(ROOT / glossary.FILE)
 TWO = "chapters/02_masked_softmax.html"
@@ -172,15 +173,6 @@ def test_a_screen_has_at_most_a_dozen(visit, path):
     assert most <= 12
 
 
-def note_of(page, term, how):
-    term.scroll_into_view_if_needed()
-    page.wait_for_timeout(100)  # scrolling sends a note away
-    {"hover": term.hover, "focus": term.focus, "tap": term.tap}[how]()
-    note = page.locator("#note")
-    expect(note).to_be_visible()
-    return note
-
-
 @pytest.mark.parametrize("how", ["hover", "focus", "tap"])
 def test_a_first_use_explains_itself(visit, how):
     page = visit(TWO, viewport=PHONE, touch=True)
@@ -213,16 +205,16 @@ def test_a_second_tap_leads_to_the_glossary(visit):
 
 
 def test_a_term_that_is_left_meanwhile_shows_nothing(visit):
-    page = visit(TWO)
-
-    def slowly(route):
-        time.sleep(0.5)
-        route.continue_()
-
-    page.context.route(f"**/{PAGE}", slowly)
-    page.locator("a.term", has_text="mask").first.focus()
+    page, held = visit(TWO), []
+    page.context.route(f"**/{PAGE}", lambda route: held.append(route))
+    with page.expect_request(f"**/{PAGE}"):
+        page.locator("a.term", has_text="mask").first.focus()
     page.keyboard.press("Escape")
-    page.wait_for_timeout(1000)
+    with page.expect_event("requestfinished"):
+        held[0].continue_()
+    page.context.unroute(f"**/{PAGE}")
+    page.evaluate("(path) => fetch(path).then((answer) => answer.text())", f"../{PAGE}")  # read after the note's own
+    frames(page)
     expect(page.locator("#note")).to_be_hidden()
 
 
@@ -231,7 +223,7 @@ def test_without_the_glossary_a_term_is_still_a_link(visit):
     page.context.route(f"**/{PAGE}", lambda route: route.abort())
     term = page.locator("a.term", has_text="mask").first
     term.scroll_into_view_if_needed()
-    page.wait_for_timeout(100)
+    at_rest(page)
     with page.expect_event("requestfailed"):
         term.tap()
     expect(page.locator("#note")).to_be_hidden()

@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 from attnbook.widgets import all_widgets
 from booktools.directives import touch
+from tests.browser.clocks import at_rest
 from tests.browser.pages import PAGES, PHONE, settle
 from tests.widgets.laws import live
 
@@ -217,7 +218,7 @@ def test_on_a_phone_the_picture_stays_in_sight_while_one_works_below_it(visit, p
         for place in frame.evaluate(BELOW):
             control = frame.locator(".ab-body :is(input, button, select, textarea, [tabindex='0'])").nth(place)
             control.focus()
-            page.wait_for_timeout(50)
+            at_rest(page)
             expect(picture).to_be_in_viewport(ratio=0.9)
             assert picture.bounding_box()["y"] >= 55, "it is below the bar"
             assert control.evaluate(AT_HAND), f"something lies on {control.evaluate('(node) => node.outerHTML')}"

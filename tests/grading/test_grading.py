@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from multiprocessing import get_context
@@ -33,9 +34,9 @@ from booktools.grading.made import Made, show
 from booktools.grading.prove import Proof, prove_all, sandbox_leaks, self_test
 from booktools.grading.remote import Remote
 from booktools.grading.reports import feedback, write_all
-from booktools.grading.run_tests import Outcome, Result
+from booktools.grading.run_tests import PARTS, Attempts, Outcome, Result, names_given
 from booktools.grading.scores import Reckoner
-from booktools.grading.submissions import Submission
+from booktools.grading.submissions import Submission, code_of
 from tests import ROOT
 from tests.grading.three_things import answered, graded, three_things, write
 from tests.widgets.forgotten import left_over
@@ -65,7 +66,8 @@ def source(tmp_path):
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
 def test_every_assignment_is_proven(path, server):
-    assert list(Proof.read(path).problems(server, Limits())) == []
+    """None of their mistakes is endless, so they may take ten times as long as a submission may: no clock decides."""
+    assert list(Proof.read(path).problems(server, Limits.within(1200))) == []
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
@@ -196,7 +198,7 @@ def test_a_wrong_answer_that_nothing_finds(source, server):
     assert list(Proof.read(source).problems(server, Limits())) == ["no hidden test fails for 'right' (count)"]
 
 
-SPOILS = '[[wrong]]\nname = "{}"\nexercise = "shares"\ncode = """{}"""\n'
+ENTRY = '[[wrong]]\nname = "{}"\nexercise = "{}"\ncode = """{}"""\n'
 
 
 @pytest.mark.parametrize("last", ["def shares(x):\n    return x", "import os\nos._exit(0)"])
@@ -206,8 +208,35 @@ def test_a_mistake_that_spoils_the_process_for_the_others(last, source, server):
     right = "def shares(x):\n    p = (x - x.amax(-1, keepdim=True)).exp()\n    return p / p.sum(-1, keepdim=True)"
     spoils = "torch.Tensor.exp = lambda x: x\ndef shares(x):\n    return x"
     for name, code in {"spoils": spoils, "right": right, "last": last}.items():
-        path.write_text(path.read_text() + SPOILS.format(name, code))
+        path.write_text(path.read_text() + ENTRY.format(name, "shares", code))
     assert list(Proof.read(source).problems(server, Limits())) == ["no hidden test fails for 'right' (shares)"]
+
+
+LOOP = "while True: pass"
+RIGHT_COUNT = "count = 3 * 4"
+ENDS = "'one' (count) came to an end; expected it to run out of time, since it says `endless = true`"
+
+
+@pytest.mark.parametrize(
+    ("exercise", "code", "endless", "says"),
+    [
+        ("shares", f"def shares(x):\n    {LOOP}", "", ["'one' (shares) ran out of time, so nothing is known of it"]),
+        ("count", f"count = 12\n{LOOP}", "", ["'one' (count) ran out of time, so nothing is known of it"]),
+        ("shares", f"def shares(x):\n    {LOOP}", "endless = true", []),
+        ("count", LOOP, "endless = true", []),
+        ("count", "count = 13", "endless = true", [ENDS]),
+        ("count", RIGHT_COUNT, "endless = true", ["no hidden test fails for 'one' (count)", ENDS]),
+    ],
+)
+def test_who_runs_out_of_time_is_not_caught(exercise, code, endless, says, source, server):
+    """A slow machine must not make an answer look wrong. A loop that never ends is declared, and must be one."""
+    path = source.parents[1] / "wrong/three_things.toml"
+    path.write_text(
+        path.read_text() + f'[[wrong]]\nname = "one"\n{endless}\nexercise = "{exercise}"\ncode = """{code}"""\n'
+    )
+    told = list(Proof.read(source).problems(server, LIMITS))
+    assert len(told) == len(says), told
+    assert all(what.startswith(start) for what, start in zip(told, says, strict=True)), told
 
 
 @pytest.mark.parametrize(
@@ -559,18 +588,31 @@ def test_a_second_run_grades_what_has_changed(source, tmp_path, grade):
     assert after["bob"] != before["bob"]
 
 
-def test_a_killed_grader_goes_on_where_it_was(source, tmp_path, grade):
+def test_a_killed_grader_goes_on_where_it_was(source, tmp_path, grade, monkeypatch):
+    """It is killed while it grades the seventh and the eighth, which never come to an end."""
+    real, begun = classroom.run_tests, get_context("fork").Value("i", 0)
+
+    def held(*of_one):
+        with begun.get_lock():
+            begun.value += 1
+            number = begun.value
+        if number > 6:
+            signal.pause()
+        return real(*of_one)
+
     submissions = make_class(tmp_path, **{f"s{n:02}": {"count": f"count = 12 + {n % 2}"} for n in range(16)})
     out = tmp_path / "out"
-    running = get_context("fork").Process(target=in_a_group, args=(grade, source, submissions, out))
-    running.start()
-    until = time.monotonic() + 120
-    while len(list(out.glob("results/s*.json"))) < 3 and time.monotonic() < until:
+    with monkeypatch.context() as patch:
+        patch.setattr(classroom, "run_tests", held)
+        running = get_context("fork").Process(target=in_a_group, args=(grade, source, submissions, out))
+        running.start()
+    while len(list(out.glob("results/s*.json"))) < 6:
+        assert running.is_alive()
         time.sleep(0.01)
     os.killpg(running.pid, signal.SIGKILL)
     running.join()
     done = {path: path.stat().st_mtime_ns for path in out.glob("results/s*.json")}
-    assert 3 <= len(done) < 16, "killed half-way"
+    assert len(done) == 6, "killed half-way"
     rows = grade(source, submissions, out, jobs=2)
     assert [row["score"] for row in rows.values()] == ["10", "8"] * 8
     assert {path: path.stat().st_mtime_ns for path in done} == done, "what was known is not graded again"
@@ -808,17 +850,41 @@ def test_time_that_runs_out_is_an_error_and_no_zero(source, tmp_path, grade):
     assert rows["eve"]["remark"] == "a time limit was reached in 1. Shares"
 
 
-def test_nothing_is_imported_in_a_students_time():
+def test_nothing_is_loaded_in_a_students_time_by_the_grader():
+    """In a process of its own, since others have loaded a lot in this one."""
     tried = """
 import sys, torch, booktools.grading.run_tests
-from booktools.grading.made import Made
+from booktools.grading.first_use import use_once
+from torch.utils._python_dispatch import TorchDispatchMode
+class Watch(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+use_once()
 before = set(sys.modules)
-with Made():
+with Watch():
     torch.testing.assert_close(torch.ones(2), torch.ones(2))
 print(*sorted(set(sys.modules) - before))
 """
     done = subprocess.run([sys.executable, "-c", tried], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+BEFORE = "import sys\nbefore = set(sys.modules)"
+SINCE = "def since():\n    return sorted(set(sys.modules) - before)"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_nothing_is_loaded_in_a_students_time_by_the_sandbox(path, server):
+    """While the solution is asked every test; a cell that fails has everything for its traceback, too."""
+    assignment = Assignment.read(path)
+    given, exercises = names_given(assignment), assignment.exercises
+    first, fails, last = ({"name": "more", "source": text, "forbidden": []} for text in (BEFORE, "1 / 0", SINCE))
+    cells = [first, *code_of(assignment.notebook, assignment), fails, last]
+    with closing(Attempts(server, Limits(), cells)) as attempts:
+        for exercise, test in ((one, test) for one in exercises for test in one.tests):
+            for part in PARTS:
+                assert attempts.complaint(exercise, getattr(test, part), given) is None
+        assert Remote(attempts.alive(), exercises[0], "since")() == []
 
 
 def test_a_cell_of_a_students_own_is_told_by_its_number(source, tmp_path, grade):

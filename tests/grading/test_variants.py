@@ -138,7 +138,7 @@ def test_a_variant_is_proven(path, server):
     proof = Proof.read(ROOT / "assignments/source" / path.name, path.parent, 50)
     assert len(proof.misfits) <= len(proof.mistakes) / 3
     assert all(variant.alike == [] for variant in proof.variants)
-    assert list(proof.variants[16].problems(server, LIMITS)) == []
+    assert list(proof.variants[16].problems(server, Limits.within(1200))) == []
 
 
 # Copies

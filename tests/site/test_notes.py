@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from booktools.site import notes
+from tests.browser.clocks import at_rest
 from tests.browser.pages import PHONE
 
 FIVE = "chapters/05_scaled_dot_product_attention.html"
@@ -13,7 +14,7 @@ FIVE = "chapters/05_scaled_dot_product_attention.html"
 
 def note_of(page, target, how):
     target.scroll_into_view_if_needed()
-    page.wait_for_timeout(100)  # scrolling sends a note away
+    at_rest(page)  # scrolling sends a note away
     {"hover": target.hover, "focus": target.focus, "tap": target.tap}[how]()
     note = page.locator("#note")
     expect(note).to_be_visible()

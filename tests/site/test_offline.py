@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 
 from booktools.printers.offline import add_worker, manifest, names_in
 from booktools.serving import serving
+from tests.browser.clocks import until
 from tests.browser.pages import PAGES, settle
 from tests.browser.visiting import FOLDER, Lasting
 
@@ -19,6 +20,19 @@ FIVE, SIX = "chapters/05_scaled_dot_product_attention.html", "chapters/06_multi_
 KEPT = """async () => {
     const held = (await caches.keys()).map(async (name) => (await caches.open(name)).keys());
     return (await Promise.all(held)).flat().map(({ url }) => url);
+}"""
+# What a page asks its service worker for; and all that it has asked by itself, once its script has run to its end.
+ASKED = """
+window.asked = [];
+const { postMessage } = ServiceWorker.prototype;
+ServiceWorker.prototype.postMessage = function (message, ...more) {
+    asked.push(message.ask);
+    postMessage.call(this, message, ...more);
+};
+"""
+ASKED_BY_KEEP = """async () => {
+    await import(new URL("_static/keep.js", new URL(document.documentElement.dataset.content_root, location)));
+    return asked;
 }"""
 LEFT_OUT = shutil.ignore_patterns("models", "colab", "assignments", "*.whl")
 
@@ -56,8 +70,7 @@ def kept(page):
 
 
 def wait_until_kept(page, path):
-    while path not in kept(page):
-        page.wait_for_timeout(50)
+    until(page, f"async (path) => (await ({KEPT})()).some((url) => url.endsWith(path))", path)
 
 
 def deploy(copy, path, text, *, tell=True):
@@ -117,12 +130,13 @@ def test_the_whole_book_is_kept_if_a_reader_likes(page):
 
 def test_nothing_is_kept_unasked_where_data_are_to_be_saved(page):
     page.add_init_script("Object.defineProperty(navigator, 'connection', { value: { saveData: true } })")
+    page.add_init_script(ASKED)
     page.goto("index.html")
     expect(page.locator(".keep").get_by_role("button")).to_be_visible()
     before = kept(page)
     page.goto(FIVE)
     expect(page.locator("[data-mounted]").first).to_be_attached()
-    page.wait_for_timeout(500)
+    assert page.evaluate(ASKED_BY_KEEP) == []
     assert kept(page) == before
     assert FIVE not in before
     page.goto("index.html")
@@ -137,7 +151,7 @@ def test_a_network_that_goes_while_the_book_is_fetched(page):
     box = page.locator(".keep")
     box.get_by_role("button").click()
     expect(box.get_by_role("status")).to_contain_text(" of ")
-    page.wait_for_function(f"async () => (await ({KEPT})()).length > 40")
+    until(page, f"async () => (await ({KEPT})()).length > 40")
     Host.reachable = False
     expect(box.get_by_role("status")).to_have_text(re.compile("again"))
     came = kept(page)
@@ -195,7 +209,7 @@ def test_what_earlier_builds_kept_goes(page):
         }"""
     )
     page.reload()
-    page.wait_for_function("async () => (await caches.keys()).length === 2")
+    until(page, "async () => (await caches.keys()).length === 2")
     assert "of somebody else" in page.evaluate("caches.keys()")
 
 

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.clocks import at_rest
 from tests.browser.hands import Finger
 from tests.browser.pages import CHAPTERS, DESKTOP
 from tests.site.test_pages import SCROLL_THROUGH, smallest
@@ -67,9 +68,10 @@ def test_nothing_jumps(visit, name, viewport):
     page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": 2})
     page.goto(f"{visit.home}{name}.html")
     page.wait_for_load_state("networkidle")
-    page.wait_for_timeout(500)
+    at_rest(page)
     page.evaluate(SCROLL_THROUGH)
     page.wait_for_load_state("networkidle")
+    at_rest(page)
     jumps = sorted(page.evaluate("jumps"), reverse=True)
     assert sum(value for value, *_ in jumps) <= 0.02, f"these move: {jumps[:4]}"
 
@@ -83,7 +85,7 @@ def test_a_page_has_little_to_do_before_it_answers(visit, name, viewport):
         page.goto(f"{visit.home}{name}.html")
         page.locator("[data-mounted]").first.wait_for()
         page.wait_for_load_state("networkidle")
-        page.wait_for_timeout(500)
+        at_rest(page)
     assert page.locator("[data-mounted]").count() == 1
     assert done.total() <= 600_000, done.most_common(4)
     assert page.locator("*").count() <= 16_000
@@ -229,6 +231,6 @@ def test_links_into_a_page_land(site, visit, name, width):
         page.goto(f"{visit.home}404.html")
         page.goto(f"{visit.home}{name}.html#{place}")
         page.wait_for_load_state("networkidle")
-        page.wait_for_timeout(300)
+        at_rest(page)
         top, wanted, at_the_end = page.evaluate(LANDED, place)
         assert abs(top - wanted) <= 8 or at_the_end, f"#{place} is at {top} px, not at {wanted}"

@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 from booktools.book.edition import edition
 from booktools.printers.zipped import FOLDER, MODEL, MODELS, NAME, print_zip
 from tests import ROOT
+from tests.browser.clocks import until
 
 LARGEST = 100_000_000  # bytes of a file that GitHub Pages takes
 FIVE, TWELVE = "chapters/05_scaled_dot_product_attention.html", "chapters/12_a_real_one.html"
@@ -75,5 +76,5 @@ def test_started_by_python_alone_it_computes(address, browser):
         for chapter in (FIVE, TWELVE):
             page.goto(chapter)
             expect(page.locator("[data-mounted]").first).to_be_attached(timeout=60_000)
-        page.wait_for_function("async () => (await caches.keys()).length > 0", timeout=60_000)  # and is kept, too
+        until(page, "async () => (await caches.keys()).length > 0")  # and is kept, too
         assert all(url.startswith((address, "data:", "blob:")) for url in asked)

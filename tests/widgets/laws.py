@@ -30,6 +30,7 @@ from traitlets import TraitError
 from attnbook.language import PSEUDO, speaking
 from attnbook.widgets.shared.base import BookWidget
 from attnbook.widgets.shared.files import ROOMS, SHARED, Asset, page_files
+from tests.browser.clocks import frames, hold_time, pass_time
 from tests.browser.hands import HANDS, Finger, Keyboard, Mouse, bring
 from tests.browser.pages import AXE, OF_WHOLE_PAGES, PHONE, bare
 from tests.widgets.forgotten import forgotten_in_table, forgotten_in_widget
@@ -104,6 +105,7 @@ DRAWN = """async (node) => {
         return [part.localName, ...place, ...painted, part.textContent].join(" ");
     });
 }"""
+THE_FILM = 60_000  # milliseconds, in which any film comes to its end
 MOVES = "(n) => getComputedStyle(n).transitionDuration !== '0s' || getComputedStyle(n).animationName !== 'none'"
 
 
@@ -122,7 +124,7 @@ def laws_of(name: str) -> type["Laws"]:
 def shown(node: Locator) -> dict[str, list]:
     """Every number that a widget shows, as text, after the frame that follows the last input and what it fetched."""
     expect(node.locator("[aria-busy]")).to_have_count(0)
-    node.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    frames(node.page)
     return node.evaluate(laws_of(node.get_attribute("data-afm")).read)
 
 
@@ -413,6 +415,7 @@ class Moving(Laws):
         for motion in ("reduce", "no-preference"):
             page = visit("bare.html", motion=motion, served={"bare.html": bare(self.kind())})
             node, twin = live(page), self.kind()
+            hold_time(page)  # the film stands at its first picture, however long the steps take
             moving = node.locator(".ab-body[data-moving]")
             for what, act, changes in self.happens:
                 act(Mouse(page), node)
@@ -420,6 +423,7 @@ class Moving(Laws):
                     setattr(twin, name, value)
                 agree(node, twin, what)
                 expect(moving).to_have_count(int(motion != "reduce"))
+            pass_time(page, THE_FILM)
             expect(moving).to_have_count(0)
             page.mouse.move(0, 0)
             drawn[motion] = node.evaluate(DRAWN)
@@ -430,6 +434,7 @@ class Moving(Laws):
     def test_what_happens_can_be_stopped_and_stepped_through(self, visit):
         page = visit("bare.html", served={"bare.html": bare(self.kind())})
         node = live(page)
+        hold_time(page)
         for _, act, _ in self.happens:
             act(Mouse(page), node)
         words = self.kind.edition_words()
@@ -441,7 +446,7 @@ class Moving(Laws):
         page.mouse.down()  # in its middle
         stopped = float(film.input_value())
         assert 0 < stopped < float(end)
-        page.wait_for_timeout(200)
+        pass_time(page, THE_FILM)
         assert float(film.input_value()) == stopped, "it runs on under a finger"
         page.mouse.up()
         page.mouse.move(0, 0)

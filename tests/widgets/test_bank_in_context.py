@@ -14,7 +14,7 @@ from attnbook.data import english_vectors
 from attnbook.tasks.senses import MEANINGS, three_matrices
 from attnbook.widgets import BankInContext
 from attnbook.widgets.bank_in_context import TRIES
-from tests.browser.hands import Finger, Mouse, bring, middle, stops
+from tests.browser.hands import Finger, Mouse, bring, middle, stops, swiped
 from tests.browser.pages import PHONE, bare
 from tests.widgets.laws import Moving, agree, live
 from tests.widgets.oracles import doubles
@@ -282,11 +282,7 @@ def test_a_swipe_on_the_picture_alone_scrolls_the_page(visit):
         .replace("</body>", f"{space}</body>")
     )
     page = visit("bare.html", viewport=PHONE, touch=True, served={"bare.html": html})
-    x, y = bring(live(page).locator(".ab-line button").first)
-    there = page.evaluate("scrollY")
-    Finger(page).drag([(x, y), *((x, y - 15 * step) for step in range(1, 11))])
-    page.wait_for_timeout(200)
-    assert page.evaluate("scrollY") > there + 50
+    assert swiped(page, bring(live(page).locator(".ab-line button").first)) > 50
     agree(live(page), BankInContext(**HERO, tables=False), "after a swipe")
 
 

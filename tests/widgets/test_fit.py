@@ -3,6 +3,7 @@
 import pytest
 
 from attnbook.widgets import all_widgets
+from tests.browser.clocks import frames
 from tests.browser.pages import bare, settle
 
 # What sticks out of its widget, or scrolls in it. A drawing may cut off what it draws.
@@ -31,12 +32,12 @@ def all_of_them(visit):
 def test_nothing_is_cut_at_any_width(all_of_them):
     for width in (360, 480, 664, 768, 992, 1280, 1440):
         all_of_them.set_viewport_size({"width": width, "height": 800})
-        all_of_them.wait_for_timeout(200)
+        frames(all_of_them, 5)
         assert all_of_them.evaluate(CUT) == [], f"cut at {width} px"
 
 
 def test_each_fits_a_laptops_screen(all_of_them):
     all_of_them.set_viewport_size({"width": STAGE, "height": 800})
-    all_of_them.wait_for_timeout(200)
+    frames(all_of_them, 5)
     too_high = {name: height for name, height in all_of_them.evaluate(HEIGHTS) if height > 700}
     assert not too_high, f"higher than 700 px: {too_high}"

@@ -20,6 +20,7 @@ from attnbook.widgets.shared.pairs import shown_token
 from booktools.book import BookError
 from booktools.make.real_model import make
 from booktools.printers import parts
+from tests.browser.clocks import until
 from tests.browser.hands import Finger, Keyboard, bring
 from tests.browser.pages import bare
 from tests.library.test_pretrained import LIST, Q4_1, TEXT, Writer, packed, tiny_facts, tiny_weights
@@ -503,7 +504,7 @@ def test_it_pauses_goes_on_and_is_cancelled(visit, tiny):
     press(node, "Go on")
     press(node, "Cancel")
     expect(node.get_by_role("button", name="Run the model here (98 MB)")).to_be_visible()
-    page.wait_for_function("async () => (await caches.keys()).length === 0")
+    until(page, "async () => (await caches.keys()).length === 0")
 
 
 @pytest.mark.parametrize(

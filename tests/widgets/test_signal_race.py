@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from attnbook.learning.complexity import Kind, Recurrence
 from attnbook.widgets import SignalRace
+from tests.browser.clocks import hold_time, pass_time
 from tests.browser.pages import bare
 from tests.widgets.laws import Laws, agree, live
 from tests.widgets.reading import parsed
@@ -111,22 +112,28 @@ class TestSignalRace(Laws):
     errors = [(lambda: SignalRace(n=1), r"'n' trait .* not be less than 2")]
 
 
+A_RACE = 60_000  # milliseconds, in which the longest race is over
+
+
 def test_a_race_runs_until_the_slowest_is_there(visit):
     """From the start again when it is over; with reduced motion, one goes step by step."""
     page = visit("bare.html", served={"bare.html": bare(SignalRace(n=4))})
     node = live(page)
     start = node.get_by_role("button", name="Start")
+    hold_time(page)
     for _ in range(2):
         start.click()
         node.get_by_role("button", name="Stop").wait_for()
+        pass_time(page, A_RACE)
         start.wait_for()
         agree(node, SignalRace(n=4, step=4), "a race")
     node.get_by_role("slider", name="Tokens").press("End")
     start.click()
+    pass_time(page, 2000)
     expect(node.get_by_role("slider", name="Steps")).not_to_have_attribute("aria-valuetext", "4")
     node.get_by_role("button", name="Stop").click()
     step = int(node.get_by_role("slider", name="Steps").get_attribute("aria-valuetext"))
-    page.wait_for_timeout(600)
+    pass_time(page, A_RACE)
     agree(node, SignalRace(n=32, step=step), "a race that was held")
     slider = node.get_by_role("slider", name="Steps")
     for touch in (lambda: slider.press("Home"), slider.click, node.get_by_role("button", name="One step on").click):
@@ -135,7 +142,7 @@ def test_a_race_runs_until_the_slowest_is_there(visit):
         touch()
         expect(start, "it runs on under a hand").to_be_visible()
         held = slider.get_attribute("aria-valuetext")
-        page.wait_for_timeout(600)
+        pass_time(page, A_RACE)
         expect(slider).to_have_attribute("aria-valuetext", held)
     still = visit("bare.html", motion="reduce", served={"bare.html": bare(SignalRace())})
     expect(live(still).get_by_role("button", name="Start")).to_be_hidden()

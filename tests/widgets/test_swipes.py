@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from attnbook.widgets import AttentionHeatmap, KernelRegression, MaskMap, PaintMask, Polarity, ScaleLab
-from tests.browser.hands import Finger, bring
+from tests.browser.hands import Finger, bring, swiped
 from tests.browser.pages import PHONE, bare
 from tests.widgets.laws import agree, live, shown
 
@@ -28,10 +28,7 @@ def test_a_swipe_that_begins_on_a_slider_scrolls_the_page(amid, kind):
     assert sliders
     for slider in sliders:
         x, y = bring(slider)
-        there = page.evaluate("scrollY")
-        Finger(page).drag([(x + 40, y), *((x + 40, y - 15 * step) for step in range(1, 11))])
-        page.wait_for_timeout(200)
-        assert page.evaluate("scrollY") > there + 50, "the page did not scroll"
+        assert swiped(page, (x + 40, y)) > 50, "the page did not scroll"
     assert shown(live(page)) == before
 
 
@@ -41,11 +38,7 @@ def test_a_swipe_that_begins_on_a_grid_scrolls_unless_the_finger_paints(amid, wi
     before, paint = shown(live(page)), page.get_by_role("button", name="Paint with a finger")
 
     def swipe():
-        x, y = bring(page.locator("[role=gridcell]").nth(0))
-        there = page.evaluate("scrollY")
-        Finger(page).drag([(x, y), *((x, y - 15 * step) for step in range(1, 11))])
-        page.wait_for_timeout(200)
-        return page.evaluate("scrollY") - there
+        return swiped(page, bring(page.locator("[role=gridcell]").nth(0)))
 
     assert swipe() > 50, "the page did not scroll"
     assert shown(live(page)) == before

@@ -16,6 +16,7 @@ from attnbook.widgets.shared.pairs import shown_token
 from attnbook.widgets.shared.random import uniforms
 from attnbook.widgets.text_generator import model
 from booktools.make.writer import bits_per_character, first
+from tests.browser.clocks import hold_time, pass_time
 from tests.browser.pages import bare
 from tests.widgets.laws import Laws, agree, live
 from tests.widgets.reading import codes, parsed
@@ -205,17 +206,21 @@ def test_the_page_cuts_as_filtered_does(visit):
 def test_it_writes_on_by_itself_and_stops(visit):
     page = visit("bare.html", served={"bare.html": bare(TextGenerator())})
     node = live(page)
+    hold_time(page)
+    written = node.locator(".ab-page .ab-own:visible")
+    first = written.count() + 1
     node.get_by_role("button", name="Write on").click()
-    page.wait_for_function("() => document.querySelectorAll('.ab-page .ab-own:not([hidden])').length > 3")
+    for count in range(first, first + 4):
+        expect(written).to_have_count(count)
+        pass_time(page, 200)  # enough for one token, and too little for two
     node.get_by_role("button", name="Stop", exact=True).click()
     expect(node.get_by_role("button", name="Write on")).to_be_visible()
-    page.wait_for_timeout(400)
     count = node.locator(".ab-page span:visible").count()
     twin = TextGenerator()
     while len(twin.ids()) < count:
         twin.written = further(twin)
     agree(node, twin, "writing on")
-    page.wait_for_timeout(500)
+    pass_time(page, 60_000)
     assert node.locator(".ab-page span:visible").count() == count
 
 

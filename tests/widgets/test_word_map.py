@@ -13,7 +13,7 @@ from attnbook.data import english_vectors
 from attnbook.language import PSEUDO, speaking
 from attnbook.widgets import WordMap
 from attnbook.widgets.word_map import EXAMPLES
-from tests.browser.hands import Finger, Mouse, bring, stops
+from tests.browser.hands import Finger, Mouse, bring, stops, swiped
 from tests.browser.pages import PHONE, bare
 from tests.widgets.forgotten import forgotten
 from tests.widgets.laws import COUNT_ELEMENTS, Laws, live, shown
@@ -179,11 +179,7 @@ def test_one_finger_scrolls_the_page(visit):
     html = bare(WordMap(zoom=4.0)).replace("<body>", f"<body>{space}").replace("</body>", f"{space}</body>")
     page = visit("bare.html", viewport=PHONE, touch=True, served={"bare.html": html})
     before = shown(live(page))
-    x, y = bring(live(page).locator("svg"))
-    there = page.evaluate("scrollY")
-    Finger(page).drag([(x, y), *((x, y - 15 * step) for step in range(1, 11))])
-    page.wait_for_timeout(200)
-    assert page.evaluate("scrollY") > there + 50
+    assert swiped(page, bring(live(page).locator("svg"))) > 50
     assert shown(live(page)) == before
 
 

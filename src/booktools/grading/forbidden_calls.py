@@ -93,7 +93,7 @@ class _Kernels(TorchDispatchMode):
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """Nothing is compiled here, and to skip the compiler PyTorch would load all of it: seconds a submission."""
+        """Nothing is compiled here, and PyTorch would ask its compiler at each call."""
         return False
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):

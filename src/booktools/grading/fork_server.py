@@ -18,6 +18,7 @@ import attnbook
 from attnbook.language import language
 from booktools.book import BookError
 from booktools.book.limits import Limits
+from booktools.grading.first_use import use_once
 from booktools.grading.sandbox import NO_START, Sandbox
 from booktools.grading.walls import GRADER, HOME
 
@@ -54,6 +55,7 @@ class ForkServer:
             pass_fds=[inside.fileno()],
         )
         inside.close()
+        use_once()  # here, too, while the sandbox does
         if self.control.recv(10) != b"ready":
             said = self.process.stderr.read().decode(errors="replace").strip()  # pyrefly: ignore[missing-attribute]
             self.close()

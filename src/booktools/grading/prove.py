@@ -4,6 +4,7 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 
 from booktools.book import BookError
@@ -27,6 +28,15 @@ class KnownMistake:
     name: str
     exercise: Exercise
     source: str
+    endless: bool = False  # it never returns, and is expected to run out of time
+
+
+class Verdict(Enum):
+    """What became of a wrong answer."""
+
+    CAUGHT = "a hidden test failed, or a forbidden call was seen"
+    MISSED = "all hidden tests passed"
+    LATE = "the time ran out, so nothing is known of it"
 
 
 def _known_mistakes(assignment: Assignment, path: Path) -> tuple[list[KnownMistake], list[str]]:
@@ -36,14 +46,16 @@ def _known_mistakes(assignment: Assignment, path: Path) -> tuple[list[KnownMista
     exercises = {exercise.id: exercise for exercise in assignment.exercises}
     mistakes, misfits = [], []
     for entry in tomllib.loads(path.read_text(encoding="utf-8")).get("wrong", []):
+        endless = entry.pop("endless", False)
         entry = {key: filled(text, assignment.drawn) for key, text in entry.items()}
         name, exercise = entry["name"], exercises.get(entry["exercise"])
         if exercise is None:
             misfits.append(f"{name!r}: there is no exercise {entry['exercise']!r}")
         elif "code" in entry:
-            mistakes.append(KnownMistake(name, exercise, entry["code"]))
+            mistakes.append(KnownMistake(name, exercise, entry["code"], endless))
         elif (count := exercise.source.count(entry["find"])) == 1:
-            mistakes.append(KnownMistake(name, exercise, exercise.source.replace(entry["find"], entry["put"])))
+            source = exercise.source.replace(entry["find"], entry["put"])
+            mistakes.append(KnownMistake(name, exercise, source, endless))
         else:
             misfits.append(f"{name!r}: expected its `find` once in the solution, got {count} times")
     return mistakes, misfits
@@ -115,44 +127,67 @@ def sandbox_leaks(server: ForkServer, limits: Limits, secrets: list[Path]) -> li
             return [f"the probe of the sandbox did not come back: {error}"]
 
 
+TOO_LATE = (
+    "{what} ran out of time, so nothing is known of it; expected a hidden test that fails. "
+    "Try again on a machine that is less busy. If it is a loop that never ends, write `endless = true` below its name"
+)
+NOT_ENDLESS = (
+    "{what} came to an end; expected it to run out of time, since it says `endless = true`. Delete that line, "
+    "or make it endless"
+)
+
+
 def _unfound(mistakes: list[KnownMistake], assignment: Assignment, server: ForkServer, limits: Limits) -> Iterator[str]:
-    """What is said of mistakes that no hidden test finds."""
+    """What is said of mistakes that no hidden test finds, or that end where they should not, or the other way round."""
     for exercise in assignment.exercises:
         mine = [mistake for mistake in mistakes if mistake.exercise is exercise]
-        for mistake in _uncaught(mine, exercise, assignment, server, limits) if mine else ():
-            yield f"no hidden test fails for {mistake.name!r} ({exercise.id})"
+        for mistake, verdict in _verdicts(mine, exercise, assignment, server, limits) if mine else ():
+            what = f"{mistake.name!r} ({exercise.id})"
+            if verdict is Verdict.MISSED:
+                yield f"no hidden test fails for {what}"
+            if mistake.endless and verdict is not Verdict.LATE:
+                yield NOT_ENDLESS.format(what=what)
+            elif verdict is Verdict.LATE and not mistake.endless:
+                yield TOO_LATE.format(what=what)
 
 
-def _uncaught(
+def _verdicts(
     mistakes: list[KnownMistake], exercise: Exercise, assignment: Assignment, server: ForkServer, limits: Limits
-) -> list[KnownMistake]:
-    """The mistakes in an exercise for which no hidden test fails, and no forbidden call is seen.
+) -> Iterator[tuple[KnownMistake, Verdict]]:
+    """Each mistake in an exercise, and what became of it.
 
-    All are tried in one process, which takes half the time. Where that process is not sound at the end, because one
-    of them has changed more than its own names, each is tried in a process of its own.
+    Those that end are tried in one process, which takes half the time. Where that process is not sound at the end,
+    because one of them has changed more than its own names, each is tried in a process of its own.
     """
     cells = code_of(assignment.notebook, assignment)
 
-    def tried(sources: list[str]) -> tuple[list[bool], int]:
-        """Which sources fail, one after another, and how many processes that took."""
+    def tried(sources: list[str]) -> tuple[list[Verdict], int]:
+        """What became of sources, one after another, and how many processes that took."""
         given = names_given(assignment)
         with closing(Attempts(server, limits, cells)) as attempts:
-            return [_fails(source, exercise, attempts, given) for source in sources], attempts.opened
+            return [_verdict(source, exercise, attempts, given) for source in sources], attempts.opened
 
-    (*caught, spoilt), processes = tried([*(mistake.source for mistake in mistakes), exercise.source])
-    sound = processes == 1 and not spoilt
-    doubtful = [mistake for mistake, known in zip(mistakes, caught, strict=True) if not (sound and known)]
-    return [mistake for mistake in doubtful if tried([mistake.source])[0] == [False]]
+    together = [mistake for mistake in mistakes if not mistake.endless]
+    (*verdicts, of_solution), processes = tried([*(mistake.source for mistake in together), exercise.source])
+    sound = processes == 1 and of_solution is Verdict.MISSED
+    caught = [one for one, verdict in zip(together, verdicts, strict=True) if sound and verdict is Verdict.CAUGHT]
+    for mistake in mistakes:
+        yield mistake, Verdict.CAUGHT if mistake in caught else tried([mistake.source])[0][0]
 
 
-def _fails(source: str, exercise: Exercise, attempts: Attempts, given: dict) -> bool:
-    """Whether an answer fails a hidden test, or makes a forbidden call."""
+def _verdict(source: str, exercise: Exercise, attempts: Attempts, given: dict) -> Verdict:
+    """Whether an answer fails a hidden test, or makes a forbidden call. Who runs out of time has not failed."""
     attempts.rewrite(exercise.id, source)
     complaints = (attempts.complaint(exercise, test.hidden, given) for test in exercise.tests)
     try:
-        return any(said is not None for said in complaints) or bool(attempts.forbidden_calls(exercise))
+        failed = any(said is not None for said in complaints)
     except OutOfTime:
-        return True
+        return Verdict.LATE
+    if attempts.forbidden_calls(exercise):
+        return Verdict.CAUGHT
+    if attempts.late or attempts.late_cells:
+        return Verdict.LATE
+    return Verdict.CAUGHT if failed else Verdict.MISSED
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,6 @@ import traceback
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 
-import torch.distributed.tensor  # noqa: F401  assert_close imports it when it first needs it: not in a student's time
-
 from attnbook.language import plain
 from booktools.book import BookError
 from booktools.book.assignment import Assignment, Exercise

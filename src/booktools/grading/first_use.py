@@ -1,0 +1,27 @@
+"""What libraries load when something in them is first used is loaded here, before anybody's time runs.
+
+A first use takes seconds, on a busy machine more than a call may take. A load that a time limit breaks off leaves half
+a library behind, and whatever asks for it next fails: "partially initialized module torch._dynamo".
+"""
+
+from importlib import import_module
+
+import einops
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+class _Watch(TorchDispatchMode):
+    """A watch as tests and students write one. For the first, PyTorch loads its compiler."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+
+
+def use_once() -> None:
+    """Use what assignments use. It runs in the grader and in the sandbox; a test says what is missing here."""
+    import_module("torch.utils.flop_counter")  # which assignment 7 forbids
+    with _Watch():
+        torch.testing.assert_close(torch.ones(1), torch.ones(1))
+    torch.func.jacfwd(torch.exp)(torch.ones(1))
+    einops.rearrange(torch.ones(1), "a -> a")
