@@ -412,6 +412,12 @@ def grade(server):
     return grade
 
 
+SLOW_SHARES = """import time
+def shares(x):
+    time.sleep(20 * x.ndim - 20)
+    return x.exp() / x.exp().sum()"""
+
+
 def test_students_are_told_in_the_language_of_the_book(source, tmp_path):
     submissions = make_class(
         tmp_path,
@@ -420,16 +426,14 @@ def test_students_are_told_in_the_language_of_the_book(source, tmp_path):
         copy={"shares": "def shares(x):\n    return x.exp_()"},
         numpy={"shares": "def shares(x):\n    return x.numpy()"},
         gone={"shares": "del x"},
-        slow={
-            "shares": "import time\ndef shares(x):\n    time.sleep(2 * x.ndim - 2)\n    return x.exp() / x.exp().sum()"
-        },
+        slow={"shares": SLOW_SHARES},
         disk={"shares": "def shares(x):\n    import os\n    os.fork()"},
     )
     assignment = Assignment.read(source)
     nbformat.write(assignment.student(), submissions / "empty.ipynb")
     (submissions / "broken.ipynb").write_text('{"cells": [')
     (submissions / "nothing").mkdir()
-    out, limits, long_ago = tmp_path / "out", Limits(cell=1, call=1), datetime(2026, 1, 1, tzinfo=UTC)
+    out, limits, long_ago = tmp_path / "out", Limits(cell=8, call=4), datetime(2026, 1, 1, tzinfo=UTC)
     with speaking(PSEUDO), ForkServer() as server:
         work = Classwork.read(source, [submissions])
         grades = grade_all(work, out, server, limits=limits)
@@ -837,10 +841,10 @@ def shares(x):
     assert len(told) == 1
 
 
-def test_time_that_runs_out_is_an_error_and_no_zero(source, tmp_path, grade):
-    sleeps = {"more": "\n".join(["import time", *["time.sleep(0.1)"] * 60])}
-    submissions = make_class(tmp_path, ada={}, bob=sleeps, eve={"shares": "def shares(x):\n    while True: pass"})
-    rows = grade(source, submissions, tmp_path / "out", limits=Limits(cell=20, call=0.5, total=5))
+def test_time_that_runs_out_is_an_error_and_no_zero(source, tmp_path, grade, own_time):
+    bob, eve = {"more": "x = 1  # 6 seconds"}, {"shares": "def shares(x):\n    while True: pass"}
+    submissions = make_class(tmp_path, ada={}, bob=bob, eve=eve)
+    rows = grade(source, submissions, tmp_path / "out", limits=Limits(cell=20, call=2, total=5))
     assert {name: (row["score"], row["status"]) for name, row in rows.items()} == {
         "ada": ("10", "graded"),
         "bob": ("", "error"),
