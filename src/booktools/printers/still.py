@@ -14,6 +14,7 @@ from booktools.book.edition import Edition
 from booktools.progress import progress
 from booktools.serving import serving
 
+PATIENCE = 600_000  # milliseconds: on a busy machine a whole book takes its time to be laid out
 STILL = Path(__file__).with_suffix(".js")
 BESIDE = ("your_model", "silent_mistakes", "notation", "glossary", "references")  # pages after the chapters
 
@@ -54,6 +55,7 @@ def parts(edition: Edition, browser: Browser, address: str, *, pictures: bool = 
         page = browser.new_page(
             viewport={"width": 1024, "height": 1400}, reduced_motion="reduce", service_workers="block"
         )
+        page.set_default_timeout(PATIENCE)
         page.route("**/write.js*", lambda route: route.abort())  # a stub is printed as it is in the notebook
         page.goto(url)
         page.wait_for_selector(":root:not(.early)")

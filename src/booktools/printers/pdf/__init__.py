@@ -20,7 +20,7 @@ from booktools.book import BookError
 from booktools.book.edition import Edition
 from booktools.directives.map import drawn
 from booktools.printers.offer import offer
-from booktools.printers.still import Part, call, parts, reading
+from booktools.printers.still import PATIENCE, Part, call, parts, reading
 from booktools.progress import progress
 
 HERE = Path(__file__).parent
@@ -94,6 +94,7 @@ def printed(browser: Browser, address: str, document: str, sheet: tuple[int, int
     style = "@page {{ size: {}mm {}mm; margin: {}mm {}mm {}mm }}".format(*sheet, ABOVE, BESIDE, BELOW)
     for _ in range(ROUNDS):
         page = browser.new_page(viewport=window(sheet))  # a new one: what was printed already breaks elsewhere
+        page.set_default_timeout(PATIENCE)
         page.emulate_media(media="print")
         page.route(place, lambda route: route.fulfill(body=document, content_type="text/html; charset=utf-8"))
         page.goto(place)
