@@ -167,7 +167,8 @@ def lab(args) -> None:
     missing = [chapter for chapter in book.chapters if not (args.folder / chapter.path.name).exists()]
     write_notebooks(book, args.folder, missing)
     kept = len(book.chapters) - len(missing)
-    print(f"{args.folder} has all chapters. There were {kept} before, and they stay; delete one to get it afresh.")
+    stay = f" {kept} were there before and stay as they are; delete one to get it afresh." if kept else ""
+    print(f"{args.folder} has all {len(book.chapters)} chapters.{stay}")
 
 
 @command(

@@ -745,4 +745,4 @@ def test_notebooks_for_ones_own_jupyter_stay_as_one_leaves_them(tmp_path, monkey
     assert mine.read_text() == "mine"
     assert sorted(path.name for path in tmp_path.iterdir()) == [path.name for path in CHAPTERS]
     assert "set_up(" in (tmp_path / CHAPTERS[1].name).read_text("utf-8")
-    assert "There were 1 before" in capsys.readouterr().out
+    assert "1 were there before and stay" in capsys.readouterr().out

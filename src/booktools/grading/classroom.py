@@ -157,7 +157,7 @@ def grade_all(
         for submission, grade in side_by_side(grader.grade, todo, jobs):
             grades[submission.key] = grade or _ungraded(submission, say("died"))
             grades[submission.key].store(store / f"{submission.key}.json")
-            bar.set_description("grading")
+            bar.set_description_str("grading")
             bar.update()
     return [grades[one.key] for one in work.submissions]
 

@@ -13,7 +13,7 @@ def setup(app) -> None:
         step(name)
 
     def written(app, name: str, *rest) -> None:
-        bar.set_description("writing pages", refresh=False)
+        bar.set_description_str("writing pages", refresh=False)
         step(name)
 
     def step(name: str) -> None:
