@@ -9,7 +9,7 @@ from booktools.book.contents import Chapter, chapters, settings
 
 BEGIN, END = "<!-- chapters: made by make book -->", "<!-- end of chapters -->"
 NOBODY = "OWNER"  # stands for whoever will publish the book
-UNPUBLISHED = "The book has no public site yet: `make serve` shows it. These links lead to the chapters as they are written."
+UNPUBLISHED = "The book has no public site yet, but `make serve` shows it. These links lead to its notebooks."
 PUBLISHED = "The book is at <{site}>. Colab runs a chapter in your browser, without an installation."
 
 
