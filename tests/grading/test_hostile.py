@@ -29,7 +29,7 @@ from tests import ROOT
 from tests.grading.three_things import SHARES, answered, write
 
 pytestmark = pytest.mark.slow
-LIMITS = Limits(cell=2, call=2, total=30, megabytes=512)
+LIMITS = Limits(cell=10, call=10, total=60, megabytes=512)
 HASTY = Limits(cell=4, call=2, total=60, megabytes=512)
 TOO_LONG = "it took longer than 2 seconds"  # said of those that are graded in haste
 HONEST = "powers = (x - x.amax(-1, keepdim=True)).exp()\nreturn powers / powers.sum(-1, keepdim=True)"
