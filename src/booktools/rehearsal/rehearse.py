@@ -90,8 +90,9 @@ class BuiltSite:
             *replaced(before, machine.files()),
             *(f"cell {cell.id}: {said}" for cell in code for said in _errors(cell)),
             *(f"cell {cell.id}: {said}" for cell in code for said in _widget_faults(cell, shown[cell.id], states)),
-            *(f"the set-up cell does not know what it installed: {said}" for said in _printed(again)),
         ]
+        if said := _printed(again):
+            faults.append(f"the set-up cell does not know what it installed: {said}")
         ready = sum(map(_duration, code[:2]))
         if about and not Path(about["package"]).is_relative_to(machine.folder):
             faults.append(f"imports {about['package']}, which a reader does not have")
@@ -110,8 +111,8 @@ def _answer(cell) -> dict:
     return json.loads(printed) if printed else {}
 
 
-def _printed(cell) -> list[str]:
-    return [output.text.strip() for output in cell.outputs if "text" in output]
+def _printed(cell) -> str:
+    return "".join(output.text for output in cell.outputs if "text" in output).strip()
 
 
 def _errors(cell) -> Iterator[str]:
