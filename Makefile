@@ -55,7 +55,7 @@ serve: book                             ## the book in your browser
 	@echo "The book is at http://127.0.0.1:$(PORT)/  (Ctrl-C stops it)"
 	@$(BIN)/python -m http.server --bind 127.0.0.1 --directory $(SITE) $(PORT)
 
-check: .venv/ready                         ## what one runs all day: lint, types, the quick tests; no book is built
+check: .venv/ready                      ## what one runs all day: lint, types, the quick tests; no book is built
 	@$(MAKE) --no-print-directory -j 2 quick lint
 
 quick: .venv/ready

@@ -45,6 +45,13 @@ def reading(html: Path) -> Iterator[tuple[Browser, str]]:
         yield driver.chromium.launch(executable_path=which("chromium-headless-shell"), args=["--no-sandbox"]), address
 
 
+def opened(browser: Browser, **options: Any) -> Page:
+    """A new page. It gets the time it needs, however busy the machine is."""
+    page = browser.new_page(**options)
+    page.set_default_timeout(PATIENCE)
+    return page
+
+
 def parts(edition: Edition, browser: Browser, address: str, *, pictures: bool = False) -> list[Part]:
     """The chapters and what is beside them; with pictures of widgets, if they are wanted."""
     names = {chapter.stem: f"chapters/{chapter.stem}" for chapter in edition.chapters} | {name: name for name in BESIDE}
@@ -52,10 +59,9 @@ def parts(edition: Edition, browser: Browser, address: str, *, pictures: bool = 
     pages = {f"{address}{path}.html": name for name, path in names.items()}
     found = []
     for url, name in progress(pages.items(), "opening pages", of=len(pages)):
-        page = browser.new_page(
-            viewport={"width": 1024, "height": 1400}, reduced_motion="reduce", service_workers="block"
+        page = opened(
+            browser, viewport={"width": 1024, "height": 1400}, reduced_motion="reduce", service_workers="block"
         )
-        page.set_default_timeout(PATIENCE)
         page.route("**/write.js*", lambda route: route.abort())  # a stub is printed as it is in the notebook
         page.goto(url)
         page.wait_for_selector(":root:not(.early)")

@@ -13,7 +13,7 @@ from attnbook.language import words
 from booktools.book.edition import Edition
 from booktools.printers.feed import latest
 from booktools.printers.offer import offer
-from booktools.printers.still import call, parts, reading
+from booktools.printers.still import call, opened, parts, reading
 from booktools.progress import progress
 
 HERE = Path(__file__).parent
@@ -47,7 +47,7 @@ def bound(files: dict[str, str | bytes]) -> bytes:
 def assemble(edition: Edition, html: Path, browser: Browser, address: str) -> dict[str, str | bytes]:
     """The files of the book, by their names in it."""
     pages = parts(edition, browser, address, pictures=True)
-    page = browser.new_page(service_workers="block")
+    page = opened(browser, service_workers="block")
     page.goto(f"{address}index.html")
     say, site = words(HERE.parent)["epub"], words(HERE.parents[1] / "site")
     files: dict[str, str | bytes] = {

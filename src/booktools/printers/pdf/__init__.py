@@ -20,7 +20,7 @@ from booktools.book import BookError
 from booktools.book.edition import Edition
 from booktools.directives.map import drawn
 from booktools.printers.offer import offer
-from booktools.printers.still import PATIENCE, Part, call, parts, reading
+from booktools.printers.still import Part, call, opened, parts, reading
 from booktools.progress import progress
 
 HERE = Path(__file__).parent
@@ -93,8 +93,7 @@ def printed(browser: Browser, address: str, document: str, sheet: tuple[int, int
     place, say, pages = f"{address}book-on-paper", words(HERE.parent)["pdf"], None
     style = "@page {{ size: {}mm {}mm; margin: {}mm {}mm {}mm }}".format(*sheet, ABOVE, BESIDE, BELOW)
     for _ in range(ROUNDS):
-        page = browser.new_page(viewport=window(sheet))  # a new one: what was printed already breaks elsewhere
-        page.set_default_timeout(PATIENCE)
+        page = opened(browser, viewport=window(sheet))  # a new one: what was printed already breaks elsewhere
         page.emulate_media(media="print")
         page.route(place, lambda route: route.fulfill(body=document, content_type="text/html; charset=utf-8"))
         page.goto(place)
