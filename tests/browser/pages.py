@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from functools import cached_property
 from pathlib import Path
 
@@ -34,9 +35,10 @@ class Site:
     """The built site: `site / "search.html"` is a file of it."""
 
     def __init__(self, folder: Path):
-        self.folder, self._trees = folder, {}
+        self.folder, self._trees, self._ids = folder, {}, {}
 
     def __truediv__(self, path: str | Path) -> Path:
+        sys.audit("book.read", self.folder / path)
         return self.folder / path
 
     def text(self, path: str) -> str:
@@ -44,9 +46,17 @@ class Site:
 
     def soup(self, path: str) -> BeautifulSoup:
         """A page as a tree, which all tests share."""
-        if path not in self._trees:
-            self._trees[path] = BeautifulSoup(self.text(path), "html.parser")
-        return self._trees[path]
+        file = self / path
+        if file not in self._trees:
+            self._trees[file] = BeautifulSoup(file.read_text(encoding="utf-8"), "html.parser")
+        return self._trees[file]
+
+    def ids(self, path: str) -> set[str]:
+        """Of all elements of a page."""
+        file = self / path
+        if file not in self._ids:
+            self._ids[file] = {node["id"] for node in self.soup(path).find_all(id=True)}
+        return self._ids[file]
 
     @cached_property
     def widgets(self) -> list[tuple[str, int, BookWidget]]:

@@ -3,6 +3,8 @@
 import mimetypes
 import re
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -115,9 +117,9 @@ def answer(name, text, route):
         route.fulfill(body=text, content_type=mimetypes.guess_type(name)[0])
 
 
-@pytest.fixture
-def visit(browser, home):
-    """Open a page of the site: `visit("notation.html", theme="dark")`. Whatever it complains of fails the test."""
+@contextmanager
+def visiting(browser, home) -> Iterator[Visitor]:
+    """Whatever a page complains of meanwhile fails the test."""
     visitor = Visitor(browser, home)
     yield visitor
     for context in visitor.contexts:
@@ -125,3 +127,10 @@ def visit(browser, home):
     if visitor.complaints:
         said = "\n".join(visitor.complaints)
         pytest.fail(f"A page must load in silence and from its own host, but:\n{said}", pytrace=False)
+
+
+@pytest.fixture
+def visit(browser, home):
+    """Open a page of the site: `visit("notation.html", theme="dark")`."""
+    with visiting(browser, home) as visitor:
+        yield visitor

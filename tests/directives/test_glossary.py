@@ -15,7 +15,7 @@ from booktools.directives.guess import guess
 from booktools.printers.plain import Plain
 from tests import ROOT
 from tests.browser.clocks import at_rest, frames
-from tests.browser.pages import CHAPTERS, DESKTOP, PHONE
+from tests.browser.pages import CHAPTERS, PHONE
 from tests.site.test_notes import note_of
 
 TERMS = glossary.read(ROOT / glossary.FILE)
@@ -162,15 +162,6 @@ def test_a_chapter_explains_each_term_at_most_once_and_only_in_its_prose(site, p
         assert link.find_parent("p"), link
         assert not link.find_parent(["pre", "code", "table", "figcaption", "details", "form", "h2"]), link
         assert not link.find_parent(class_=["admonition", "tasks", "touch", "guess", "math", "cell"]), link
-
-
-@each_chapter
-def test_a_screen_has_at_most_a_dozen(visit, path):
-    page = visit(path)
-    page.evaluate("document.documentElement.classList.remove('early')")
-    tops = page.locator("a.term").evaluate_all("links => links.map((link) => link.getBoundingClientRect().top)")
-    most = max(sum(top <= other < top + DESKTOP["height"] for other in tops) for top in tops)
-    assert most <= 12
 
 
 @pytest.mark.parametrize("how", ["hover", "focus", "tap"])

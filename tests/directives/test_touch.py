@@ -12,6 +12,7 @@ from attnbook.widgets import all_widgets
 from booktools.directives import touch
 from tests.browser.clocks import at_rest
 from tests.browser.pages import PAGES, PHONE, settle
+from tests.browser.visiting import visiting
 from tests.widgets.laws import live
 
 FIVE = "chapters/05_scaled_dot_product_attention.html"
@@ -209,16 +210,21 @@ BELOW = """(frame) => [...frame.querySelectorAll(".ab-body :is(input, button, se
     .filter(([node]) => frame.querySelector(".ab-pin").compareDocumentPosition(node) & 4).map(([, place]) => place)"""
 
 
-@pytest.mark.parametrize("path", TOUCHED)
-def test_on_a_phone_the_picture_stays_in_sight_while_one_works_below_it(visit, path):
+@pytest.fixture(scope="module", params=TOUCHED)
+def phone(request, browser, home):
+    """A chapter on a phone, in which all widgets are there and all boxes open; tests only look at it."""
+    with visiting(browser, home) as visit:
+        yield settle(visit(request.param, viewport=PHONE, touch=True, motion="reduce"))
+
+
+def test_on_a_phone_the_picture_stays_in_sight_while_one_works_below_it(phone):
     """It covers no part that has the focus, and no task does, whether in full or a line."""
-    page = settle(visit(path, viewport=PHONE, touch=True, motion="reduce"))
-    for frame in page.locator(".touch:has(.ab-pin)").all():
+    for frame in phone.locator(".touch:has(.ab-pin)").all():
         picture = frame.locator(".ab-pin")
         for place in frame.evaluate(BELOW):
             control = frame.locator(".ab-body :is(input, button, select, textarea, [tabindex='0'])").nth(place)
             control.focus()
-            at_rest(page)
+            at_rest(phone)
             expect(picture).to_be_in_viewport(ratio=0.9)
             assert picture.bounding_box()["y"] >= 55, "it is below the bar"
             assert control.evaluate(AT_HAND), f"something lies on {control.evaluate('(node) => node.outerHTML')}"
@@ -234,10 +240,8 @@ SMALL = """() => [...document.querySelectorAll(".ab-body text")].filter((node) =
     .filter(([, size]) => size < 11)"""
 
 
-@pytest.mark.parametrize("path", TOUCHED)
-def test_on_a_phone_the_letters_of_a_picture_can_be_read(visit, path):
-    page = visit(path, viewport=PHONE, motion="reduce")
-    small = settle(page).evaluate(SMALL)
+def test_on_a_phone_the_letters_of_a_picture_can_be_read(phone):
+    small = phone.evaluate(SMALL)
     assert not small, f"smaller than 11 pixels: {small[:6]}"
 
 
@@ -249,9 +253,8 @@ NARROW = """() => [...document.querySelectorAll(".ab-body :is([role=gridcell], b
     .map(([text, { width, height }]) => [text, width, height])"""
 
 
-@pytest.mark.parametrize("path", TOUCHED)
-def test_on_a_phone_what_is_pressed_is_as_wide_as_a_finger(visit, path):
-    narrow = settle(visit(path, viewport=PHONE, touch=True, motion="reduce")).evaluate(NARROW)
+def test_on_a_phone_what_is_pressed_is_as_wide_as_a_finger(phone):
+    narrow = phone.evaluate(NARROW)
     assert not narrow, f"less than 24 pixels: {narrow[:6]}"
 
 

@@ -8,12 +8,16 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from booktools.book.edition import edition
+from tests import ROOT
 from tests.browser.hands import Mouse
 from tests.browser.pages import AXE, DESKTOP, PAGES, PHONE, settle
+from tests.site.test_opening import as_it_opens
 from tests.widgets.laws import agree, copy_of, laws_of, live, walk
 
 # Of code, one word of each colour speaks for all; of formulas, one of the same colours in the same surroundings: most
-# of a chapter's elements are words of code and signs of formulas.
+# of a chapter's elements are words of code and signs of formulas. Of texts whose colours axe compares with what lies
+# behind them, one speaks for all that look like it and stand in what looks the same.
 THIN_OUT = """() => {
     const words = new Set(), formulas = new Set(), more = []; // they go when all is read: not a layout each
     for (const word of document.querySelectorAll(".highlight pre span")) {
@@ -30,6 +34,30 @@ THIN_OUT = """() => {
         else formulas.add(kind);
     }
     for (const leave of more) leave();
+}"""
+ONE_OF_A_KIND = """() => {
+    const looks = new Map(), kinds = new Set();
+    const look = (node) => { // of an element and all that it stands in
+        if (!node) return "";
+        if (!looks.has(node)) {
+            const style = getComputedStyle(node), sides = ["", "::before", "::after"];
+            const { color, fontSize, fontWeight, opacity, position, textDecoration } = style;
+            const own = [color, fontSize, fontWeight, opacity, position, textDecoration];
+            own.push(...sides.flatMap((side) => {
+                const { backgroundColor, backgroundImage, content } = getComputedStyle(node, side || null);
+                return [backgroundColor, backgroundImage, content];
+            }));
+            looks.set(node, `${look(node.parentElement)}/${own}`);
+        }
+        return looks.get(node);
+    };
+    for (const node of document.body.querySelectorAll("*")) {
+        const written = [...node.childNodes].some((child) => child.nodeType === Node.TEXT_NODE && child.data.trim());
+        if (!(written || node.matches("input, textarea")) || !node.checkVisibility()) continue;
+        const kind = look(node);
+        node.toggleAttribute("data-one-of-a-kind", !kinds.has(kind));
+        kinds.add(kind);
+    }
 }"""
 LOAD_IMAGES = """() => Promise.all([...document.images].map((image) => {
     image.loading = "eager";
@@ -62,17 +90,22 @@ PLACES = """() => [...document.querySelectorAll(".touch")].map((frame) =>
 HIGHER = """(most) => [...document.querySelectorAll(".touch")].map((frame) => [frame.id, frame.offsetHeight])
     .filter(([, height]) => height > most)"""
 NARROW = {"width": 320, "height": 640}  # a laptop's page at 400 %
-COLOURS = {**AXE, "runOnly": ["color-contrast", "link-in-text-block"]}
+OF_COLOURS = ["color-contrast", "link-in-text-block"]
+COLOURS = {**AXE, "runOnly": OF_COLOURS}
+ALL_ELSE = {**AXE, "rules": AXE["rules"] | {rule: {"enabled": False} for rule in OF_COLOURS}}
+OF_CHAPTERS = {f"chapters/{chapter.stem}.html": chapter for chapter in edition(ROOT).chapters}
 
 
 @pytest.mark.parametrize("path", PAGES)
 def test_a_visit(site, visit, path):
     page = visit(path)
     is_light(site, page, visit, path)
+    if path in OF_CHAPTERS:
+        as_it_opens(page, OF_CHAPTERS[path])
     is_complete(settle(page))
     keeps_places(page)
-    shows_what_torch_computes(site, page, path)
     page.emulate_media(reduced_motion="reduce")
+    shows_what_torch_computes(site, page, path)
     for screen in (PHONE, NARROW):
         page.set_viewport_size(screen)
         page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
@@ -80,11 +113,12 @@ def test_a_visit(site, visit, path):
     page.set_viewport_size(DESKTOP)
     page.evaluate(THIN_OUT)
     page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")  # where the bar lies over nothing
-    is_accessible(page, AXE)
+    is_accessible(page, ALL_ELSE)
+    has_contrast(page)
     page.emulate_media(color_scheme="dark")
     if path != "404.html":  # which has no script, and follows the system by its style alone
         expect(page.locator("html")).to_have_attribute("data-theme", "dark")
-    is_accessible(page, COLOURS)
+    has_contrast(page)
 
 
 def is_light(site, page, visit, path):
@@ -138,9 +172,17 @@ def own_numbers(twin):
     return bool(getattr(twin, "q_LK", None))
 
 
-def is_accessible(page, rules):
-    results = Axe().run(page, options=rules)
+def is_accessible(page, rules, context=None):
+    results = Axe().run(page, context=context, options=rules)
     assert results.violations_count == 0, results.generate_report()
+
+
+def has_contrast(page):
+    page.evaluate(ONE_OF_A_KIND)
+    is_accessible(page, COLOURS, {"include": ["[data-one-of-a-kind]"]})
+    page.evaluate(
+        "for (const node of document.querySelectorAll('[data-one-of-a-kind]')) delete node.dataset.oneOfAKind"
+    )
 
 
 def fits_a_phone(page, phone):

@@ -30,7 +30,7 @@ from traitlets import TraitError
 from attnbook.language import PSEUDO, speaking
 from attnbook.widgets.shared.base import BookWidget
 from attnbook.widgets.shared.files import ROOMS, SHARED, Asset, page_files
-from tests.browser.clocks import frames, hold_time, pass_time
+from tests.browser.clocks import PATIENCE, hold_time, pass_time
 from tests.browser.hands import HANDS, Finger, Keyboard, Mouse, bring
 from tests.browser.pages import AXE, OF_WHOLE_PAGES, PHONE, bare
 from tests.widgets.forgotten import forgotten_in_table, forgotten_in_widget
@@ -121,11 +121,21 @@ def laws_of(name: str) -> type["Laws"]:
     return laws
 
 
-def shown(node: Locator) -> dict[str, list]:
-    """Every number that a widget shows, as text, after the frame that follows the last input and what it fetched."""
-    expect(node.locator("[aria-busy]")).to_have_count(0)
-    frames(node.page)
-    return node.evaluate(laws_of(node.get_attribute("data-afm")).read)
+# What a widget shows after the frame that follows the last input and what it fetched.
+READ = """async (node) => {{
+    const frame = () => new Promise((drawn) => requestAnimationFrame(drawn));
+    for (const end = Date.now() + {patience}; node.querySelector("[aria-busy]"); await frame())
+        if (Date.now() > end) throw new Error("it is still busy");
+    await frame();
+    await frame();
+    return ({read})(node);
+}}"""
+
+
+def shown(node: Locator, name: str | None = None) -> dict[str, list]:
+    """Every number that a widget shows, as text. In one call, since a browser spends more on being asked than on it."""
+    laws = laws_of(name or node.get_attribute("data-afm"))
+    return node.evaluate(READ.format(patience=PATIENCE, read=laws.read))
 
 
 def differences(texts: dict[str, list], widget: BookWidget) -> list[str]:
@@ -144,7 +154,7 @@ def differences(texts: dict[str, list], widget: BookWidget) -> list[str]:
 
 def agree(node, twin, after="at first"):
     """What the widget shows, once it is known to be what PyTorch makes of the twin's traits."""
-    texts = shown(node)
+    texts = shown(node, twin.name)
     wrong = differences(texts, twin)
     assert not wrong, f"{twin.name}, {after}: " + "; ".join(wrong[:6])
     return texts
@@ -165,7 +175,7 @@ def copy_of(twin):
 
 def walk(page, hand, node, twin, steps):
     """Take the steps; after each, what is shown has changed and is what PyTorch makes of the twin's traits."""
-    before = shown(node)
+    before = shown(node, twin.name)
     for what, act, changes in steps:
         changes = {name: value(twin) if callable(value) else value for name, value in changes.items()}
         if all(getattr(twin, name) == value for name, value in changes.items()):

@@ -13,7 +13,7 @@ from attnbook.language import words
 from booktools.book.edition import Edition
 from booktools.printers.feed import latest
 from booktools.printers.offer import offer
-from booktools.printers.still import call, opened, parts, reading
+from booktools.printers.still import Part, call, opened, parts, reading
 from booktools.progress import progress
 
 HERE = Path(__file__).parent
@@ -28,7 +28,8 @@ CONTAINER = (
 def print_epub(edition: Edition, html: Path) -> Path:
     """Print the site in a folder as EPUB beside its pages; where it went."""
     with edition.spoken(), reading(html) as (browser, address):
-        files = assemble(edition, html, browser, address)
+        pages = parts(edition, browser, address, pictures=True)
+        files = assemble(edition, html, browser, address, pages)
     (html / NAME).write_bytes(bound(files))
     offer(html)
     return html / NAME
@@ -44,9 +45,8 @@ def bound(files: dict[str, str | bytes]) -> bytes:
     return made.getvalue()
 
 
-def assemble(edition: Edition, html: Path, browser: Browser, address: str) -> dict[str, str | bytes]:
-    """The files of the book, by their names in it."""
-    pages = parts(edition, browser, address, pictures=True)
+def assemble(edition: Edition, html: Path, browser: Browser, address: str, pages: list[Part]) -> dict[str, str | bytes]:
+    """The files of the book, by their names in it, of pages with pictures of their widgets."""
     page = opened(browser, service_workers="block")
     page.goto(f"{address}index.html")
     say, site = words(HERE.parent)["epub"], words(HERE.parents[1] / "site")

@@ -1,4 +1,9 @@
-"""How the second edition looks on the page: short, checks and our solutions folded, its code there to take along."""
+"""A chapter as it opens: short, with pictures; checks, our solutions and what is to be guessed folded; few terms.
+
+A visit of its page (test_pages.py) calls `as_it_opens` before it opens anything.
+"""
+
+import re
 
 import pytest
 
@@ -9,6 +14,7 @@ from booktools.book.contents import read_notebook
 from booktools.book.edition import edition
 from booktools.directives.minutes import most
 from tests import ROOT
+from tests.directives.test_guess import ASKED, BETWEEN, prose, stands
 
 LAPTOP = {"width": 1280, "height": 800}
 END = "section:is(#going-further, #exercises)"
@@ -16,12 +22,13 @@ SUMMARY = "section:is(#summary, #going-further, #exercises)"
 CHAPTERS = edition(ROOT).chapters
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.stem)
-def test_a_visit_of_a_chapter(visit, chapter):
+def as_it_opens(page, chapter):
     cells = read_notebook(chapter.path).cells
-    page = visit(f"chapters/{chapter.stem}.html", viewport=LAPTOP)
+    page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
     is_not_scrolled_for_ever(page, chapter)
     shows_a_picture_every_few_screens(page)
+    explains_few_terms_on_a_screen(page)
+    hides_what_is_to_be_guessed(page, chapter)
     keeps_each_check_in_one_line(page, [cell for cell in cells if is_check(cell)])
     keeps_our_solution_until_it_is_asked_for(page, [cell for cell in cells if is_ours(cell)])
 
@@ -37,6 +44,30 @@ def shows_a_picture_every_few_screens(page):
     """Up to the summary; a widget is a picture, too, and so is what a story draws."""
     ends = blank_stretches(page)
     assert not ends, f"from … to …, pixels without a picture, expected at most {FAR}: {ends}"
+
+
+def explains_few_terms_on_a_screen(page):
+    tops = page.locator("a.term").evaluate_all("links => links.map((link) => link.getBoundingClientRect().top)")
+    most_of_them = max(sum(top <= other < top + LAPTOP["height"] for other in tops) for top in tops)
+    assert most_of_them <= 12
+
+
+def hides_what_is_to_be_guessed(page, chapter):
+    """What a card hides is as much as its source says, and no answer stands between the card and the end of it."""
+    asked = ASKED.findall(prose(chapter.path))
+    cards = page.locator(".guess").all()
+    assert len(cards) == len(asked)
+    assert 1 <= len(cards) <= 5
+    for card, source in zip(cards, asked, strict=True):
+        hides = re.search(r"^:hides: (\d+)", source, re.MULTILINE)
+        hidden = page.locator(f".veiled.{card.get_attribute('id')}")
+        assert hidden.count() == (int(hides[1]) if hides else 1), source
+        choices, number = card.locator("li"), card.get_attribute("data-number")
+        right = choices.filter(has=page.locator(".right")).all_inner_texts()
+        assert len(right) == bool(choices.count()), source
+        between = card.evaluate(BETWEEN)
+        for answer in filter(None, [*right, number]):
+            assert not stands(answer, between), (source, between)
 
 
 def keeps_each_check_in_one_line(page, cells):
@@ -113,7 +144,7 @@ def begin(page, sections):
 
 def screens(page):
     """How many one scrolls until the core path ends."""
-    return begin(page, END) / page.viewport_size["height"]
+    return begin(page, END) / LAPTOP["height"]
 
 
 @pytest.mark.parametrize(("parts", "count"), [(["summary", "exercises"], 2), (["going-further", "exercises"], 1)])

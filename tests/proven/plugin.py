@@ -1,0 +1,193 @@
+"""`pytest --memory FILE`: a part of the book is left out if nothing changed of what it is made of since it was green.
+
+The file holds, of each part, the keys under which it was green. At the end a table says what was proven, what was
+remembered, and what it took. With `--afresh` nothing is left out, and whatever a test reads that its part is not known
+to be made of makes the run red.
+"""
+
+import json
+from collections import Counter, defaultdict
+from contextlib import suppress
+from fnmatch import fnmatch
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests import ROOT
+from tests.proven.parts import Checkout
+from tests.proven.reads import Reads
+
+KEPT = 8  # keys of each part, since one may go back to what was before
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("memory")
+    group.addoption("--memory", metavar="FILE", type=Path, help="leave out what was green and has not changed since")
+    group.addoption("--afresh", action="store_true", help="leave out nothing")
+
+
+def pytest_configure(config):
+    file, afresh = config.getoption("memory"), config.getoption("afresh")
+    if not file:
+        return
+    green = json.loads(file.read_text()) if file.is_file() else {}
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Record(file, green), "record")
+    if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
+        config.pluginmanager.register(Proof({} if afresh else green, Reads(ROOT) if afresh else None), "proof")
+
+
+class Proof:
+    """Where tests run: which are left out, and what the others read and took."""
+
+    def __init__(self, green: dict[str, list[str]], reads: Reads | None):
+        self.green, self.reads, self.spent = green, reads, Spent()
+        self.keys, self.tests, self.rooms = {}, {}, {}  # of parts that are proven here, and of their tests
+        self.remembered, self.undeclared = Counter(), set()
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, config, items):
+        checkout, parts = Checkout(ROOT), defaultdict(list)
+        for item in items:
+            parts[checkout.part_of(item)].append(item)
+        left_out = set()
+        for part, its in parts.items():
+            tests = [item.nodeid for item in its]
+            key = checkout.key(part, tests)
+            if key in self.green.get(part.name, ()):
+                left_out.update(its)
+                self.remembered.update(map(wing, tests))
+            else:
+                self.keys[part.name], self.tests[part.name] = key, tests
+                self.rooms |= dict.fromkeys(tests, part.rooms)
+        config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+        items[:] = [item for item in items if item not in left_out]
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item):
+        self.spent.by(wing(item.nodeid))
+        if not self.reads:
+            return (yield)
+        with self.reads.noted() as read:
+            result = yield
+        for room in read:
+            if not any(fnmatch(room, known) for known in self.rooms[item.nodeid]):
+                self.undeclared.add(f"{item.nodeid} reads {room}")
+        return result
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_teardown(self, item):
+        if item.path.suffix == ".ipynb" or "browser" in item.fixturenames:
+            self.spent.count()  # before its pages close, or a kernel ends, and their processes with them
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session):
+        self.spent.by("to end")
+        told = {"keys": self.keys, "tests": self.tests, "remembered": self.remembered, "took": self.spent.rows}
+        told = json.dumps(told | {"undeclared": sorted(self.undeclared)})
+        if hasattr(session.config, "workeroutput"):
+            session.config.workeroutput["proof"] = told
+        else:
+            session.config.pluginmanager.get_plugin("record").hear(told)
+
+
+class Spent:
+    """Seconds of processors, by this process and all that it starts, in rows.
+
+    A process that starts and ends between two counts is counted if this one waited for it.
+    """
+
+    def __init__(self):
+        self.me, self.row, self.rows = psutil.Process(), "to begin", Counter()
+        self.seen, self.own = {}, set()  # seconds of each process below, and which of them are this one's children
+
+    def count(self) -> float:
+        living = self.me.children(recursive=True)
+        for one in living:
+            with suppress(psutil.Error):  # it ended meanwhile
+                self.seen[one.pid] = sum(one.cpu_times()[:2])
+                if one.ppid() == self.me.pid:
+                    self.own.add(one.pid)
+        times = self.me.cpu_times()
+        ended = sum(self.seen[pid] for pid in self.own - {one.pid for one in living})
+        waited_for = max(0, times.children_user + times.children_system - ended)
+        return times.user + times.system + sum(self.seen.values()) + waited_for
+
+    def by(self, row: str) -> None:
+        """What is spent from here on goes to a row."""
+        if row != self.row:
+            self.rows[self.row] += self.count() - self.rows.total()
+            self.row = row
+
+
+def wing(nodeid: str) -> str:
+    """The row of the table in which a test is counted.
+
+    >>> wing("tests/widgets/test_fit.py::test_it"), wing("chapters/01_words.ipynb::Cell 3"), wing("it.ipynb::Cell 0")
+    ('widgets', 'chapters', 'pages')
+    """
+    match nodeid.partition("::")[0].split("/"):
+        case [_]:
+            return "pages"
+        case ["tests", folder, *_]:
+            return folder
+        case ["src", *_]:
+            return "doctests"
+        case [folder, *_]:
+            return folder
+
+
+class Record:
+    """Where the run is led from: what was green is written down, and the table is printed."""
+
+    def __init__(self, file: Path, green: dict[str, list[str]]):
+        self.file, self.green = file, green
+        self.keys, self.tests, self.remembered, self.took = {}, {}, Counter(), Counter()
+        self.ran, self.failed, self.undeclared = Counter(), set(), set()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node):
+        if told := getattr(node, "workeroutput", {}).get("proof"):
+            self.hear(told)
+
+    def hear(self, told: str) -> None:
+        """What a process tells in which tests ran; all of them have collected the same."""
+        said = json.loads(told)
+        self.keys, self.tests, self.remembered = said["keys"], said["tests"], Counter(said["remembered"])
+        self.took.update(said["took"])
+        self.undeclared.update(said["undeclared"])
+
+    def pytest_runtest_logreport(self, report):
+        if report.failed:
+            self.failed.add(report.nodeid)
+        if report.when == "teardown":
+            self.ran[report.nodeid] += 1
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session, exitstatus):
+        if self.undeclared:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        elif exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and self.remembered:
+            session.exitstatus = pytest.ExitCode.OK
+
+    def pytest_terminal_summary(self, terminalreporter):
+        done = {
+            name for name, tests in self.tests.items() if all(self.ran[one] and one not in self.failed for one in tests)
+        }
+        for name in done:
+            others = [key for key in self.green.get(name, ()) if key != self.keys[name]]
+            self.green[name] = [*others, self.keys[name]][-KEPT:]
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        self.file.write_text(json.dumps(self.green, indent=1))
+        for line in self.table():
+            terminalreporter.write_line(line)
+        for line in sorted(self.undeclared):
+            terminalreporter.write_line(f"{line}, which is not among what its part is made of (tests/proven/parts.py)")
+
+    def table(self):
+        tests = Counter(map(wing, self.ran.elements()))
+        yield f"\n{'':12}{'tests':>8}{'remembered':>12}{'core-seconds':>14}"
+        for row in sorted({*tests, *self.remembered, *self.took}, key=lambda row: -self.took[row]):
+            yield f"{row:12}{tests[row]:8,}{self.remembered[row]:12,}{self.took[row]:14,.0f}"
+        yield f"{'in all':12}{tests.total():8,}{self.remembered.total():12,}{self.took.total():14,.0f}"
