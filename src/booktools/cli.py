@@ -52,12 +52,12 @@ def run(args) -> None:
     jobs(),
 )
 def processors(args) -> None:
-    from booktools.rehearsal.processors import PROCESSORS, run_everywhere
+    from booktools.rehearsal.processors import PROCESSORS, run_everywhere, usual
 
     known = {processor.name: processor for processor in PROCESSORS}
     if unknown := set(args.only or known) - known.keys():
         raise BookError(f"{', '.join(sorted(unknown))} is no processor; expected one of {', '.join(known)}")
-    run_everywhere(args.notebooks, [known[name] for name in args.only or known], args.jobs)
+    run_everywhere(args.notebooks, [known[name] for name in args.only or ()] or usual(), args.jobs)
 
 
 @command("How long chapters are, up to *Going further*, and how long they may be.", notebooks())

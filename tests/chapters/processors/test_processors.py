@@ -7,7 +7,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from booktools import cli
 from booktools.book import BookError
-from booktools.rehearsal.processors import PROCESSORS, run_everywhere, run_on
+from booktools.rehearsal.processors import PROCESSORS, run_everywhere, run_on, usual
 from booktools.rehearsal.run import execute
 
 BY_NAME = {processor.name: processor for processor in PROCESSORS}
@@ -86,6 +86,18 @@ def test_only_a_machine_that_has_more_stands_in_for_another(monkeypatch, capsys)
         said[machine] = capsys.readouterr().out
     left_out = "AVX2: left out: a machine with AVX512 can stand in for it, and this one has {}\n"
     assert said == {"DEFAULT": left_out.format("DEFAULT"), "AVX2": left_out.format("AVX2"), "AVX512": ""}
+
+
+def test_a_run_of_all_changes_the_last_bit_along_with_the_vectors(notebook, monkeypatch):
+    """And finds what each alone would find."""
+    for machine, names in {
+        "DEFAULT": ["without vectors", "AVX2", "another last bit"],
+        "AVX512": ["without vectors", "AVX2 and another last bit"],
+    }.items():
+        monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda machine=machine: machine)
+        assert [processor.name for processor in usual()] == names
+    both = run_on(notebook("begin", "train", "rounded", "digits", "switch"), usual()[-1])
+    assert [difference.split(",")[0] for difference in both.differences] == ["  cell digits", "  cell switch"]
 
 
 def test_a_processor_that_is_not_known_is_an_error(notebook, capsys):
