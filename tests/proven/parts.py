@@ -116,23 +116,26 @@ class Checkout:
 
     def part_of(self, item) -> Part:
         """The part of the book that a test proves something of."""
-        file = item.path.relative_to(self.root)
-        own = room_of(file)
-        params = getattr(item, "callspec", None)
-        named = [name for value in (params.params.values() if params else ()) if (name := self.named(value))]
-        name, tests = str(file), {own, *self.test_files(file)}
+        params = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        pages = [] if getattr(item, "originalname", "") in MORE_THAN_A_PAGE else filter(None, map(self.named, params))
+        return self.part(item.path.relative_to(self.root), *pages)
+
+    @cache  # noqa: B019 (there is one)
+    def part(self, file: Path, *named: str) -> Part:
+        """The part of the tests of a file whose parameters name these pages."""
+        name, tests = str(file), self.test_files(file)
         match file.parts:
             case ["chapters" | "assignments", *_] | [_]:
-                return Part(name, frozenset({own, *(f"widgets/{widget}" for widget in self.widgets_in(file))}))
+                return Part(name, frozenset({room_of(file), *(f"widgets/{one}" for one in self.widgets_in(file))}))
             case ["tests", "widgets", _] if (widget := file.stem.removeprefix("test_")) in self.widgets:
-                needed = self.widgets_of(widget)
-                return Part(name, frozenset(tests | {f"widgets/{one}" for one in needed}), self.states(widget))
+                rooms = {f"{kind}/{one}" for one in self.widgets_of(widget) for kind in ("widgets", "site/widgets")}
+                return Part(name, frozenset(tests | rooms), self.states(widget))
             case ["tests", "grading", _]:
                 rooms = {f"assignments/{stem}" for stem in named} or {"assignments/*"}
                 return Part(" ".join([name, *named]), frozenset(tests | rooms))
             case ["tests", "library", _]:
                 return Part(name, frozenset(tests))
-            case ["tests", "site" | "directives", _] if named and item.originalname not in MORE_THAN_A_PAGE:
+            case ["tests", "site" | "directives", _] if named:
                 return Part(" ".join([name, *named]), frozenset(tests.union(*map(self.rooms_of_page, named))))
         return Part(name, ALL)
 
@@ -183,10 +186,13 @@ class Checkout:
 
     @cache  # noqa: B019
     def test_files(self, file: Path) -> set[str]:
-        """The test files that a test file imports from."""
-        names = re.findall(r"^from (tests\.[\w.]*\.test_\w+) import", self.text(file), re.MULTILINE)
-        found = {f"{name.replace('.', '/')}.py" for name in names}
-        return found.union(*(self.test_files(Path(name)) for name in found))
+        """A test file, and those that it imports from."""
+        found, left = set(), {str(file)}
+        while left:
+            found.add(one := left.pop())
+            names = re.findall(r"^ *from (tests\.[\w.]*\.test_\w+) import", self.text(Path(one)), re.MULTILINE)
+            left |= {f"{name.replace('.', '/')}.py" for name in names} - found
+        return found
 
 
 PAGE_OF = {path.removesuffix(".html").removeprefix("chapters/"): path for path in PAGES}
