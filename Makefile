@@ -9,6 +9,7 @@ SITE := _build/html
 WHOLE := --dist loadfile --no-loadscope-reorder --nbval tests/widgets tests/site tests/directives $(CHAPTERS) $(PAGES) tests $(ASSIGNMENTS) # the longest first
 PYTEST := CUDA_VISIBLE_DEVICES= OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/pytest -q
 QUICKLY := -n auto --maxprocesses 4 # one for each core, since each first reads all tests
+MEMORY := --memory _build/proven.json $(if $(FRESH),--afresh) # what was green and has not changed is left out, but for FRESH=1
 PATIENTLY := -n 3 # three at once on two cores, since a test in a browser waits half of its time
 ifeq ($(origin LANGUAGE),command line)
 export ATTNBOOK_LANGUAGE := $(LANGUAGE)
@@ -74,11 +75,11 @@ lab: .venv/ready                        ## the chapters in your own JupyterLab; 
 	@$(BIN)/attnbook lab lab
 	@JUPYTER_CONFIG_PATH="$(CURDIR)/src/booktools/jupyter$${JUPYTER_CONFIG_PATH:+:$$JUPYTER_CONFIG_PATH}" $(BIN)/jupyter lab lab --allow-root --port $(PORT) $(LAB)
 
-test: check slow                        ## everything: code, notebooks, the site in a browser
+test: check slow                        ## everything: code, notebooks, the site in a browser; FRESH=1 forgets what was green
 
 slow: setup                             ## what check leaves out: the site in a browser, notebooks as stored, the grader
 	@$(MAKE) --no-print-directory -j 2 book devices
-	$(PYTEST) $(PATIENTLY) -m slow $(WHOLE)
+	$(PYTEST) $(PATIENTLY) $(MEMORY) -m slow $(WHOLE)
 
 ci: test processors rehearse            ## what CI runs
 

@@ -45,7 +45,7 @@ def room_of(path: PurePath) -> str:
     match path.parts:
         case ["_build", "html", "_static", "widgets", name, _, *_] if name != "shared":
             return f"site/widgets/{name}"
-        case ["_build", "html", *_, name] if name.endswith(".html"):
+        case ["_build", "html", *_, name] if name.endswith(".html") or "_images" in path.parts:
             return str(path).replace(SITE, "site", 1)
         case ["_build", "html", top, *_]:
             return f"site/{top}"
@@ -126,7 +126,7 @@ class Checkout:
         name, tests = str(file), self.test_files(file)
         match file.parts:
             case ["chapters" | "assignments", *_] | [_]:
-                return Part(name, frozenset({room_of(file), *(f"widgets/{one}" for one in self.widgets_in(file))}))
+                return Part(name, frozenset({room_of(file), *(f"widgets/{one}" for one in self.widgets_on(file))}))
             case ["tests", "widgets", _] if (widget := file.stem.removeprefix("test_")) in self.widgets:
                 rooms = {f"{kind}/{one}" for one in self.widgets_of(widget) for kind in ("widgets", "site/widgets")}
                 return Part(name, frozenset(tests | rooms), self.states(widget))
@@ -150,13 +150,14 @@ class Checkout:
 
     def rooms_of_page(self, stem: str) -> set[str]:
         """A page of the site, what it loads, and the tests of the widgets on it, which say what they should show."""
-        page = f"{SITE}/{PAGE_OF[stem]}"
-        widgets = {other for one in self.widgets_in(Path(page)) for other in self.widgets_of(one)}
+        page = Path(SITE, PAGE_OF[stem])
+        widgets = self.widgets_on(page)
         return {
-            f"site/{PAGE_OF[stem]}",
+            room_of(page),
             "site/_static",
+            *(f"site/_images/{name}" for name in re.findall(r"_images/([\w.-]+)", self.text(page))),
             *(f"{kind}/{one}" for one in widgets for kind in ("widgets", "site/widgets")),
-            *(f"tests/widgets/test_{one}.py" for one in widgets),
+            *(test for one in widgets for test in self.test_files(Path(f"tests/widgets/test_{one}.py"))),
         }
 
     @cache  # noqa: B019
@@ -166,6 +167,10 @@ class Checkout:
     def widgets_in(self, path: Path) -> set[str]:
         """The widgets that a page or notebook shows or names."""
         return {shown or room(name) for shown, name in WIDGET.findall(self.text(path))} & self.widgets
+
+    def widgets_on(self, path: Path) -> set[str]:
+        """Those, and others that they use."""
+        return {other for one in self.widgets_in(path) for other in self.widgets_of(one)}
 
     @cache  # noqa: B019
     def widgets_of(self, widget: str) -> set[str]:

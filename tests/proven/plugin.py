@@ -14,7 +14,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests import ROOT
 from tests.proven.parts import Checkout
 from tests.proven.reads import Reads
 
@@ -35,7 +34,9 @@ def pytest_configure(config):
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Record(file, green), "record")
     if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
-        config.pluginmanager.register(Proof({} if afresh else green, Reads(ROOT) if afresh else None), "proof")
+        config.pluginmanager.register(
+            Proof({} if afresh else green, Reads(config.rootpath) if afresh else None), "proof"
+        )
 
 
 class Proof:
@@ -48,7 +49,7 @@ class Proof:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config, items):
-        checkout, parts = Checkout(ROOT), defaultdict(list)
+        checkout, parts = Checkout(config.rootpath), defaultdict(list)
         for item in items:
             parts[checkout.part_of(item)].append(item)
         left_out = set()

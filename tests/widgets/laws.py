@@ -188,6 +188,9 @@ def walk(page, hand, node, twin, steps):
         before = now
 
 
+MOVING = 2  # steps of the mouse's that are seen to move; more of it is what `Moving` is for
+
+
 def still_but_for_the_mouse(page, hand):
     """What moves is drawn sixty times a second: it moves under one hand, for all."""
     page.emulate_media(reduced_motion="no-preference" if hand is Mouse else "reduce")
@@ -295,8 +298,12 @@ class Laws:
             agree(live(page, place), first)
             if hand is Keyboard:
                 self.reached_by_keyboard(page, untouched)
+            node, twin = live(page, place), copy_of(first)
+            moving = MOVING if hand is Mouse else 0
             still_but_for_the_mouse(page, hand)
-            walk(page, hand, live(page, place), copy_of(first), self.steps)
+            walk(page, hand, node, twin, self.steps[:moving])
+            page.emulate_media(reduced_motion="reduce")
+            walk(page, hand, node, twin, self.steps[moving:])
         for place, (hand, twin, steps) in enumerate(drags, start=len(HANDS)):
             node = live(page, place)
             node.evaluate(COUNT_ELEMENTS)

@@ -61,14 +61,10 @@ SAID = {
 
 def attempt(widget, dtype):
     """Which keys are hidden; the scores, masked scores and weights, or None where PyTorch raises an error."""
-    scores = torch.tensor([2.0, 1, 0, 3, 1], dtype=dtype) + widget.shift
-    hidden = torch.tensor([widget.hidden == "all"] * 3 + [True] * 2)
-    fill = torch.finfo(dtype).min if widget.fill == "lowest" else float(widget.fill)
-    try:
-        masked = scores + hidden.to(dtype) * fill if widget.how == "add" else scores.masked_fill(hidden, fill)
-    except RuntimeError:
-        return hidden, None
-    return hidden, torch.stack([scores, masked, masked.softmax(-1)], -1).double()
+    masked = widget.masked(dtype)
+    if masked is None:
+        return widget.is_hidden, None
+    return widget.is_hidden, torch.stack([widget.scores(dtype), masked, widget.weights(dtype)], -1).double()
 
 
 def place(x):
@@ -80,8 +76,8 @@ def place(x):
 def drawn(widget, dtype):
     """Of each key the place, the light, the drop that it loses if hidden; a number the format lacks is −∞."""
     hidden, found = attempt(widget, dtype)
-    scores = (torch.tensor([2.0, 1, 0, 3, 1], dtype=dtype) + widget.shift).double()
-    masked = scores.masked_fill(hidden, -torch.inf) if found is None else found[:, 1]
+    lost = widget.scores(dtype).double().masked_fill(hidden, -torch.inf)
+    masked = lost if found is None else found[:, 1]
     light = torch.zeros(5).double() if found is None else found[:, 2].nan_to_num(0)
     drop = torch.where(hidden & (light > 0), (1 + light.log10() / 8).clamp(min=0.2), 0.0)
     return torch.stack([place(masked), light, drop, (masked == -torch.inf).double()])

@@ -29,17 +29,28 @@ class FillValue(BookWidget):
     hidden = traitlets.Enum(["two", "all"], "two").tag(sync=True)
     how = traitlets.Enum(["write", "add"], "write").tag(sync=True)
 
-    def weights(self, dtype: torch.dtype) -> Tensor | None:
-        """What PyTorch makes of it; None where it raises an error."""
-        mask = torch.arange(len(SCORES)) < (3 if self.hidden == "two" else 0)
-        scores = torch.tensor(SCORES, dtype=dtype) + self.shift
+    @property
+    def is_hidden(self) -> Tensor:
+        """Which of the scores."""
+        return torch.arange(len(SCORES)) >= (3 if self.hidden == "two" else 0)
+
+    def scores(self, dtype: torch.dtype) -> Tensor:
+        return torch.tensor(SCORES, dtype=dtype) + self.shift
+
+    def masked(self, dtype: torch.dtype) -> Tensor | None:
+        """The scores, once some are hidden; None where PyTorch raises an error."""
         fill = torch.finfo(dtype).min if self.fill == "lowest" else float(self.fill)
         if self.how == "add":
-            return (scores + (1 - mask.to(dtype)) * fill).softmax(-1)
+            return self.scores(dtype) + self.is_hidden.to(dtype) * fill
         try:
-            return scores.masked_fill(~mask, fill).softmax(-1)
+            return self.scores(dtype).masked_fill(self.is_hidden, fill)
         except RuntimeError:  # the number does not fit into the format
             return None
+
+    def weights(self, dtype: torch.dtype) -> Tensor | None:
+        """What PyTorch makes of it; None where it raises an error."""
+        masked = self.masked(dtype)
+        return None if masked is None else masked.softmax(-1)
 
     def table(self) -> str:
         say = self.edition_words()["table"]
