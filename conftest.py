@@ -5,8 +5,6 @@ A number that is printed as `≈ 0.996` may differ a little; the cell's metadata
 
 import os
 
-pytest_plugins = ["tests.proven.plugin"]
-
 
 def pytest_configure(config):
     if config.getoption("nbval", False) or config.getoption("nbval_lax", False):  # where the plugin is loaded

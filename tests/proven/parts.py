@@ -45,8 +45,12 @@ def room_of(path: PurePath) -> str:
     match path.parts:
         case ["_build", "html", "_static", "widgets", name, _, *_] if name != "shared":
             return f"site/widgets/{name}"
-        case ["_build", "html", *_, name] if name.endswith(".html") or "_images" in path.parts:
+        case ["_build", "html", "_static", ("widgets" | "models") as folder, *_]:
+            return f"site/{folder}"
+        case ["_build", "html", folder, *_, name] if name.endswith(".html") or folder in ("_images", "colab"):
             return str(path).replace(SITE, "site", 1)
+        case ["_build", "html", name] if name.endswith(".html"):
+            return f"site/{name}"
         case ["_build", "html", top, *_]:
             return f"site/{top}"
         case ["chapters", _]:
@@ -129,7 +133,7 @@ class Checkout:
                 return Part(name, frozenset({room_of(file), *(f"widgets/{one}" for one in self.widgets_on(file))}))
             case ["tests", "widgets", _] if (widget := file.stem.removeprefix("test_")) in self.widgets:
                 rooms = {f"{kind}/{one}" for one in self.widgets_of(widget) for kind in ("widgets", "site/widgets")}
-                return Part(name, frozenset(tests | rooms), self.states(widget))
+                return Part(name, frozenset(tests | rooms | WIDGETS_LOAD), self.states(widget))
             case ["tests", "grading", _]:
                 rooms = {f"assignments/{stem}" for stem in named} or {"assignments/*"}
                 return Part(" ".join([name, *named]), frozenset(tests | rooms))
@@ -153,8 +157,9 @@ class Checkout:
         page = Path(SITE, PAGE_OF[stem])
         widgets = self.widgets_on(page)
         return {
+            *PAGES_LOAD,
             room_of(page),
-            "site/_static",
+            f"chapters/{stem}",
             *(f"site/_images/{name}" for name in re.findall(r"_images/([\w.-]+)", self.text(page))),
             *(f"{kind}/{one}" for one in widgets for kind in ("widgets", "site/widgets")),
             *(test for one in widgets for test in self.test_files(Path(f"tests/widgets/test_{one}.py"))),
@@ -201,8 +206,15 @@ class Checkout:
 
 
 PAGE_OF = {path.removesuffix(".html").removeprefix("chapters/"): path for path in PAGES}
+# What every bare page of widgets loads; and every page of the site, or where a test comes from when it goes there.
+WIDGETS_LOAD = {"site/widgets", "site/models", "site/404.html"}
+PAGES_LOAD = {"site/_static", "site/widgets", "site/404.html", "site/glossary.html", "site/colab/last-green.json"}
 # Whose parameter is a page, and which look at others, too.
-MORE_THAN_A_PAGE = {"test_every_link_leads_somewhere"}
+MORE_THAN_A_PAGE = {
+    "test_every_link_leads_somewhere",
+    "test_buttons_of_a_chapter",
+    "test_the_chapter_leads_to_its_file_and_back",
+}
 
 
 @cache

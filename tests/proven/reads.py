@@ -1,5 +1,6 @@
 """What of the book a test reads: files that Python opens, and those that a server here hands to a browser."""
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from tests.proven.parts import EVERYBODYS, room_of
 
 class Reads:
     def __init__(self, root: Path):
-        self.root, self.rooms = f"{root}/", None
+        self.root, self.rooms, self.known = f"{root}/", None, False
         sys.addaudithook(self._hear)
 
     @contextmanager
@@ -22,10 +23,14 @@ class Reads:
         self.rooms = None
 
     def _hear(self, event, given):
-        if self.rooms is None or event not in ("open", "book.read"):
+        if event == "book.known":
+            self.known = given[0]
+        if self.rooms is None or self.known or event not in ("open", "book.read"):
             return
         path = given[0]
-        if isinstance(path, str | PathLike) and (name := str(fspath(path))).startswith(self.root):
+        if isinstance(path, str | PathLike) and (name := os.path.normpath(fspath(path))).startswith(self.root):
             room = room_of(Path(name[len(self.root) :]))
-            if room != EVERYBODYS and "__pycache__" not in name:
+            # Python and words of a package are read once in a process, by whoever comes first.
+            once = name.startswith(f"{self.root}src/") and name.endswith((".py", ".pyc", "en.json"))
+            if room != EVERYBODYS and not once:
                 self.rooms.add(room)

@@ -59,6 +59,7 @@ MADE_OF = {
         "_build/html/chapters/05_",  # how it is shown there
     ],
     ("tests/site/test_pages.py", "chapters/05_scaled_dot_product_attention.html"): [
+        NOTEBOOK,
         "_build/html/chapters/05_",
         "_build/html/_images/a.svg",
         "_static/book.js",

@@ -27,9 +27,9 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, expect
 from traitlets import TraitError
 
-from attnbook.language import PSEUDO, speaking
+from attnbook.language import PSEUDO, speaking, words
 from attnbook.widgets.shared.base import BookWidget
-from attnbook.widgets.shared.files import ROOMS, SHARED, Asset, page_files
+from attnbook.widgets.shared.files import ROOMS, SHARED, Asset
 from tests.browser.clocks import PATIENCE, hold_time, pass_time
 from tests.browser.hands import HANDS, Finger, Keyboard, Mouse, bring
 from tests.browser.pages import AXE, OF_WHOLE_PAGES, PHONE, bare
@@ -232,8 +232,8 @@ class Laws:
     # In Python
 
     def test_errors_teach(self):
-        for make, words in self.errors:
-            with pytest.raises((TraitError, TypeError, ValueError), match=words):
+        for make, told in self.errors:
+            with pytest.raises((TraitError, TypeError, ValueError), match=told):
                 make()
 
     def test_traits_are_inputs_never_results(self):
@@ -397,12 +397,9 @@ class Laws:
             twins = [self.kind(), *map(copy_of, self.states.values())]
             here = f'<div id="notebook" data-afm="{self.kind.name}" data-mounted></div>'
             html = bare(*twins, body=here).replace('lang="en"', 'lang="de"')
-            later = {
-                f"_static/widgets/{name}": words.decode()
-                for name, words in page_files().items()
-                if name == f"{self.kind.name}/later.json"
-            }
-            page = visit("bare.html", motion="reduce", served={"bare.html": html} | later)
+            later = ROOMS / self.kind.name / "later"
+            told = {f"_static/widgets/{self.kind.name}/later.json": json.dumps(words(later))} if later.is_dir() else {}
+            page = visit("bare.html", motion="reduce", served={"bare.html": html} | told)
             for place, twin in enumerate(twins):
                 lost = forgotten_in_widget(live(page, place))
                 assert not lost, f"forgotten: {lost} of {twin.page_html()}"
@@ -454,8 +451,8 @@ class Moving(Laws):
         hold_time(page)
         for _, act, _ in self.happens:
             act(Mouse(page), node)
-        words = self.kind.edition_words()
-        film, names = node.get_by_role("slider", name=words["motion"]), words["happens"]
+        say = self.kind.edition_words()
+        film, names = node.get_by_role("slider", name=say["motion"]), say["happens"]
         expect(node.locator("[data-moving]")).to_have_count(1)
         end = film.evaluate("(film) => film.max")
         x, y = bring(film)
