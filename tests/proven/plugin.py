@@ -1,8 +1,8 @@
 """A part of the book is left out if nothing changed of what it is made of since it was green.
 
-`pytest -p tests.proven.plugin --memory FILE`: the file holds, of each part, the keys under which it was green. At the end
-a table says what was proven, what was remembered, and what it took. With `--afresh` nothing is left out, and whatever a
-test reads that its part is not known to be made of makes the run red.
+`pytest -p tests.proven.plugin --memory FILE`: the file holds, of each part, the keys under which it was green. In the
+end a table says what was proven, what was remembered, and what it took. With `--afresh` nothing is left out, and
+whatever a test reads that its part is not known to be made of makes the run red.
 """
 
 import json
