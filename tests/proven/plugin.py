@@ -7,6 +7,7 @@ whatever a test reads that its part is not known to be made of makes the run red
 
 import json
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from contextlib import suppress
 from fnmatch import fnmatch
 from pathlib import Path
@@ -181,14 +182,30 @@ class Record:
             self.green[name] = [*others, self.keys[name]][-KEPT:]
         self.file.parent.mkdir(parents=True, exist_ok=True)
         self.file.write_text(json.dumps(self.green, indent=1))
-        for line in self.table():
+        rows = {row: [*counts, round(self.took[row])] for row, counts in self.rows().items()}
+        self.file.with_name("table.json").write_text(json.dumps(rows))
+        for line in table(rows):
             terminalreporter.write_line(line)
         for line in sorted(self.undeclared):
             terminalreporter.write_line(f"{line}, which is not among what its part is made of (tests/proven/parts.py)")
 
-    def table(self):
-        tests = Counter(map(wing, self.ran.elements()))
-        yield f"\n{'':12}{'tests':>8}{'remembered':>12}{'core-seconds':>14}"
-        for row in sorted({*tests, *self.remembered, *self.took}, key=lambda row: -self.took[row]):
-            yield f"{row:12}{tests[row]:8,}{self.remembered[row]:12,}{self.took[row]:14,.0f}"
-        yield f"{'in all':12}{tests.total():8,}{self.remembered.total():12,}{self.took.total():14,.0f}"
+    def rows(self) -> dict[str, tuple[int, int]]:
+        """How many tests of each row were proven, and how many remembered; what took longest comes first."""
+        ran = Counter(map(wing, self.ran.elements()))
+        rows = sorted({*ran, *self.remembered, *self.took}, key=lambda row: -self.took[row])
+        return {row: (ran[row], self.remembered[row]) for row in rows}
+
+
+def table(rows: dict[str, list[int]]) -> Iterator[str]:
+    """
+    >>> print(*table({"widgets": [801, 0, 1248], "site": [0, 393, 2]}), sep="\\n")
+    <BLANKLINE>
+                   tests  remembered  core-seconds
+    widgets          801           0         1,248
+    site               0         393             2
+    in all           801         393         1,250
+    """
+    yield f"\n{'':12}{'tests':>8}{'remembered':>12}{'core-seconds':>14}"
+    total = [sum(column) for column in zip(*rows.values(), strict=True)] or [0, 0, 0]
+    for row, (tests, remembered, seconds) in {**rows, "in all": total}.items():
+        yield f"{row:12}{tests:8,}{remembered:12,}{seconds:14,}"
