@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 
 from attnbook.data import FOLDER
-from benchmarks import additive, decoding, dot_product, gpu, growth, length, multi_head, widgets
+from benchmarks import additive, decoding, dot_product, gpu, growth, length, multi_head, proofs, widgets
 from benchmarks.tables import tables
 
 # the GPU after all that forks: a child can't use one that its parent has used; the browser last for the same reason
@@ -26,6 +26,7 @@ TOPICS = {
     "growth": growth,
     "gpu": gpu,
     "widgets": widgets,
+    "tests": proofs,
 }
 
 

@@ -73,6 +73,7 @@ class Part:
     """What a few tests prove, and what it is made of: rooms, some of them as patterns, and texts of its own."""
 
     name: str
+    file: str  # its tests
     rooms: frozenset[str]
     texts: tuple[str, ...] = ()
 
@@ -106,6 +107,11 @@ class Checkout:
             made.update(f"{path} {blake2b(content).hexdigest()}\n".encode())
         return made.hexdigest()
 
+    def read(self) -> None:
+        """All of it, as it is now, whatever becomes of it while tests run."""
+        for name in self.rooms:
+            self.digest(name)
+
     @cached_property
     def version(self) -> bytes:
         return version(self.root).encode()
@@ -130,18 +136,32 @@ class Checkout:
         name, tests = str(file), self.test_files(file)
         match file.parts:
             case ["chapters" | "assignments", *_] | [_]:
-                return Part(name, frozenset({room_of(file), *(f"widgets/{one}" for one in self.widgets_on(file))}))
+                return Part(
+                    name, name, frozenset({room_of(file), *(f"widgets/{one}" for one in self.widgets_on(file))})
+                )
             case ["tests", "widgets", _] if (widget := file.stem.removeprefix("test_")) in self.widgets:
                 rooms = {f"{kind}/{one}" for one in self.widgets_of(widget) for kind in ("widgets", "site/widgets")}
-                return Part(name, frozenset(tests | rooms | WIDGETS_LOAD), self.states(widget))
+                return Part(name, name, frozenset(tests | rooms | WIDGETS_LOAD), self.states(widget))
             case ["tests", "grading", _]:
                 rooms = {f"assignments/{stem}" for stem in named} or {"assignments/*"}
-                return Part(" ".join([name, *named]), frozenset(tests | rooms))
+                return Part(" ".join([name, *named]), name, frozenset(tests | rooms))
             case ["tests", "library", _]:
-                return Part(name, frozenset(tests))
+                return Part(name, name, frozenset(tests))
             case ["tests", "site" | "directives", _] if named:
-                return Part(" ".join([name, *named]), frozenset(tests.union(*map(self.rooms_of_page, named))))
-        return Part(name, ALL)
+                return Part(" ".join([name, *named]), name, frozenset(tests.union(*map(self.rooms_of_page, named))))
+        return Part(name, name, ALL)
+
+    def behind(self, part: Part, seen: set[str]) -> set[str]:
+        """What a part is made of whose tests have read these rooms: with what else decided what they read.
+
+        An edition of all chapters and pages is read once in a process, by whoever comes first; and with a widget on a
+        page come its twin in Python and the test file that says what it should show.
+        """
+        widgets = {name.rpartition("/")[2] for name in seen if name.startswith(("widgets/", "site/widgets/"))}
+        tests = [Path(part.file), *(Path(f"tests/widgets/test_{one}.py") for one in widgets)]
+        return {*seen, "chapters/*", "pages/*", *(f"widgets/{one}" for one in widgets)}.union(
+            *map(self.test_files, tests)
+        )
 
     @cached_property
     def widgets(self) -> frozenset[str]:

@@ -1,21 +1,22 @@
 """A part of the book is left out if nothing changed of what it is made of since it was green.
 
 `pytest -p tests.proven.plugin --memory FILE`: the file holds, of each part, the keys under which it was green. In the
-end a table says what was proven, what was remembered, and what it took. With `--afresh` nothing is left out, and
-whatever a test reads that its part is not known to be made of makes the run red.
+end a table says what was proven, what was remembered, and what it took. With `--afresh` nothing is left out. Whatever a
+test reads that its part is not known to be made of makes the run red.
 """
 
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
 
 import psutil
 import pytest
 
-from tests.proven.parts import Checkout
+from tests.proven.parts import ALL, Checkout, Part
 from tests.proven.reads import Reads
 
 KEPT = 8  # keys of each part, since one may go back to what was before
@@ -31,51 +32,52 @@ def pytest_configure(config):
     file, afresh = config.getoption("memory"), config.getoption("afresh")
     if not file:
         return
-    green = json.loads(file.read_text()) if file.is_file() else {}
+    checkout, green = Checkout(config.rootpath), json.loads(file.read_text()) if file.is_file() else {}
     if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Record(file, green), "record")
+        config.pluginmanager.register(Record(file, green, checkout), "record")
     if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
-        config.pluginmanager.register(
-            Proof({} if afresh else green, Reads(config.rootpath) if afresh else None), "proof"
-        )
+        config.pluginmanager.register(Proof(checkout, {} if afresh else green), "proof")
 
 
 class Proof:
     """Where tests run: which are left out, and what the others read and took."""
 
-    def __init__(self, green: dict[str, list[str]], reads: Reads | None):
-        self.green, self.reads, self.spent = green, reads, Spent()
-        self.keys, self.tests, self.rooms = {}, {}, {}  # of parts that are proven here, and of their tests
-        self.remembered, self.undeclared = Counter(), set()
+    def __init__(self, checkout: Checkout, green: dict[str, list]):
+        self.checkout, self.green = checkout, green
+        self.reads, self.spent = Reads(checkout.root), Spent()
+        self.parts, self.tests, self.part_of = {}, {}, {}  # what is proven here
+        self.seen, self.undeclared, self.remembered = defaultdict(set), set(), Counter()
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config, items):
-        checkout, parts = Checkout(config.rootpath), defaultdict(list)
+        parts = defaultdict(list)
         for item in items:
-            parts[checkout.part_of(item)].append(item)
+            parts[self.checkout.part_of(item)].append(item)
         left_out = set()
         for part, its in parts.items():
             tests = [item.nodeid for item in its]
-            key = checkout.key(part, tests)
-            if key in self.green.get(part.name, ()):
+            before = (
+                (key, part if rooms is None else replace(part, rooms=frozenset(rooms)))
+                for key, rooms in self.green.get(part.name, ())
+            )
+            if any(self.checkout.key(then, tests) == key for key, then in before):
                 left_out.update(its)
                 self.remembered.update(map(wing, tests))
             else:
-                self.keys[part.name], self.tests[part.name] = key, tests
-                self.rooms |= dict.fromkeys(tests, part.rooms)
+                self.parts[part.name], self.tests[part.name] = part, tests
+                self.part_of |= dict.fromkeys(tests, part)
         config.hook.pytest_deselected(items=[item for item in items if item in left_out])
         items[:] = [item for item in items if item not in left_out]
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item):
         self.spent.by(wing(item.nodeid))
-        if not self.reads:
-            return (yield)
-        with self.reads.noted() as read:
+        with self.reads.noted() as rooms:
             result = yield
-        for room in read:
-            if not any(fnmatch(room, known) for known in self.rooms[item.nodeid]):
-                self.undeclared.add(f"{item.nodeid} reads {room}")
+        part = self.part_of[item.nodeid]
+        self.seen[part.name] |= rooms
+        strange = {room for room in rooms if not any(fnmatch(room, known) for known in part.rooms)}
+        self.undeclared |= {f"{item.nodeid} reads {room}" for room in strange}
         return result
 
     @pytest.hookimpl(tryfirst=True)
@@ -86,12 +88,19 @@ class Proof:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session):
         self.spent.by("to end")
-        told = {"keys": self.keys, "tests": self.tests, "remembered": self.remembered, "took": self.spent.rows}
-        told = json.dumps(told | {"undeclared": sorted(self.undeclared)})
+        told = {
+            "parts": {
+                name: [part.file, [*part.rooms], part.texts, self.tests[name]] for name, part in self.parts.items()
+            },
+            "seen": {name: [*rooms] for name, rooms in self.seen.items()},
+            "undeclared": [*self.undeclared],
+            "remembered": self.remembered,
+            "took": self.spent.rows,
+        }
         if hasattr(session.config, "workeroutput"):
-            session.config.workeroutput["proof"] = told
+            session.config.workeroutput["proof"] = json.dumps(told)
         else:
-            session.config.pluginmanager.get_plugin("record").hear(told)
+            session.config.pluginmanager.get_plugin("record").hear(json.dumps(told))
 
 
 class Spent:
@@ -143,10 +152,12 @@ def wing(nodeid: str) -> str:
 class Record:
     """Where the run is led from: what was green is written down, and the table is printed."""
 
-    def __init__(self, file: Path, green: dict[str, list[str]]):
-        self.file, self.green = file, green
-        self.keys, self.tests, self.remembered, self.took = {}, {}, Counter(), Counter()
-        self.ran, self.failed, self.undeclared = Counter(), set(), set()
+    def __init__(self, file: Path, green: dict[str, list], checkout: Checkout):
+        self.file, self.green, self.checkout = file, green, checkout
+        self.checkout.read()
+        self.parts, self.seen = {}, defaultdict(set)
+        self.remembered, self.took, self.undeclared = Counter(), Counter(), set()
+        self.ran, self.failed = Counter(), set()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node):
@@ -156,9 +167,11 @@ class Record:
     def hear(self, told: str) -> None:
         """What a process tells in which tests ran; all of them have collected the same."""
         said = json.loads(told)
-        self.keys, self.tests, self.remembered = said["keys"], said["tests"], Counter(said["remembered"])
-        self.took.update(said["took"])
+        self.parts, self.remembered = said["parts"], Counter(said["remembered"])
+        for name, rooms in said["seen"].items():
+            self.seen[name].update(rooms)
         self.undeclared.update(said["undeclared"])
+        self.took.update(said["took"])
 
     def pytest_runtest_logreport(self, report):
         if report.failed:
@@ -174,20 +187,27 @@ class Record:
             session.exitstatus = pytest.ExitCode.OK
 
     def pytest_terminal_summary(self, terminalreporter):
-        done = {
-            name for name, tests in self.tests.items() if all(self.ran[one] and one not in self.failed for one in tests)
-        }
-        for name in done:
-            others = [key for key in self.green.get(name, ()) if key != self.keys[name]]
-            self.green[name] = [*others, self.keys[name]][-KEPT:]
+        for name, (file, rooms, texts, tests) in self.parts.items():
+            if all(self.ran[one] and one not in self.failed for one in tests):
+                self.remember(Part(name, file, frozenset(rooms), tuple(texts)), tests)
         self.file.parent.mkdir(parents=True, exist_ok=True)
-        self.file.write_text(json.dumps(self.green, indent=1))
+        self.file.write_text(json.dumps(self.green))
         rows = {row: [*counts, round(self.took[row])] for row, counts in self.rows().items()}
         self.file.with_name("table.json").write_text(json.dumps(rows))
         for line in table(rows):
             terminalreporter.write_line(line)
         for line in sorted(self.undeclared):
             terminalreporter.write_line(f"{line}, which is not among what its part is made of (tests/proven/parts.py)")
+
+    def remember(self, part: Part, tests: list[str]) -> None:
+        """A part that may be made of everything is made of what its tests have read: it is kept with the key."""
+        rooms = None
+        if part.rooms == ALL:
+            rooms = sorted(self.checkout.behind(part, self.seen[part.name]))
+            part = replace(part, rooms=frozenset(rooms))
+        key = self.checkout.key(part, tests)
+        before = [one for one in self.green.get(part.name, ()) if one[0] != key]
+        self.green[part.name] = [*before, [key, rooms]][-KEPT:]
 
     def rows(self) -> dict[str, tuple[int, int]]:
         """How many tests of each row were proven, and how many remembered; what took longest comes first."""

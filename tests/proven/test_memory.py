@@ -19,6 +19,7 @@ def run(tmp_path):
     files = {
         "parts/test_number.py": ON_ITS_OWN.format("number"),
         "number": "12",
+        "assignments/source/06_heads.ipynb": "{}",
         "chapters/05_dots.ipynb": "12",
         "tests/library/test_chapter.py": ON_ITS_OWN.format("chapters/05_dots.ipynb"),
         ".gitignore": "green.json\ntable.json\n__pycache__\n.pytest_cache\n",
@@ -49,19 +50,20 @@ def test_what_was_green_is_left_out_until_it_changes(run, tmp_path):
         ("12", 0, [0, 1]),  # and what was green before is
     ):
         (tmp_path / "number").write_text(text)
+        (tmp_path / "assignments/source/06_heads.ipynb").write_text(text + str(code))  # which it does not read
         assert run("parts")[0] == code, text
         assert counted() == counts, text
 
 
 def test_with_two_workers_all_that_is_green_is_remembered_too(run):
-    for tests, remembered in ((2, 0), (0, 2)):
-        code, said = run("-n", "2")
+    for tests, remembered in ((1, 0), (0, 1)):
+        code, said = run("-n", "2", "parts")
         assert code == 0, said
         row = next(line for line in said.splitlines() if line.startswith("in all"))
         assert row.split()[2:4] == [str(tests), str(remembered)]
 
 
 def test_a_test_that_reads_more_than_its_part_is_made_of_is_told(run):
-    code, said = run("--afresh", "tests")
+    code, said = run("tests")
     assert code == 1
     assert "test_chapter.py::test_it reads chapters/05_dots, which is not among what its part is made of" in said

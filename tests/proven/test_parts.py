@@ -116,7 +116,7 @@ def test_a_change_of_what_it_is_made_of_is_seen_and_no_other(book, file, page):
 
 
 def test_another_machine_and_another_test_are_other_keys(book, monkeypatch):
-    checkout, part = Checkout(book), Part("dots", frozenset())
+    checkout, part = Checkout(book), Part("dots", "dots.py", frozenset())
     keys = {checkout.key(part, ["a"]), checkout.key(part, ["a", "b"])}
     for told in (["Python 4"], ["Python 4", "Chromium 999"]):
         monkeypatch.setattr(parts, "machine", lambda told=told: told)
@@ -140,3 +140,18 @@ def test_every_chapter_is_found_to_show_its_widgets():
         outputs = [out for cell in nbformat.read(chapter, 4).cells for out in cell.get("outputs", ())]
         shown = "".join(out.get("data", {}).get("text/html", "") for out in outputs).count("data-afm=")
         assert bool(checkout.widgets_in(chapter.relative_to(ROOT))) == bool(shown)
+
+
+def test_a_part_of_whatever_its_tests_have_read():
+    """With a widget come others that its test imports from; and what is read once in a process is always in."""
+    checkout, part = Checkout(ROOT), Part("search", "tests/site/test_search.py", frozenset("*"))
+    found = checkout.behind(part, {"site/chapters/05_dots.html", "site/widgets/scale_lab"})
+    assert found >= {
+        "site/chapters/05_dots.html",
+        "site/widgets/scale_lab",
+        "widgets/scale_lab",
+        "chapters/*",
+        "pages/*",
+    }
+    assert found >= {"tests/site/test_search.py", "tests/widgets/test_scale_lab.py"}
+    assert "widgets/tanh_sum" not in found
