@@ -67,3 +67,11 @@ def test_a_test_that_reads_more_than_its_part_is_made_of_is_told(run):
     code, said = run("tests")
     assert code == 1
     assert "test_chapter.py::test_it reads chapters/05_dots, which is not among what its part is made of" in said
+
+
+def test_what_another_process_reads_may_be_anything(run, tmp_path):
+    asks = "import subprocess\n\ndef test_it():\n    assert subprocess.run(['cat', '{}']).returncode == 0\n"
+    (tmp_path / "parts/test_number.py").write_text(asks.format("chapters/05_dots.ipynb"))
+    run("parts")
+    (tmp_path / "assignments/source/06_heads.ipynb").write_text("changed")
+    assert "in all             1           0" in run("parts")[1]
