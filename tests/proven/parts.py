@@ -152,16 +152,18 @@ class Checkout:
         return Part(name, name, ALL)
 
     def behind(self, part: Part, seen: set[str]) -> set[str]:
-        """What a part is made of whose tests have read these rooms: with what else decided what they read.
+        """What a part is made of whose tests have read these rooms.
 
-        An edition of all chapters and pages is read once in a process, by whoever comes first; and with a widget on a
-        page come its twin in Python and the test file that says what it should show.
+        If nobody knew before, there is also what they read without being seen: an edition of all chapters and pages is
+        read once in a process, by whoever comes first; and with a widget on a page come its twin in Python and the test
+        file that says what it should show.
         """
+        if part.rooms != ALL:
+            return {*part.rooms, *seen - ALL}
         widgets = {name.rpartition("/")[2] for name in seen if name.startswith(("widgets/", "site/widgets/"))}
         tests = [Path(part.file), *(Path(f"tests/widgets/test_{one}.py") for one in widgets)]
-        return {*seen, "chapters/*", "pages/*", *(f"widgets/{one}" for one in widgets)}.union(
-            *map(self.test_files, tests)
-        )
+        read = {*seen, "chapters/*", "pages/*", *(f"widgets/{one}" for one in widgets)}
+        return read.union(*map(self.test_files, tests))
 
     @cached_property
     def widgets(self) -> frozenset[str]:

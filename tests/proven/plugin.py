@@ -1,8 +1,7 @@
 """A part of the book is left out if nothing changed of what it is made of since it was green.
 
 `pytest -p tests.proven.plugin --memory FILE`: the file holds, of each part, the keys under which it was green. In the
-end a table says what was proven, what was remembered, and what it took. With `--afresh` nothing is left out. Whatever a
-test reads that its part is not known to be made of makes the run red.
+end a table says what was proven, what was remembered, and what it took. With `--afresh` nothing is left out.
 """
 
 import json
@@ -10,13 +9,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from fnmatch import fnmatch
 from pathlib import Path
 
 import psutil
 import pytest
 
-from tests.proven.parts import ALL, Checkout, Part
+from tests.proven.parts import Checkout, Part
 from tests.proven.reads import Reads
 
 KEPT = 8  # keys of each part, since one may go back to what was before
@@ -46,7 +44,7 @@ class Proof:
         self.checkout, self.green = checkout, green
         self.reads, self.spent = Reads(checkout.root), Spent()
         self.parts, self.tests, self.part_of = {}, {}, {}  # what is proven here
-        self.seen, self.undeclared, self.remembered = defaultdict(set), set(), Counter()
+        self.seen, self.remembered = defaultdict(set), Counter()
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config, items):
@@ -56,16 +54,13 @@ class Proof:
         left_out = set()
         for part, its in parts.items():
             tests = [item.nodeid for item in its]
-            before = (
-                (key, part if rooms is None else replace(part, rooms=frozenset(rooms)))
-                for key, rooms in self.green.get(part.name, ())
-            )
+            before = ((key, replace(part, rooms=frozenset(rooms))) for key, rooms in self.green.get(part.name, ()))
             if any(self.checkout.key(then, tests) == key for key, then in before):
                 left_out.update(its)
                 self.remembered.update(map(wing, tests))
             else:
                 self.parts[part.name], self.tests[part.name] = part, tests
-                self.part_of |= dict.fromkeys(tests, part)
+                self.part_of |= dict.fromkeys(tests, part.name)
         config.hook.pytest_deselected(items=[item for item in items if item in left_out])
         items[:] = [item for item in items if item not in left_out]
 
@@ -74,10 +69,7 @@ class Proof:
         self.spent.by(wing(item.nodeid))
         with self.reads.noted() as rooms:
             result = yield
-        part = self.part_of[item.nodeid]
-        self.seen[part.name] |= rooms
-        strange = {room for room in rooms - ALL if not any(fnmatch(room, known) for known in part.rooms)}
-        self.undeclared |= {f"{item.nodeid} reads {room}" for room in strange}
+        self.seen[self.part_of[item.nodeid]] |= rooms
         return result
 
     @pytest.hookimpl(tryfirst=True)
@@ -93,7 +85,6 @@ class Proof:
                 name: [part.file, [*part.rooms], part.texts, self.tests[name]] for name, part in self.parts.items()
             },
             "seen": {name: [*rooms] for name, rooms in self.seen.items()},
-            "undeclared": [*self.undeclared],
             "remembered": self.remembered,
             "took": self.spent.rows,
         }
@@ -156,8 +147,7 @@ class Record:
         self.file, self.green, self.checkout = file, green, checkout
         self.checkout.read()
         self.parts, self.seen = {}, defaultdict(set)
-        self.remembered, self.took, self.undeclared = Counter(), Counter(), set()
-        self.ran, self.failed = Counter(), set()
+        self.remembered, self.took, self.ran, self.failed = Counter(), Counter(), Counter(), set()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node):
@@ -170,7 +160,6 @@ class Record:
         self.parts, self.remembered = said["parts"], Counter(said["remembered"])
         for name, rooms in said["seen"].items():
             self.seen[name].update(rooms)
-        self.undeclared.update(said["undeclared"])
         self.took.update(said["took"])
 
     def pytest_runtest_logreport(self, report):
@@ -181,9 +170,7 @@ class Record:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session, exitstatus):
-        if self.undeclared:
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
-        elif exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and self.remembered:
+        if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and self.remembered:
             session.exitstatus = pytest.ExitCode.OK
 
     def pytest_terminal_summary(self, terminalreporter):
@@ -196,18 +183,13 @@ class Record:
         self.file.with_name("table.json").write_text(json.dumps(rows))
         for line in table(rows):
             terminalreporter.write_line(line)
-        for line in sorted(self.undeclared):
-            terminalreporter.write_line(f"{line}, which is not among what its part is made of (tests/proven/parts.py)")
 
     def remember(self, part: Part, tests: list[str]) -> None:
-        """A part that may be made of everything is made of what its tests have read: it is kept with the key."""
-        rooms = None
-        if part.rooms == ALL:
-            rooms = sorted(self.checkout.behind(part, self.seen[part.name]))
-            part = replace(part, rooms=frozenset(rooms))
-        key = self.checkout.key(part, tests)
+        """A part is made of what it is known to be made of, and of what its tests were seen to read."""
+        rooms = self.checkout.behind(part, self.seen[part.name])
+        key = self.checkout.key(replace(part, rooms=frozenset(rooms)), tests)
         before = [one for one in self.green.get(part.name, ()) if one[0] != key]
-        self.green[part.name] = [*before, [key, rooms]][-KEPT:]
+        self.green[part.name] = [*before, [key, sorted(rooms)]][-KEPT:]
 
     def rows(self) -> dict[str, tuple[int, int]]:
         """How many tests of each row were proven, and how many remembered; what took longest comes first."""
