@@ -154,15 +154,15 @@ class Checkout:
     def behind(self, part: Part, seen: set[str]) -> set[str]:
         """What a part is made of whose tests have read these rooms.
 
-        If nobody knew before, there is also what they read without being seen: an edition of all chapters and pages is
-        read once in a process, by whoever comes first; and with a widget on a page come its twin in Python and the test
-        file that says what it should show.
+        If nobody knew before, there is also what they read without being seen: an edition of all chapters and pages, and
+        the Python of directives, are read once in a process, by whoever comes first; and with a widget on a page come
+        its twin in Python and the test file that says what it should show.
         """
         if part.rooms != ALL:
             return {*part.rooms, *seen - ALL}
         widgets = {name.rpartition("/")[2] for name in seen if name.startswith(("widgets/", "site/widgets/"))}
         tests = [Path(part.file), *(Path(f"tests/widgets/test_{one}.py") for one in widgets)]
-        read = {*seen, "chapters/*", "pages/*", *(f"widgets/{one}" for one in widgets)}
+        read = {*seen, "chapters/*", "pages/*", "directives/*", *(f"widgets/{one}" for one in widgets)}
         return read.union(*map(self.test_files, tests))
 
     @cached_property
