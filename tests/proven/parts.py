@@ -154,9 +154,9 @@ class Checkout:
     def behind(self, part: Part, seen: set[str]) -> set[str]:
         """What a part is made of whose tests have read these rooms.
 
-        If nobody knew before, there is also what they read without being seen: an edition of all chapters and pages, and
-        the Python of directives, are read once in a process, by whoever comes first; and with a widget on a page come
-        its twin in Python and the test file that says what it should show.
+        If nobody knew before, there is also what they read without being seen: an edition of all chapters and pages,
+        and the Python of directives, are read once in a process, by whoever comes first; and with a widget on a page
+        come its twin in Python and the test file that says what it should show.
         """
         if part.rooms != ALL:
             return {*part.rooms, *seen - ALL}
