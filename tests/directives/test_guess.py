@@ -14,14 +14,6 @@ from tests import ROOT
 FIVE = "chapters/05_scaled_dot_product_attention.html"
 CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
 ASKED = re.compile(r":::\{guess\}\n(.*?)\n:::", re.DOTALL)
-# What one reads between a card and the end of what it hides.
-BETWEEN = """card => {
-  const last = [...document.querySelectorAll(`.${card.id}`)].at(-1), read = [];
-  for (let at = card.nextElementSibling; at; at = at.nextElementSibling) {
-    read.push(at.innerText);
-    if (at.contains(last)) return read.join(" ");
-  }
-}"""
 
 
 def test_choices(visit):

@@ -133,7 +133,7 @@ class Checkout:
     @cache  # noqa: B019 (there is one)
     def part(self, file: Path, *named: str) -> Part:
         """The part of the tests of a file whose parameters name these pages."""
-        name, tests = str(file), self.test_files(file)
+        name, tests = str(file), self.behind_tests(file)
         match file.parts:
             case ["chapters" | "assignments", *_] | [_]:
                 return Part(
@@ -163,7 +163,7 @@ class Checkout:
         widgets = {name.rpartition("/")[2] for name in seen if name.startswith(("widgets/", "site/widgets/"))}
         tests = [Path(part.file), *(Path(f"tests/widgets/test_{one}.py") for one in widgets)]
         read = {*seen, "chapters/*", "pages/*", "directives/*", *(f"widgets/{one}" for one in widgets)}
-        return read.union(*map(self.test_files, tests))
+        return read.union(*map(self.behind_tests, tests))
 
     @cached_property
     def widgets(self) -> frozenset[str]:
@@ -184,7 +184,7 @@ class Checkout:
             f"chapters/{stem}",
             *(f"site/_images/{name}" for name in re.findall(r"_images/([\w.-]+)", self.text(page))),
             *(f"{kind}/{one}" for one in widgets for kind in ("widgets", "site/widgets")),
-            *(test for one in widgets for test in self.test_files(Path(f"tests/widgets/test_{one}.py"))),
+            *(test for one in widgets for test in self.behind_tests(Path(f"tests/widgets/test_{one}.py"))),
         }
 
     @cache  # noqa: B019
@@ -215,6 +215,13 @@ class Checkout:
         """How the pages of the site show a widget."""
         state = re.compile(rf'data-afm="{widget}">.*?<script type="application/json">(.*?)</script>', re.DOTALL)
         return tuple(found for page in PAGES for found in state.findall(self.text(Path(SITE, page))))
+
+    def behind_tests(self, file: Path) -> set[str]:
+        """The test files behind one, and the widgets and directives that they name: their Python may be read before."""
+        tests = self.test_files(file)
+        rooms = {f"widgets/{one}" for test in tests for one in self.widgets_on(Path(test))}
+        used = re.compile(r"booktools\.directives(?:\.| import )(\w+)")
+        return {*tests, *rooms, *(f"directives/{one}" for test in tests for one in used.findall(self.text(Path(test))))}
 
     @cache  # noqa: B019
     def test_files(self, file: Path) -> set[str]:

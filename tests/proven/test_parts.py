@@ -30,7 +30,7 @@ FILES = {
     "tests/widgets/test_word_map.py": "",
     "tests/site/test_pages.py": "",
     "tests/grading/test_grading.py": "",
-    "tests/library/test_masks.py": "",
+    "tests/library/test_masks.py": "from attnbook.widgets import WordMap\nfrom booktools.directives import touch\n",
     "requirements.txt": "torch==2",
     "notation.md": "",
     "pyproject.toml": '[project]\nversion = "1"\n',
@@ -74,7 +74,7 @@ MADE_OF = {
         "assignments/wrong/05_",
         "tests/grading/",
     ],
-    ("tests/library/test_masks.py", ""): ["tests/library/"],
+    ("tests/library/test_masks.py", ""): ["tests/library/", "src/attnbook/widgets/word_map/", "directives/touch/"],
     ("tests/site/test_pages.py", ""): [""],  # of all
 }
 EVERYBODYS = [

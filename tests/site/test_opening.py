@@ -14,12 +14,20 @@ from booktools.book.contents import read_notebook
 from booktools.book.edition import edition
 from booktools.directives.minutes import most
 from tests import ROOT
-from tests.directives.test_guess import ASKED, BETWEEN, prose, stands
+from tests.directives.test_guess import ASKED, prose, stands
 
 LAPTOP = {"width": 1280, "height": 800}
 END = "section:is(#going-further, #exercises)"
 SUMMARY = "section:is(#summary, #going-further, #exercises)"
 CHAPTERS = edition(ROOT).chapters
+# What one reads between a card and the end of what it hides.
+BETWEEN = """card => {
+  const last = [...document.querySelectorAll(`.${card.id}`)].at(-1), read = [];
+  for (let at = card.nextElementSibling; at; at = at.nextElementSibling) {
+    read.push(at.innerText);
+    if (at.contains(last)) return read.join(" ");
+  }
+}"""
 
 
 def as_it_opens(page, chapter):

@@ -133,7 +133,7 @@ READ = """async (node) => {{
 
 
 def shown(node: Locator, name: str | None = None) -> dict[str, list]:
-    """Every number that a widget shows, as text. In one call, since a browser spends more on being asked than on it."""
+    """Every number that a widget shows, as text, in one call: to be asked takes a browser longer than to answer."""
     laws = laws_of(name or node.get_attribute("data-afm"))
     return node.evaluate(READ.format(patience=PATIENCE, read=laws.read))
 

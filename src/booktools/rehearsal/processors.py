@@ -51,8 +51,8 @@ PROCESSORS = [
 
 
 def usual() -> list[Processor]:
-    """All of them. Where AVX2 can be played, the last bit is changed along with it: what agrees under both at once
-    agrees under each, and a notebook runs once less."""
+    """All of them. Where AVX2 can be played, the last bit is changed along with it, so that a notebook runs once less:
+    a digit that either changes is seen there, unless the other should change it back."""
     without_vectors, avx2, last_bit = PROCESSORS
     if avx2.machine != torch.backends.cpu.get_cpu_capability():
         return PROCESSORS

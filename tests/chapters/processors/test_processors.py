@@ -89,7 +89,7 @@ def test_only_a_machine_that_has_more_stands_in_for_another(monkeypatch, capsys)
 
 
 def test_a_run_of_all_changes_the_last_bit_along_with_the_vectors(notebook, monkeypatch):
-    """And finds what each alone would find."""
+    """In that run a digit that hangs on the last bit is found, and one that hangs on the vectors."""
     for machine, names in {
         "DEFAULT": ["without vectors", "AVX2", "another last bit"],
         "AVX512": ["without vectors", "AVX2 and another last bit"],
