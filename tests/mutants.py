@@ -65,7 +65,7 @@ EXPLAINED = {
 }
 
 LAYERS = [
-    *("layers.masks", "layers._causal", "layers.softmax", "layers.dot_product"),
+    *("layers.masks", "layers._known", "layers._sight", "layers.softmax", "layers.dot_product"),
     *("layers.additive", "layers._additive_tiled", "layers.multihead", "layers.positions", "_inputs"),
     *("layers.linear", "layers.scaling", "layers.latent", "layers.sparse"),
 ]
@@ -85,7 +85,7 @@ def own_suite(module: str) -> str:
     ['masks', 'additive', 'data']
     """
     room, _, name = module.rpartition(".")
-    nearest = {"_causal": "masks", "_additive_tiled": "additive", "_inputs": "dot_product"}
+    nearest = {"_known": "sight", "_sight": "sight", "_additive_tiled": "additive", "_inputs": "dot_product"}
     return "data" if room == "tasks" else nearest.get(name, name)
 
 

@@ -47,9 +47,10 @@ def runs_eagerly() -> bool:
     return not torch.compiler.is_compiling() and not torch._C._are_functorch_transforms_active()
 
 
-def known_true(condition: Tensor) -> bool:
-    """Whether the condition holds, where a look costs nothing: on a CPU, run eagerly. Elsewhere False.
+def may_look(x: Tensor) -> bool:
+    """Whether a look at a number costs nothing: on a CPU, run eagerly. Ask before you compute what nobody looks at.
 
-    For shortcuts, which change no number where they are not taken, and for errors that can do without looking.
+    >>> may_look(torch.ones(2)), may_look(torch.ones(2, device="meta"))
+    (True, False)
     """
-    return condition.device.type == "cpu" and runs_eagerly() and bool(condition)
+    return x.device.type == "cpu" and runs_eagerly()

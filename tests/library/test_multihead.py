@@ -25,7 +25,7 @@ from attnbook import (
     masked_softmax,
     padding,
 )
-from attnbook.layers._causal import is_causal
+from attnbook.layers.masks import is_causal
 from attnbook.peers import copy_weights, d2l
 
 B, L, M, D, H, K = 2, 5, 7, 24, 4, 6  # pairwise different: a swapped axis can't pass by luck

@@ -11,8 +11,8 @@ from attnbook._inputs import check_device_and_dtype, check_fits, check_sequences
 from attnbook.device import runs_eagerly
 from attnbook.errors import ShapeError
 from attnbook.layers import _additive_tiled
+from attnbook.layers._sight import clean
 from attnbook.layers.capture import AttentionLayer
-from attnbook.layers.masks import zero_blind_queries, zero_unseen_keys
 from attnbook.layers.softmax import masked_softmax
 
 
@@ -48,8 +48,8 @@ class AdditiveAttention(AttentionLayer):
         check_sequences(queries=queries, keys=keys, values=values)
         for name, x, layer in (("queries", queries, self.query), ("keys", keys, self.key)):
             check_fits(name, x, layer, name)
-        q, k = self.query(zero_blind_queries(queries, mask)), self.key(zero_unseen_keys(keys, mask))
-        return self.blend(q, k, zero_unseen_keys(values, mask), mask)
+        queries, keys, values = clean(queries, keys, values, mask)
+        return self.blend(self.query(queries), self.key(keys), values, mask)
 
     def blend(self, q: Tensor, k: Tensor, values: Tensor, mask: Tensor | None = None) -> Tensor:
         """The same from W_q q and W_k k, for keys that are asked again and again."""

@@ -5,10 +5,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from attnbook._inputs import check_mask, check_sequences, check_width
-from attnbook.device import known_true
-from attnbook.layers._causal import is_causal
+from attnbook.layers._sight import as_bias, blind, clean, hidden
 from attnbook.layers.capture import AttentionLayer
-from attnbook.layers.masks import zero_blind_queries, zero_unseen_keys
+from attnbook.layers.masks import is_causal
 from attnbook.layers.softmax import masked_softmax
 
 
@@ -24,7 +23,7 @@ def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> tu
     tensor([[11.9557]])
     """
     _check(mask, q=q, k=k, v=v)
-    q, k, v = zero_blind_queries(q, mask), zero_unseen_keys(k, mask), zero_unseen_keys(v, mask)
+    q, k, v = clean(q, k, v, mask)
     scores = (q / q.shape[-1] ** 0.5) @ k.mT
     weights = masked_softmax(scores, mask)
     return weights @ v, weights
@@ -40,8 +39,8 @@ class DotProductAttention(AttentionLayer):
 
     def forward(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None) -> Tensor:
         _check(mask, queries=queries, keys=keys, values=values)
-        q, k, v = zero_blind_queries(queries, mask), zero_unseen_keys(keys, mask), zero_unseen_keys(values, mask)
-        return self._attend(q, k, v, mask)
+        q, k, v = clean(queries, keys, values, mask)
+        return self._attend(q, k, v, mask, zeroed=v is not values)
 
     def _attend(
         self,
@@ -53,15 +52,17 @@ class DotProductAttention(AttentionLayer):
         *,
         softcap: float | None = None,
         sink: Tensor | None = None,
+        zeroed: bool = False,
     ) -> Tensor:
         """What every dot-product layer does once it has its queries, and keys and values of as many heads or fewer.
 
         bias      is added to the scores, as relative positions do
         softcap   scores become softcap · tanh(score / softcap)
         sink      (H,): the score of one more key in each head, whose value is zero
+        zeroed    queries that see nothing are finite, and values that nobody sees are zeros
         """
         if not self._watchers and softcap is None:
-            return _fused(q, k, v, mask, bias, sink, self.dropout_now)
+            return _fused(q, k, v, mask, bias, sink, self.dropout_now, zeroed)
         k, v = shared(k, q), shared(v, q)
         return self._applied(_weights(q, k, mask, bias, softcap, sink)) @ v
 
@@ -72,11 +73,19 @@ def shared(x: Tensor, q: Tensor) -> Tensor:
 
 
 def _fused(
-    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None, sink: Tensor | None, dropout: float
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | None,
+    bias: Tensor | None,
+    sink: Tensor | None,
+    dropout: float,
+    zeroed: bool,
 ) -> Tensor:
     """The output of `attention`, by PyTorch's fused kernel.
 
     Kernels differ on a query with nothing to attend to: here it attends to everything, and then its output is zero.
+    Where all queries of a sequence see the same, and one sees nothing, that is so already if `zeroed`.
     """
     if sink is not None:
         bias = q.new_zeros(()) if bias is None else bias
@@ -87,14 +96,22 @@ def _fused(
         return _kernel(q, k, v, bias, dropout)
     if bias is None and is_causal(mask) and mask.shape == (q.shape[-2], k.shape[-2]):
         return _kernel(q, k, v, None, dropout, is_causal=True)
-    sees_something = mask.any(-1, keepdim=True)
-    allowed = mask | ~sees_something if bias is None else bias.masked_fill(sees_something & ~mask, -torch.inf)
-    output = _kernel(q, k, v, allowed, dropout)
-    return output if known_true(sees_something.all()) else output.masked_fill(~sees_something, 0)
+    output = _kernel(q, k, v, _masked(bias, mask, q.dtype), dropout)
+    nothing = blind(mask)
+    if nothing is None or (zeroed and nothing.shape[-2] == 1 and mask.shape[-1] == k.shape[-2]):
+        return output
+    return output.masked_fill(nothing, 0)
+
+
+def _masked(bias: Tensor | None, mask: Tensor, dtype: torch.dtype) -> Tensor | None:
+    """The bias, and -inf where the mask hides a key. A last axis of 1 hides none: its queries see all or nothing."""
+    if mask.ndim == 0 or mask.shape[-1] == 1:
+        return bias
+    return as_bias(mask, dtype) if bias is None else bias.masked_fill(hidden(mask), -torch.inf)
 
 
 def _kernel(
-    q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, dropout: float, *, is_causal: bool = False
+    q: Tensor, k: Tensor, v: Tensor, attn_mask: Tensor | None, dropout: float, *, is_causal: bool = False
 ) -> Tensor:
     """`F.scaled_dot_product_attention`, given its inputs in the shapes that its best kernel takes.
 
@@ -106,19 +123,19 @@ def _kernel(
     K, V = q.shape[-1], v.shape[-1]
     if q.ndim < 4:  # the sequences are alone, or have no heads
         q, k, v = (x[None] for x in (q, k, v))
-        return _kernel(q, k, v, allowed, dropout, is_causal=is_causal)[0]
+        return _kernel(q, k, v, attn_mask, dropout, is_causal=is_causal)[0]
     if K != V:  # more zeros change no dot product
         q, k, v = (F.pad(x, (0, max(K, V) - x.shape[-1])) for x in (q, k, v))
-    if allowed is not None:
-        allowed = allowed[None] if allowed.ndim == 3 else torch.atleast_2d(allowed)
+    if attn_mask is not None:
+        attn_mask = attn_mask[None] if attn_mask.ndim == 3 else torch.atleast_2d(attn_mask)
     options = {"dropout_p": dropout, "is_causal": is_causal, "scale": max(K, 1) ** -0.5}
     heads, kv_heads = q.shape[-3], k.shape[-3]
     if heads == kv_heads or q.shape[-2] != 1 or is_causal:
-        return F.scaled_dot_product_attention(q, k, v, allowed, **options, enable_gqa=heads != kv_heads)[..., :V]
+        return F.scaled_dot_product_attention(q, k, v, attn_mask, **options, enable_gqa=heads != kv_heads)[..., :V]
     q = _by_shared_head(q, kv_heads)
-    if allowed is not None and allowed.ndim > 2 and allowed.shape[-3] == heads:
-        allowed = _by_shared_head(allowed, kv_heads)
-    return F.scaled_dot_product_attention(q, k, v, allowed, **options)[..., :V].reshape(*q.shape[:-3], heads, 1, V)
+    if attn_mask is not None and attn_mask.ndim > 2 and attn_mask.shape[-3] == heads:
+        attn_mask = _by_shared_head(attn_mask, kv_heads)
+    return F.scaled_dot_product_attention(q, k, v, attn_mask, **options)[..., :V].reshape(*q.shape[:-3], heads, 1, V)
 
 
 def _by_shared_head(x: Tensor, kv_heads: int) -> Tensor:

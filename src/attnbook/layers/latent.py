@@ -7,8 +7,8 @@ from einops import rearrange
 from torch import Tensor, nn
 
 from attnbook._inputs import check_fits, check_mask, check_sequences, check_sizes
+from attnbook.layers._sight import clean, zero_unseen_keys
 from attnbook.layers.dot_product import DotProductAttention
-from attnbook.layers.masks import zero_blind_queries, zero_unseen_keys
 from attnbook.layers.multihead import KVCache, by_sequence_and_head
 from attnbook.layers.positions import Rotary
 
@@ -70,10 +70,9 @@ class LatentAttention(DotProductAttention):
         heads = (self.heads,) if mask is not None and mask.ndim > x.ndim else ()
         check_mask(mask, x, (*x.shape[:-2], *heads, L, past + L), f"The cache holds {past} positions." if past else "")
         by_sequence, mask = by_sequence_and_head(mask, x.ndim)
+        q = x
         if cache is None:
-            q, x = zero_blind_queries(x, by_sequence), zero_unseen_keys(x, by_sequence)
-        else:
-            q = x
+            q, x, _ = clean(x, x, x, by_sequence)
         q_BHLK = rearrange(self.query(q), "... L (H K) -> ... H L K", H=self.heads)
         c_B1MC = self.norm(self.down(x)).unsqueeze(-3)
         turned_B1MR = c_B1MC[..., :0]

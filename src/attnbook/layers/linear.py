@@ -9,10 +9,9 @@ from einops import rearrange
 from torch import Tensor, nn
 
 from attnbook._inputs import check_device_and_dtype, check_fits, check_mask, check_sequences, check_sizes, check_width
-from attnbook.device import known_true
+from attnbook.device import may_look
 from attnbook.errors import ShapeError
-from attnbook.layers._causal import is_causal
-from attnbook.layers.masks import causal
+from attnbook.layers.masks import causal, is_causal
 
 
 def linear_attention(
@@ -238,7 +237,7 @@ class LinearAttention(nn.Module):
             return
         L = x.shape[-2]
         check_mask(mask, x, (*x.shape[:-2], L, past + L))
-        if known_true((mask != causal(L, past + L, device=mask.device)).any()):
+        if may_look(mask) and (mask != causal(L, past + L, device=mask.device)).any():
             raise ValueError(
                 "linear attention can't be masked: it sees what came before, and only that; try causal(L)."
             )

@@ -4,9 +4,9 @@ import torch
 from torch import Tensor
 
 from attnbook._inputs import check_boolean, check_lengths, check_sizes, check_whole, kind_of
-from attnbook.device import known_true, runs_eagerly
+from attnbook.device import runs_eagerly
 from attnbook.errors import ShapeError
-from attnbook.layers import _causal
+from attnbook.layers import _known
 
 
 def causal(L: int, M: int | None = None, *, device=None) -> Tensor:
@@ -24,9 +24,20 @@ def causal(L: int, M: int | None = None, *, device=None) -> Tensor:
     M = L if M is None else M
     check_lengths(L, M)
     mask = torch.ones(L, M, dtype=torch.bool, device=device).tril(M - L)
-    if L == M:
-        _causal.note(mask)
+    _known.tell(mask, causal=L == M, blind=None, unseen=None)
     return mask
+
+
+def is_causal(mask: Tensor) -> bool:
+    """Whether the mask is one that `causal(L)` made and nobody has written to since.
+
+    PyTorch's kernels skip half of the work when they are told that attention is causal. A mask is a tensor, though, and
+    whether it is the causal one stands in its L² cells: to read them in every layer and every call takes too long.
+
+    >>> is_causal(causal(3)), is_causal(causal(3) & causal(3)), is_causal(causal(2, 4))
+    (True, False, False)
+    """
+    return _known.told(mask, "causal", False)
 
 
 def sliding_window(L: int, M: int | None = None, *, window: int, sinks: int = 0, device=None) -> Tensor:
@@ -45,7 +56,9 @@ def sliding_window(L: int, M: int | None = None, *, window: int, sinks: int = 0,
     check_sizes(0, sinks=sinks)
     seen = causal(L, M, device=device)
     local = seen.triu(M - L - window + 1)
-    return local if sinks == 0 else local | (seen & (torch.arange(M, device=device) < sinks))
+    local = local if sinks == 0 else local | (seen & (torch.arange(M, device=device) < sinks))
+    _known.tell(local, blind=None, **({"unseen": None} if L == M else {}))
+    return local
 
 
 def padding(lengths: Tensor, M: int | None = None, *, pad: int | None = None) -> Tensor:
@@ -70,10 +83,15 @@ def padding(lengths: Tensor, M: int | None = None, *, pad: int | None = None) ->
         M = int(lengths.max()) if lengths.numel() else 0
     check_sizes(0, M=M)
     lengths = lengths.long()  # narrower types could not hold M
-    if runs_eagerly() and ((lengths > M) | (lengths < 0)).any():
-        raise ValueError(f"lengths must lie between 0 and M = {M}, got {lengths.tolist()}.")
     keep = torch.arange(M, device=lengths.device) < lengths[..., None]
-    return keep[:, None] if lengths.ndim == 1 else keep
+    keep = keep[:, None] if lengths.ndim == 1 else keep
+    if runs_eagerly() and lengths.numel():
+        least, most = torch.stack(lengths.aminmax()).tolist()
+        if least < 0 or most > M:
+            raise ValueError(f"lengths must lie between 0 and M = {M}, got {lengths.tolist()}.")
+        if least > 0:
+            _known.tell(keep, blind=None)
+    return keep
 
 
 def blocked(mask: Tensor, heads: int | None = None) -> Tensor:
@@ -113,28 +131,6 @@ def valid_lens(mask: Tensor) -> Tensor:
     if not torch.equal(padding(counts, mask.shape[-1]), mask):
         raise ValueError("valid_lens can only count keys from the first one on; this mask forbids one in between.")
     return counts.squeeze(-1) if mask.shape[-2] == 1 else counts
-
-
-def zero_unseen_keys(x: Tensor, mask: Tensor | None) -> Tensor:
-    """Keys or values (..., M, width), with zeros for those that no query sees, if any number is not finite.
-
-    Their weight is 0, but 0 × NaN is NaN: without this, a NaN in the padding would reach every real position.
-
-    >>> zero_unseen_keys(torch.tensor([[1.0], [torch.nan]]), torch.tensor([True, False])).tolist()
-    [[1.0], [0.0]]
-    """
-    return _or_zeros(x, mask, -2)
-
-
-def zero_blind_queries(x: Tensor, mask: Tensor | None) -> Tensor:
-    """Queries (..., L, width), likewise with zeros for those that see no key: their NaN would reach the gradients."""
-    return _or_zeros(x, mask, -1)
-
-
-def _or_zeros(x: Tensor, mask: Tensor | None, axis: int) -> Tensor:
-    if mask is None or _causal.is_causal(mask) or known_true(torch.linalg.vector_norm(x.detach()).square().isfinite()):
-        return x  # neither NaN, nor numbers whose dot products overflow
-    return x.masked_fill(~torch.atleast_2d(mask).any(axis)[..., None], 0)
 
 
 def _not_pad(ids: Tensor, M: int | None, pad: int) -> Tensor:

@@ -7,8 +7,9 @@ from einops import rearrange
 from torch import Tensor, nn
 
 from attnbook._inputs import check_fits, check_mask, check_sequences, check_sizes
+from attnbook.layers._sight import any_head, clean, each_head, zero_unseen_keys
 from attnbook.layers.dot_product import DotProductAttention, shared
-from attnbook.layers.masks import sliding_window, zero_blind_queries, zero_unseen_keys
+from attnbook.layers.masks import sliding_window
 from attnbook.layers.positions import ALiBi, RelativeBias, Rotary
 
 
@@ -193,9 +194,11 @@ class MultiHeadAttention(DotProductAttention):
             local = sliding_window(L, M, window=self.window, sinks=self.sinks, device=x.device)
             mask = local if mask is None else mask & local
         by_sequence, mask = by_sequence_and_head(mask, x.ndim)
+        zeroed = False
         if cache is None:  # a NaN that meets the projections would reach their gradients
-            x = zero_blind_queries(x, by_sequence)
-            keys, values = zero_unseen_keys(keys, by_sequence), zero_unseen_keys(values, by_sequence)
+            x, keys, clean_values = clean(x, keys, values, by_sequence)
+            zeroed = clean_values is not values and self.value.bias is None and _for_all(mask)
+            values = clean_values
         q_BHLK = self._placed(self.query(x), self.heads, self.query_norm, past)
         k_BHMK, v_BHMV = self._keys_and_values(keys, values, cache, cross=context is not None)
         bias = None if self.score_bias is None else self.score_bias(L, M).to(q_BHLK.dtype)
@@ -204,11 +207,11 @@ class MultiHeadAttention(DotProductAttention):
                 places = cache.places(k_BHMK.shape[-2], x.device)
                 mask, bias = mask[..., places], None if bias is None else bias[..., places]
                 cache.forget(self.window, self.sinks)
-            if mask is not None and mask.ndim > 2 and mask.shape[-3] > 1:  # one head may see what another does not
+            if not _for_all(mask):  # one head may see what another does not
                 k_BHMK, v_BHMV = shared(k_BHMK, q_BHLK), shared(v_BHMV, q_BHLK)
             # What it holds stays as it is: a later mask may show more.
             k_BHMK, v_BHMV = zero_unseen_keys(k_BHMK, mask), zero_unseen_keys(v_BHMV, mask)
-        y_BHLV = self._attend(q_BHLK, k_BHMK, v_BHMV, mask, bias, softcap=self.softcap, sink=self.sink)
+        y_BHLV = self._attend(q_BHLK, k_BHMK, v_BHMV, mask, bias, softcap=self.softcap, sink=self.sink, zeroed=zeroed)
         return self.output(rearrange(y_BHLV, "... H L V -> ... L (H V)"))
 
     def _keys_and_values(
@@ -266,8 +269,13 @@ def _named(x: Tensor, context: Tensor | tuple[Tensor, Tensor] | None) -> tuple[t
     return ("keys", context[0]), ("values", context[1])
 
 
+def _for_all(mask: Tensor | None) -> bool:
+    """Whether all heads may see the same."""
+    return mask is None or mask.ndim < 3 or mask.shape[-3] == 1
+
+
 def by_sequence_and_head(mask: Tensor | None, axes: int) -> tuple[Tensor | None, Tensor | None]:
     """What is allowed in a sequence (..., L, M) by any head, and in each head (..., H, L, M); x has so many axes."""
     if mask is None or mask.ndim < 3:
         return mask, mask
-    return (mask, mask.unsqueeze(-3)) if mask.ndim <= axes else (mask.any(-3), mask)
+    return (mask, each_head(mask)) if mask.ndim <= axes else (any_head(mask), mask)

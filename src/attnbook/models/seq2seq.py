@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from attnbook._inputs import check_ids, not_right_padded
-from attnbook.device import eval_mode, known_true
+from attnbook.device import eval_mode, may_look
 from attnbook.errors import ShapeError
 from attnbook.layers.additive import AdditiveAttention
 from attnbook.layers.capture import capture_attention
@@ -71,7 +71,7 @@ class Seq2Seq(nn.Module):
         real = source != self.pad
         if source.ndim != 2 or 0 in source.shape:
             raise ShapeError("source", "(B, M)", ("B", "M"), source.shape, "A batch of texts of one token at least.")
-        if known_true(not_right_padded(real)):
+        if may_look(real) and not_right_padded(real):
             raise ValueError(f"source must have its padding ({self.pad}) on the right, got {source.tolist()}.")
         lengths = real.sum(1).clamp(min=1).cpu()
         x = self.dropout(self.source(source))
