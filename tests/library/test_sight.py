@@ -7,6 +7,7 @@ import weakref
 import pytest
 import torch
 import torch.nn.functional as F
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from attnbook import DotProductAttention, KVCache, MultiHeadAttention, attention, causal, padding, sliding_window
@@ -149,13 +150,30 @@ def test_transforms_see_the_mask_they_are_given():
     torch.testing.assert_close(compiled(x, mask=mask), layer(x, mask=mask.clone()))
 
 
-def test_a_recorded_call_works_out_the_mask_it_is_given(as_on_a_gpu):
+@pytest.mark.filterwarnings("ignore")  # torch.jit is deprecated, and warns of each Python number
+@pytest.mark.parametrize(
+    "record", [lambda run, *given: make_fx(run)(*given), torch.jit.trace], ids=["make_fx", "torch.jit.trace"]
+)
+def test_a_recorded_call_works_out_the_mask_it_is_given(record, as_on_a_gpu):
     """As when a CUDA graph is replayed: what the mask held when it was recorded is not what it holds now."""
+
+    def run(x, mask):
+        return attention(x, x, x, mask)[0]
+
     x, mask, other = torch.randn(2, 5, 8), blind_mask(), padding(torch.tensor([3, 0]), 5)
-    layer = MultiHeadAttention(8, 2).requires_grad_(False)
-    recorded = make_fx(lambda x, mask: layer(x, mask=mask))(x, mask)
+    run(x, mask)  # seen before it is recorded
+    recorded = record(run, *([(x, mask)] if record is torch.jit.trace else (x, mask)))
     for given in (mask, other):
-        torch.testing.assert_close(recorded(x, given), layer(x, mask=given))
+        y = x.masked_fill(~given.any(-1, keepdim=True), torch.nan)  # of which nothing is to be seen
+        torch.testing.assert_close(recorded(y, given), run(y, given))
+
+
+def test_what_has_no_numbers_is_not_kept(as_on_a_gpu):
+    x, mask, layer = torch.randn(2, 5, 8), blind_mask(), MultiHeadAttention(8, 2).requires_grad_(False)
+    want = layer(x, mask=mask.clone())
+    with FakeTensorMode(allow_non_fake_inputs=True) as mode:
+        layer(mode.from_tensor(x), mask=mask)
+    torch.testing.assert_close(layer(x, mask=mask), want)
 
 
 def test_one_mask_serves_all_types():
