@@ -233,6 +233,17 @@ def is_short(notebook, number):
         yield f"{length.cells} cells of code in sight, expected at most {cells}"
 
 
+def compares_on_one_device(notebook, number):
+    """`fit` learns on the GPU where there is one: what its numbers are compared with was reckoned on the CPU."""
+    for cell in code(notebook):
+        calls = {
+            ast.unparse(call.func): call for call in ast.walk(ast.parse(cell.source)) if isinstance(call, ast.Call)
+        }
+        told = {given.arg for given in calls["fit"].keywords} if "fit" in calls else {"device"}
+        if "assert_close" in calls and "device" not in told:
+            yield f'cell {cell.id} compares what `fit` finds: with device="cpu", or it fails where there is a GPU'
+
+
 RULES = [
     is_stored_cleanly,
     says_the_same_tomorrow,
@@ -252,6 +263,7 @@ RULES = [
     folds_its_solutions,
     can_be_taken_along,
     is_short,
+    compares_on_one_device,
 ]
 
 
@@ -670,6 +682,11 @@ def nothing_kept(notebook):
 def no_way_to_the_file(notebook):
     text = cell(notebook, "exercises")
     text.source = text.source.replace("{from-scratch}", "{note}")
+
+
+@fault(compares_on_one_device, 'device="cpu"')
+def comparison_that_fails_on_a_gpu(notebook):
+    cell(notebook, "bars-checks").source = "assert_close(fit(model, loss, batch, 9).losses, losses)"
 
 
 @fault(is_short, "2,202 words")
