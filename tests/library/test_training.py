@@ -220,3 +220,43 @@ def test_what_it_does_unless_told_otherwise():
     assert_close(one.state_dict(), other.state_dict(), rtol=0, atol=0)
     assert histories[0] == histories[1]
     assert list(histories[0].metrics) == [100, 101]
+
+
+def test_in_mixed_precision_products_are_in_bfloat16_and_all_that_is_kept_in_float32(tmp_path):
+    products = set()
+
+    def looked_at(model, given):
+        x, y = given
+        guess = model(x)
+        products.add(guess.dtype)
+        return (guess.float() - y).square().mean()
+
+    model = make()
+    history = fit(model, looked_at, batch, dtype=torch.bfloat16, checkpoint=tmp_path / "mixed", **OPTIONS)
+    assert products == {torch.bfloat16}
+    assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
+    whole = fit(make(), looked_at, batch, **OPTIONS)
+    assert history.losses != whole.losses
+    assert_close(history.losses, whole.losses, atol=0.05, rtol=0.05)
+    assert products == {torch.bfloat16, torch.float32}
+    with pytest.raises(ValueError, match=r"dtype was torch\.bfloat16, is None"):
+        fit(make(), looked_at, batch, checkpoint=tmp_path / "mixed", **OPTIONS)
+
+
+def test_who_has_chosen_a_precision_around_it_keeps_it():
+    seen = set()
+
+    def looked_at(model, given):
+        seen.add(model(given[0]).dtype)
+        return loss(model, given)
+
+    with torch.autocast("cpu", torch.bfloat16):
+        fit(make(), looked_at, batch, **OPTIONS)
+    assert seen == {torch.bfloat16}
+
+
+def test_a_precision_that_needs_more_than_this_is_refused():
+    with pytest.raises(ValueError, match="Small gradients vanish in float16"):
+        train(dtype=torch.float16)
+    with pytest.raises(ValueError, match=r"must be torch\.bfloat16"):
+        train(dtype=torch.float64)
