@@ -16,7 +16,7 @@ export ATTNBOOK_LANGUAGE := $(LANGUAGE)
 SITE := _build/html-$(LANGUAGE)
 endif
 unexport PYTHONDONTWRITEBYTECODE # a module is compiled once, and not by every process again
-.PHONY: help setup programs check lint quick dev serve book site pdf epub zip lab test slow devices ci processors rehearse notebooks bench links lighthouse clean
+.PHONY: help setup programs check lint quick dev serve book site pdf epub zip lab test slow devices ci processors rehearse notebooks bench gpu links lighthouse clean
 
 help:                                   ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -85,7 +85,7 @@ ci: test processors rehearse            ## what CI runs
 
 devices: .venv/ready                    ## what changes a whole process: a device that only pretends; a GPU, if any
 	$(BIN)/pytest -q tests/library/elsewhere
-	$(if $(shell command -v nvidia-smi),$(BIN)/pytest -q -m gpu tests)
+	$(if $(shell command -v nvidia-smi),CUDA_LAUNCH_BLOCKING=1 $(BIN)/python -m pytest -q -m gpu tests)
 
 processors: .venv/ready                 ## every notebook, as other processors run it
 	$(BIN)/attnbook processors $(CHAPTERS) $(PAGES) $(ASSIGNMENTS)
@@ -101,6 +101,12 @@ notebooks: .venv/ready                  ## run chapters and assignments and stor
 
 bench: .venv/ready                      ## ours against its peers, as ratios
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.run
+
+gpu: .venv/ready                        ## on a GPU: its tests, every notebook, and ours against its peers
+	@$(BIN)/python -c 'import sys, torch; sys.exit(not torch.cuda.is_available() and "PyTorch finds no CUDA device here. Is there one? Then make clean setup takes the build for it.")'
+	CUDA_LAUNCH_BLOCKING=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -m gpu tests
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --maxprocesses 8 --nbval-lax $(CHAPTERS) $(PAGES) $(ASSIGNMENTS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.run gpu
 
 links: .venv/ready                      ## follow what leads out of the book, where there is a network
 	$(BIN)/attnbook links

@@ -1,44 +1,73 @@
-"""Ours against its peers, as ratios, and what a widget takes to redraw: RESULTS.md (and the same for
-chapters to show), or the topics you name.
+"""Ours against its peers, as ratios, and what a widget takes to redraw: RESULTS.md (and the same for chapters to show).
 
-python -m benchmarks.run [TOPIC ...]
+python -m benchmarks.run [TOPIC ...]    all of it, or the topics you name: the others stay as they were measured
 """
 
 import json
 import platform
+import re
 import sys
 from datetime import date
+from importlib import import_module
 from pathlib import Path
 
 import torch
 
 from attnbook.data import FOLDER
-from benchmarks import additive, decoding, dot_product, gpu, growth, length, multi_head, proofs, widgets
 from benchmarks.tables import tables
 
+RESULTS = Path(__file__).with_name("RESULTS.md")
 # the GPU after all that forks: a child can't use one that its parent has used; the browser last for the same reason
 TOPICS = {
-    "dot-product": dot_product,
-    "multi-head": multi_head,
-    "length": length,
-    "additive": additive,
-    "decoding": decoding,
-    "growth": growth,
-    "gpu": gpu,
-    "widgets": widgets,
-    "tests": proofs,
+    "dot-product": "dot_product",
+    "multi-head": "multi_head",
+    "length": "length",
+    "additive": "additive",
+    "decoding": "decoding",
+    "growth": "growth",
+    "gpu": "gpu",
+    "widgets": "widgets",
+    "tests": "proofs",
 }
 
 
-def report(topics: list[str]) -> str:
+def head() -> str:
     cpu = next((x.split(": ")[1] for x in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in x), "CPU")
-    head = f"""# Results
+    return f"""# Results
 
 Measured on {date.today():%Y-%m-%d}: {cpu}, one thread, torch {torch.__version__}, Python {platform.python_version()},
 float32. Processor time, medians of interleaved pairs; memory as the rise of the process's peak. Ratios, because
 machines differ.
 """
-    return "\n".join([head, *(TOPICS[topic].section() for topic in topics)])
+
+
+def section(topic: str) -> str:
+    """What the topic measures now, if it can. Its module is read only then: some need a browser, some a GPU."""
+    return import_module(f"benchmarks.{TOPICS[topic]}").section()
+
+
+def with_section(results: str, new: str) -> str:
+    r"""The results with a section instead of the one of this title, or at their end. What follows a colon may differ.
+
+    >>> with_section("# Results\n\n## GPU: A\n\n1\n\n## Tests\n\n2\n", "## GPU: B\n\n3\n")
+    '# Results\n\n## GPU: B\n\n3\n\n## Tests\n\n2\n'
+    """
+    sections = {_title(section): section.strip() for section in re.split(r"^(?=## )", results, flags=re.M)}
+    return "\n\n".join((sections | {_title(new): new.strip()}).values()) + "\n"
+
+
+def _title(section: str) -> str:
+    return section.partition("\n")[0].partition(":")[0]
+
+
+def a_row_a_line(tables: dict[str, list[list[str]]]) -> str:
+    def text(given: object) -> str:
+        return json.dumps(given, ensure_ascii=False)
+
+    shown = (
+        f"{text(title)}: [\n    {(',' + chr(10) + '    ').join(map(text, rows))}\n  ]" for title, rows in tables.items()
+    )
+    return "{\n  " + ",\n  ".join(shown) + "\n}\n"
 
 
 def main(asked: list[str]) -> None:
@@ -47,12 +76,13 @@ def main(asked: list[str]) -> None:
     if unknown := set(asked) - TOPICS.keys():
         sys.exit(f"No topic {', '.join(sorted(unknown))}; there are {', '.join(TOPICS)}.")
     torch.set_num_threads(1)
-    results = report([topic for topic in TOPICS if topic in asked or not asked])
-    if asked:
-        print(results)
-    else:
-        Path(__file__).with_name("RESULTS.md").write_text(results, "utf-8")
-        (FOLDER / "benchmarks.json").write_text(json.dumps(tables(results), indent=1, ensure_ascii=False), "utf-8")
+    results = RESULTS.read_text("utf-8")
+    for new in map(section, asked) if asked else (head(), *map(section, TOPICS)):
+        if new:
+            print(new)
+            results = with_section(results, new)
+    RESULTS.write_text(results, "utf-8")
+    (FOLDER / "benchmarks.json").write_text(a_row_a_line(tables(results)), "utf-8")
 
 
 if __name__ == "__main__":

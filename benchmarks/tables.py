@@ -1,5 +1,6 @@
 """Comparisons as tables: each ratio beside its goal, bold where it falls short."""
 
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -76,7 +77,7 @@ def table(head: list[str], rows: list[list[str]]) -> str:
 def tables(report: str) -> dict[str, list[list[str]]]:
     """The rows of each table by the title above it, without what makes some of them bold."""
     found = {}
-    for section in report.split("\n## ")[1:]:
+    for section in re.split(r"^##+ ", report, flags=re.M)[1:]:
         title, *lines = section.splitlines()
         rows = [line[2:-2].replace("**", "").split(" | ") for line in lines if line.startswith("| ")]
         if rows:

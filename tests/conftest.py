@@ -49,6 +49,15 @@ def _figures():
     plt.close("all")
 
 
+def pytest_runtest_teardown(item):
+    """A kernel that reads where it must not ends the GPU for its process, and later tests would bear the blame."""
+    if item.get_closest_marker("gpu"):
+        try:
+            torch.cuda.synchronize()
+        except RuntimeError as error:
+            pytest.exit(f"{item.nodeid} left a GPU that answers nothing any more: {error}", 1)
+
+
 @pytest.fixture(scope="session")
 def site() -> Site:
     """The site as `make book` built it. A test reads it through this and in no other way."""
