@@ -1,11 +1,19 @@
 """Errors that teach: the argument, the rule in letters = numbers, what came, what to try."""
 
 from collections.abc import Iterable, Sequence
+from copyreg import __newobj__
 from difflib import get_close_matches
 from pathlib import Path
 
 
-class ShapeError(ValueError):
+class _Sendable(ValueError):
+    """An error that reaches another process: pickle would make it anew from its message alone, and fail."""
+
+    def __reduce__(self) -> tuple:
+        return __newobj__, (type(self), *self.args)
+
+
+class ShapeError(_Sendable):
     """A tensor whose shape breaks a rule.
 
     >>> raise ShapeError("mask", "(..., L, M)", (5, 7), (7, 5), "Rows are queries, columns are keys; try mask.mT.")
@@ -20,7 +28,7 @@ columns are keys; try mask.mT.
         super().__init__(f"{name} must have shape {rule}, got {_shape(got)}. {hint}")
 
 
-class FileError(ValueError):
+class FileError(_Sendable):
     """A file that is not what it should be.
 
     >>> raise FileError("model.gguf", "it ends at byte 3, within the header", "Was it copied whole?")

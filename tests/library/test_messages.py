@@ -1,11 +1,13 @@
 """What a reader is told who gives the package something else than it wants: what was wrong, what to try."""
 
+import pickle
+
 import numpy as np
 import pytest
 import torch
 
 import attnbook
-from attnbook import widgets
+from attnbook import FileError, ShapeError, widgets
 
 SPACE = {name: getattr(attnbook, name) for name in attnbook.__all__} | {"attnbook": attnbook, "np": np, "torch": torch}
 SPACE |= {name: getattr(widgets, name) for name in widgets.__all__}
@@ -308,3 +310,13 @@ def test_a_wrong_input_is_told_what_to_try(code):
 def test_where_python_speaks_it_names_the_option():
     with pytest.raises(TypeError, match="unexpected keyword argument 'masks'"):
         attnbook.attention(SPACE["q"], SPACE["k"], SPACE["v"], masks=None)
+
+
+def test_an_error_reaches_another_process():
+    """A pool waits for ever for an error that can't be made anew."""
+    for error in (
+        ShapeError("mask", "(..., L, M)", (5, 7), (7, 5), "Try mask.mT."),
+        FileError("model.gguf", "it ends at byte 3", "Was it copied whole?"),
+    ):
+        again = pickle.loads(pickle.dumps(error))
+        assert (type(again), str(again)) == (type(error), str(error))

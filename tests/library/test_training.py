@@ -196,8 +196,10 @@ def test_it_ends_by_the_last_metric_not_by_the_best(tmp_path):
 def test_numbers_that_are_none_are_not_passed_over():
     with pytest.raises(ValueError, match=r"the metric became nan in step 5\. Try a smaller lr"):
         fit(make(), loss, batch, metric=lambda model: math.nan, **OPTIONS)
+    model = make()
     with pytest.raises(ValueError, match="the loss became inf in step 0"):
-        fit(make(), lambda model, given: loss(model, given) * math.inf, batch, **OPTIONS)
+        fit(model, lambda model, given: loss(model, given) * math.inf, batch, **OPTIONS)
+    assert_close(model.state_dict(), make().state_dict(), rtol=0, atol=0)  # nothing is lost
     with pytest.raises(ValueError, match="until is what a metric must reach: give a metric"):
         fit(make(), loss, batch, until=0.9, **OPTIONS)
 

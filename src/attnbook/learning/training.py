@@ -50,6 +50,8 @@ def fit(
 ) -> History:
     """The history of a training by Adam, whose rate rises for `warm_up` steps and falls along a cosine to 0.
 
+    Every random generator starts from `seed` (`seed_everything`), and in the end the model is in evaluation mode.
+
     batch(generator)   draws what one step learns from
     loss(model, it)    is made smaller
     metric(model)      is looked at after every so many steps, in evaluation mode: more is better, and once it is at
@@ -151,11 +153,12 @@ class _Run:
         given = _to_device(batch(self.generator), device)
         with nullcontext() if dtype is None else torch.autocast(torch.device(device).type, dtype):
             value = loss(self.model, given)
+        number = _finite("loss", value.item(), self.taken)  # before it spoils what was learned
         value.backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), self.settings["clip"])
         self.optimizer.step()
         self.schedule.step()
-        self.history.losses.append(_finite("loss", value.item(), self.taken))
+        self.history.losses.append(number)
 
     def look(self, metric: Callable[[Any], float], home: torch.device | str) -> None:
         with _on(self.model, home), torch.no_grad():
