@@ -1,7 +1,6 @@
 """Errors that teach: the argument, the rule in letters = numbers, what came, what to try."""
 
 from collections.abc import Iterable, Sequence
-from copyreg import __newobj__
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -10,7 +9,7 @@ class _Sendable(ValueError):
     """An error that reaches another process: pickle would make it anew from its message alone, and fail."""
 
     def __reduce__(self) -> tuple:
-        return __newobj__, (type(self), *self.args)
+        return type(self).__new__, (type(self), *self.args)
 
 
 class ShapeError(_Sendable):

@@ -1,11 +1,15 @@
 """Importing the book is cheap, and its vocabulary is complete."""
 
+import json
 import subprocess
 import sys
+from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
 import attnbook
+from booktools.make.stub import stub
 
 
 def test_every_public_name_is_there():
@@ -25,3 +29,45 @@ def test_the_maths_loads_no_plotting_widgets_or_notebook(names):
     code = f"import sys, attnbook\n{'from attnbook import ' + names if names else ''}\n"
     code += "print(sorted({'matplotlib', 'anywidget', 'IPython', 'd2l', 'attnbook.widgets'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_what_type_checkers_read_is_what_is_there():
+    written = Path(attnbook.__file__).with_suffix(".pyi").read_text("utf-8")
+    assert written == stub(), "make it anew: python -m booktools.make.stub"
+    assert attnbook.__version__ == version("attnbook")
+
+
+SOUND = """import torch
+from attnbook import KVCache, MultiHeadAttention, attention, causal, check, fit, plots
+
+layer: MultiHeadAttention = MultiHeadAttention(16, 4, kv_heads=2)
+output, weights = attention(torch.ones(2, 8), torch.ones(3, 8), torch.ones(3, 8))
+mask: torch.Tensor = causal(3)
+held: int = len(KVCache())
+axes = plots.axes(2)
+"""
+MISTAKES = {
+    "MultiHeadAttention(16, 4, kv_haeds=2)": "kv_haeds",
+    "causal('3')": "Literal['3']",
+    "attention(torch.ones(2, 8), torch.ones(3, 8))": "v",
+    "KVCache().apend": "apend",
+    "plots.axis(2)": "axis",
+    "fit(layer, None, None, 'ten')": "Literal['ten']",
+}
+
+
+@pytest.mark.slow
+def test_a_users_type_checker_finds_mistakes(tmp_path):
+    file = tmp_path / "mine.py"
+    (tmp_path / "pyrefly.toml").write_text('preset = "default"')
+
+    def complaints(code):
+        file.write_text(SOUND + code)
+        command = [sys.executable, "-m", "pyrefly", "check", "--output-format", "json"]
+        command += ["--python-interpreter-path", sys.executable, str(file)]
+        said = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False).stdout
+        return [error["description"] for error in json.loads(said)["errors"] if error["severity"] == "error"]
+
+    assert complaints("") == []
+    found = "\n".join(complaints("\n".join(MISTAKES)))
+    assert [mistake for mistake, word in MISTAKES.items() if f"`{word}`" not in found] == []

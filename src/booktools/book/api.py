@@ -20,6 +20,7 @@ from docutils.nodes import make_id
 
 import attnbook
 from attnbook import tasks
+from attnbook._public import HOMES, MODULES
 from booktools.book.edition import Edition
 
 FOLDER = "api"
@@ -61,11 +62,11 @@ class Name:
 def names() -> dict[str, list[Name]]:
     """The public names by the pages on which they stand."""
     found: dict[str, list[Name]] = {room: [] for room in (*ROOMS, MORE)}
-    for name, module in attnbook._HOME.items():
+    for name, module in HOMES.items():
         room = module.partition(".")[0]
         page = room if room in ROOMS else MORE
         found[page].append(Name(name, page, getattr(attnbook, name)))
-    for name, module in attnbook._MODULES.items():
+    for name, module in MODULES.items():
         room, whole = module if module in ROOMS else MORE, import_module(f"attnbook.{module}")
         found[room] += [Name(f"{name}.{each}", room, getattr(whole, each)) for each in public(whole)]
     for task in iter_modules(tasks.__path__):  # each with all that it offers

@@ -1,0 +1,76 @@
+"""What is public, for type checkers. `python -m booktools.make.stub` makes it from `_public.py`."""
+
+from attnbook import checks as checks
+from attnbook import peers as peers
+from attnbook import plots as plots
+from attnbook import pretrained as pretrained
+from attnbook import widgets as widgets
+from attnbook.layers.masks import blocked as blocked
+from attnbook.layers.masks import causal as causal
+from attnbook.layers.masks import padding as padding
+from attnbook.layers.masks import sliding_window as sliding_window
+from attnbook.layers.masks import valid_lens as valid_lens
+from attnbook.layers.softmax import masked_softmax as masked_softmax
+from attnbook.layers.sparse import top_blocks as top_blocks
+from attnbook.layers.dot_product import DotProductAttention as DotProductAttention
+from attnbook.layers.dot_product import attention as attention
+from attnbook.layers.additive import AdditiveAttention as AdditiveAttention
+from attnbook.layers.additive import additive_scores as additive_scores
+from attnbook.layers.multihead import KVCache as KVCache
+from attnbook.layers.multihead import MultiHeadAttention as MultiHeadAttention
+from attnbook.layers.latent import LatentAttention as LatentAttention
+from attnbook.layers.linear import LinearAttention as LinearAttention
+from attnbook.layers.linear import RunningState as RunningState
+from attnbook.layers.linear import linear_attention as linear_attention
+from attnbook.layers.linear import scan as scan
+from attnbook.layers.positions import ALiBi as ALiBi
+from attnbook.layers.positions import LearnedPositions as LearnedPositions
+from attnbook.layers.positions import RelativeBias as RelativeBias
+from attnbook.layers.positions import Rotary as Rotary
+from attnbook.layers.positions import SinusoidalPositions as SinusoidalPositions
+from attnbook.layers.positions import sinusoidal as sinusoidal
+from attnbook.layers.scaling import NTKAware as NTKAware
+from attnbook.layers.scaling import PositionInterpolation as PositionInterpolation
+from attnbook.layers.scaling import YaRN as YaRN
+from attnbook.layers.capture import capture_attention as capture_attention
+from attnbook.models.transformer import DecoderBlock as DecoderBlock
+from attnbook.models.transformer import EncoderBlock as EncoderBlock
+from attnbook.models.transformer import FeedForward as FeedForward
+from attnbook.models.transformer import LanguageModel as LanguageModel
+from attnbook.models.transformer import State as State
+from attnbook.models.transformer import SwiGLU as SwiGLU
+from attnbook.models.transformer import TextEncoder as TextEncoder
+from attnbook.models.transformer import Tokens as Tokens
+from attnbook.models.transformer import Transformer as Transformer
+from attnbook.models.experts import MixtureOfExperts as MixtureOfExperts
+from attnbook.models.experts import Routing as Routing
+from attnbook.models.experts import capture_routing as capture_routing
+from attnbook.models.seq2seq import Seq2Seq as Seq2Seq
+from attnbook.models.decoding import beam as beam
+from attnbook.models.decoding import filtered as filtered
+from attnbook.models.decoding import greedy as greedy
+from attnbook.models.decoding import sample as sample
+from attnbook.learning.text import Vocabulary as Vocabulary
+from attnbook.learning.bytepairs import BytePairs as BytePairs
+from attnbook.learning.vectors import SkipGram as SkipGram
+from attnbook.learning.vectors import WordVectors as WordVectors
+from attnbook.learning.vectors import learn_vectors as learn_vectors
+from attnbook.learning.vectors import read_vectors as read_vectors
+from attnbook.learning.vectors import skip_gram_pairs as skip_gram_pairs
+from attnbook.learning.training import History as History
+from attnbook.learning.training import fit as fit
+from attnbook.learning.complexity import Convolution as Convolution
+from attnbook.learning.complexity import Cost as Cost
+from attnbook.learning.complexity import Recurrence as Recurrence
+from attnbook.learning.complexity import SelfAttention as SelfAttention
+from attnbook.diagnosis import diagnose as diagnose
+from attnbook.telling import about as about
+from attnbook.telling import says as says
+from attnbook.device import pick_device as pick_device
+from attnbook.device import seed_everything as seed_everything
+from attnbook.errors import FileError as FileError
+from attnbook.errors import ShapeError as ShapeError
+
+check = checks
+__version__: str
+__all__: list[str]
