@@ -155,6 +155,23 @@ def check_whole(**sizes: object) -> None:
             raise ValueError(f"{name} must be a whole number, got {got}. Try {_whole(size)}.")
 
 
+def check_module(name: str, given: object, or_else: str = "") -> None:
+    """Raise unless it is a module; `or_else` says what it may be, too.
+
+    >>> check_module("model", nn.Linear)
+    Traceback (most recent call last):
+        ...
+    ValueError: model must be a torch.nn.Module, got the class Linear. Make one of it first: Linear(…).
+    """
+    if isinstance(given, nn.Module):
+        return
+    if isinstance(given, type) and issubclass(given, nn.Module):
+        got = f"the class {given.__name__}. Make one of it first: {given.__name__}(…)."
+    else:
+        got = f"{kind_of(given)}."
+    raise ValueError(f"{name} must be a torch.nn.Module{or_else}, got {got}")
+
+
 def check_options(owner: str, given: Iterable[str], known: Sequence[str]) -> None:
     """Raise unless all the options are known."""
     for name in given:
@@ -165,7 +182,9 @@ def check_options(owner: str, given: Iterable[str], known: Sequence[str]) -> Non
 def check_ids(ids: Tensor, N: int) -> None:
     """Raise unless these are token ids (..., L) of a vocabulary of N. (If they are in it, only a CPU sees.)"""
     if not isinstance(ids, Tensor) or ids.dtype not in (torch.int64, torch.int32) or ids.ndim == 0:
-        way = "ids.long()" if isinstance(ids, Tensor) else "torch.tensor(ids)"
+        way = "torch.tensor(ids)"
+        if isinstance(ids, Tensor):
+            way = "ids.long()" if ids.ndim else "ids[None]"
         raise ValueError(f"token ids must be a tensor (..., L) of int64, got {kind_of(ids)}; try {way}.")
     if may_look(ids) and ((ids < 0) | (ids >= N)).any():
         raise ValueError(f"token ids must lie between 0 and {N - 1}, got {ids.min()} to {ids.max()}.")
@@ -187,7 +206,10 @@ def kind_of(x: object) -> str:
     """What an error says of something that should have been another kind of tensor."""
     if isinstance(x, np.ndarray):
         return f"a numpy array, {x.dtype} of {x.shape}"
-    return f"{x.dtype} of {tuple(x.shape)}" if isinstance(x, Tensor) else f"a {type(x).__name__}"
+    if isinstance(x, Tensor):
+        return f"{x.dtype} of {tuple(x.shape)}"
+    name = type(x).__name__
+    return f"an {name}" if name[0] in "aeioAEIO" else f"a {name}"
 
 
 def _array(part: object) -> object:

@@ -12,7 +12,8 @@ from tests import ROOT
 ROOMS = {
     "attnbook": {
         "errors": "",
-        "": "errors",  # the façade: it imports what is asked for, when it is asked for
+        "_public": "",
+        "": "errors _public",  # the façade: it imports what is asked for, when it is asked for
         "device": "",
         "language": "",
         "colours": "",
@@ -25,7 +26,7 @@ ROOMS = {
         "data": "learning",
         "tasks": "errors device _inputs layers models learning data",
         "checks": "errors language layers models learning",
-        "diagnosis": "language",
+        "diagnosis": "errors device _inputs language",
         "peers": "layers models",
         "plots": "errors _inputs colours language",
         "widgets": "errors _inputs colours language layers models learning data tasks plots",

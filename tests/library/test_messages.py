@@ -293,6 +293,29 @@ SAID = {
         "each row of maps must hold weights that sum to 1, or to 0 with nothing to look at; row 0 of layer 0,"
         " head 0 sums to 0.5. Weights without their normalisation? Try maps / maps.sum(-1, keepdim=True)."
     ),
+    "HeadBrowser([3, 7, 9], torch.eye(3))": "tokens must be texts, got a list. Token ids? Give the text of each.",
+    "HeadBrowser(torch.eye(3), 'a b c')": (
+        "tokens must be texts, got torch.float32 of (3, 3). It is called HeadBrowser(tokens, maps)."
+    ),
+    "HeadBrowser(['a'] * 513, torch.eye(513))": (
+        "HeadBrowser shows up to 512 tokens, got 513. Cut them, and the maps."
+    ),
+    "model(torch.tensor(3))": "token ids must be a tensor (..., L) of int64, got torch.int64 of (); try ids[None].",
+    "fit(model, lambda model, it: it, lambda g: torch.ones(3), 2)": (
+        "loss(model, it) must give a tensor of one number, got torch.float32 of (3,). Try .mean()."
+    ),
+    "fit(model, lambda model, it: 0.5, lambda g: torch.ones(3), 2)": (
+        "loss(model, it) must give a tensor of one number, got a float. Leave out .item(): a number has no gradient."
+    ),
+    "fit(model, None, None, 2, device='gpu')": ("device must be one of PyTorch's, such as 'cpu' or 'cuda', got 'gpu'."),
+    "fit(model, None, None, 2.5)": "steps must be a whole number, got 2.5, a float. Try 2.",
+    "fit(LanguageModel, None, None, 2)": (
+        "model must be a torch.nn.Module, got the class LanguageModel. Make one of it first: LanguageModel(…)."
+    ),
+    "diagnose(3)": "layer must be a torch.nn.Module or a function, got an int.",
+    "capture_attention(3).__enter__()": "model must be a torch.nn.Module, got an int.",
+    "plots.bars({})": "numbers must have a bar at least, as in bars({'plain': 1024}), got none.",
+    "plots.cells([1, 2])": "numbers must be a table, rows of columns, got the shape (2,).",
     'HeadBrowser("a b c", [torch.eye(3), torch.eye(2)])': (
         "maps must be numbers in rows of one length, as a tensor, an array or lists; got [tensor([[1., "
         "...[0., 0., 1.]]), tensor([[1., ...    [0., 1.]])]."

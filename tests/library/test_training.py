@@ -168,7 +168,7 @@ def test_a_checkpoint_of_another_run_or_a_damaged_one_says_so(tmp_path):
 
 @pytest.mark.parametrize("options", [{"steps": 0}, {"every": 0}])
 def test_nothing_to_do_is_refused(options):
-    with pytest.raises(ValueError, match="steps and every must be at least 1"):
+    with pytest.raises(ValueError, match=r"(steps|every) must be at least 1"):
         train(**options)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from attnbook._inputs import check_module
 from attnbook.diagnosis.calling import copied
 from attnbook.diagnosis.looking import examine
 from attnbook.language import plain, words
@@ -110,6 +111,8 @@ def diagnose(
     """
     if mask not in (None, *SENSES):
         raise ValueError(f"mask must be one of {', '.join(map(repr, SENSES))}, got {mask!r}.")
+    if isinstance(layer, type) or not callable(layer):
+        check_module("layer", layer, " or a function")
     claims = {
         "causal": causal,
         "positions": positions,

@@ -13,6 +13,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from attnbook._inputs import check_module
+
 
 class AttentionLayer(nn.Module):
     """What every attention layer inherits: dropout on the weights, and where to show them while somebody is looking."""
@@ -69,6 +71,7 @@ def capture_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
     weights to show. A module that attends more than once in one call has maps `name`, `name#2` and so on; of one called
     twice, the last call is shown. The maps are detached, and taken before dropout.
     """
+    check_module("model", model)
     names = {module: _plain(name) for name, module in model.named_modules()}
     maps: dict[str, Tensor] = {}
     layers = {m: partial(maps.__setitem__, name) for m, name in names.items() if isinstance(m, AttentionLayer)}

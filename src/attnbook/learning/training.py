@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
+from attnbook._inputs import check_module, check_sizes, kind_of
 from attnbook.device import pick_device, seed_everything
 
 
@@ -68,15 +69,15 @@ def fit(
     >>> round(model.weight.item(), 3), len(history.losses)
     (3.0, 300)
     """
-    if steps < 1 or every < 1:
-        raise ValueError(f"steps and every must be at least 1, got {steps} and {every}.")
+    check_module("model", model)
+    check_sizes(steps=steps, every=every)
     if until < math.inf and metric is None:
         raise ValueError("until is what a metric must reach: give a metric, or leave it out.")
     if dtype not in (None, torch.bfloat16):
         hint = " Small gradients vanish in float16." if dtype == torch.float16 else ""
         raise ValueError(f"dtype must be torch.bfloat16, for mixed precision, or left out; got {dtype}.{hint}")
+    device = _device(device)
     seed_everything(seed)
-    device = pick_device() if device is None else device
     settings = {"steps": steps, "lr": lr, "warm_up": warm_up, "betas": tuple(betas), "clip": clip, "every": every}
     with _on(model, device) as home:
         run = _Run(model, settings | {"seed": seed, "model": str(model), "dtype": dtype and str(dtype)})
@@ -96,8 +97,23 @@ def fit(
         return run.history
 
 
+def _device(asked: torch.device | str | None) -> torch.device:
+    try:
+        return pick_device() if asked is None else torch.device(asked)
+    except RuntimeError:
+        raise ValueError(f"device must be one of PyTorch's, such as 'cpu' or 'cuda', got {asked!r}.") from None
+
+
+def _number(value: object, step: int) -> float:
+    """The loss of a step, which must be one number, and a number."""
+    if not isinstance(value, Tensor) or value.numel() != 1:
+        hint = "Try .mean()." if isinstance(value, Tensor) else "Leave out .item(): a number has no gradient."
+        raise ValueError(f"loss(model, it) must give a tensor of one number, got {kind_of(value)}. {hint}")
+    return _finite("loss", value.item(), step)
+
+
 @contextmanager
-def _on(model: nn.Module, device: torch.device | str) -> Iterator[torch.device | str]:
+def _on(model: nn.Module, device: torch.device) -> Iterator[torch.device]:
     """Where the model was; in between it is on `device`, and in the end, in evaluation mode, back there."""
     home = next((parameter.device for parameter in model.parameters()), device)
     try:
@@ -145,7 +161,7 @@ class _Run:
         )
 
     def step(
-        self, loss: Callable[[Any, Any], Tensor], batch: Callable, device: torch.device | str, dtype: torch.dtype | None
+        self, loss: Callable[[Any, Any], Tensor], batch: Callable, device: torch.device, dtype: torch.dtype | None
     ) -> None:
         """The step of chapter 3, with gradients clipped and a rate that changes."""
         self.model.train()
@@ -153,14 +169,14 @@ class _Run:
         given = _to_device(batch(self.generator), device)
         with nullcontext() if dtype is None else torch.autocast(torch.device(device).type, dtype):
             value = loss(self.model, given)
-        number = _finite("loss", value.item(), self.taken)  # before it spoils what was learned
+        number = _number(value, self.taken)  # before it spoils what was learned
         value.backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), self.settings["clip"])
         self.optimizer.step()
         self.schedule.step()
         self.history.losses.append(number)
 
-    def look(self, metric: Callable[[Any], float], home: torch.device | str) -> None:
+    def look(self, metric: Callable[[Any], float], home: torch.device) -> None:
         with _on(self.model, home), torch.no_grad():
             self.history.metrics[self.taken] = _finite("metric", float(metric(self.model.eval())), self.taken)
 

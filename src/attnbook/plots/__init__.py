@@ -234,6 +234,9 @@ def cells(numbers, ax: Axes | None = None, *, low=0.0, high=1.0, colours=SHADES,
     >>> cells(np.eye(2), low=0, high=1).figure
     <Figure: cells 1 to 1, mean 0.5, later 0.5, of 4>
     """
+    numbers = np.asarray(numbers)
+    if numbers.ndim != 2:
+        raise ValueError(f"numbers must be a table, rows of columns, got the shape {numbers.shape}.")
     rows, columns = numbers.shape
     ax = axes() if ax is None else ax
     ax.add_collection(Cells(numbers, gap, cmap=colours, norm=Normalize(low, high)))
@@ -250,6 +253,8 @@ def bars(numbers: Mapping[str, float], ax: Axes | None = None, *, title="", form
     >>> [number.get_text() for number in ax.texts]
     ['1,024', '32']
     """
+    if not numbers:
+        raise ValueError("numbers must have a bar at least, as in bars({'plain': 1024}), got none.")
     ax = axes(height=0.3 * len(numbers) + 0.6) if ax is None else ax
     drawn = ax.barh(list(numbers), list(numbers.values()), color=ACCENT)
     ax.bar_label(drawn, [format(number, form) for number in numbers.values()], padding=3)

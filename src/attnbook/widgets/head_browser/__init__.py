@@ -10,7 +10,7 @@ import torch.nn.functional as F
 import traitlets
 from torch import Tensor
 
-from attnbook._inputs import weights_of
+from attnbook._inputs import kind_of, weights_of
 from attnbook.errors import ShapeError
 from attnbook.language import number
 from attnbook.widgets.shared.alone import alone
@@ -61,14 +61,14 @@ class HeadBrowser(BookWidget):
         self,
         tokens: str | Sequence[str] = EXAMPLE,
         maps: Any = None,
-        queries: Sequence[str] | None = None,
+        queries: str | Sequence[str] | None = None,
         *,
         kinds: Mapping[str, Kind] | None = None,
         other: tuple[str | Sequence[str], Any] | None = None,
         **traits,
     ):
-        tokens = _listed(tokens)
-        queries = tokens if queries is None else list(queries)
+        tokens = _listed("tokens", tokens)
+        queries = tokens if queries is None else _listed("queries", queries)
         if maps is None:
             maps = _drawn(tokens)
             traits = {"layer": 1, "head": 2, "token": max(len(tokens) - 3, 0)} | traits  # an induction head at work
@@ -208,8 +208,16 @@ def _drawn(tokens: Sequence[str]) -> Tensor:
     return (maps / maps.sum(-1, keepdim=True)).view(2, 3, L, L)
 
 
-def _listed(tokens: str | Sequence[str]) -> list[str]:
-    return tokens.split() if isinstance(tokens, str) else list(tokens)
+def _listed(name: str, tokens: str | Sequence[str]) -> list[str]:
+    """What stands beside rows or columns: words of a text, or a list."""
+    listed = tokens.split() if isinstance(tokens, str) else list(tokens)
+    if not all(isinstance(token, str) for token in listed):
+        whole = not tokens.is_floating_point() if isinstance(tokens, Tensor) else isinstance(listed[0], int)
+        hint = "Token ids? Give the text of each." if whole else "It is called HeadBrowser(tokens, maps)."
+        raise ValueError(f"{name} must be texts, got {kind_of(tokens)}. {hint}")
+    if len(listed) > MOST_TOKENS:
+        raise ValueError(f"HeadBrowser shows up to {MOST_TOKENS} {name}, got {len(listed)}. Cut them, and the maps.")
+    return listed
 
 
 def _traits_of(tokens, maps, queries, own_kinds, other) -> dict[str, Any]:
@@ -223,7 +231,7 @@ def _traits_of(tokens, maps, queries, own_kinds, other) -> dict[str, Any]:
             raise ValueError(f"there is a kind called {name!r} already; call yours by another name.")
         shares[name] = _of_own_kind(name, kind, maps_NHLM)
     if other is not None:
-        there, others = _listed(other[0]), _stacked(other[1])[1]
+        there, others = _listed("tokens", other[0]), _stacked(other[1])[1]
         _check(others, there, there)
         if queries != tokens or others.shape[:2] != maps_NHLM.shape[:2]:
             raise ShapeError(
