@@ -5,6 +5,7 @@ time, with no Python of the model's in between, as a graph does.
 """
 
 from collections import Counter
+from copy import deepcopy
 
 import pytest
 import torch
@@ -116,7 +117,7 @@ def replayed(monkeypatch):
 def lively(options, seed=0):
     """Sure of itself, so that no two tokens are nearly as likely."""
     torch.manual_seed(seed)
-    model = LanguageModel(N, **SMALL, **options)
+    model = LanguageModel(N, **SMALL, **deepcopy(options))  # some hold modules, which move with the model
     for parameter in model.parameters():
         nn.init.normal_(parameter, std=0.7)
     return model.double().eval()

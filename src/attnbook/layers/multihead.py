@@ -98,35 +98,37 @@ class KVCache:
 
 
 class FixedCache(KVCache):
-    """A static KV cache: room for so many positions from the start, of which the next is written where a tensor says.
+    """A static KV cache: memory for some positions more than another has, the next written where a tensor says.
 
-    Nothing in a step then differs from the one before but the numbers in its tensors, and a CUDA graph can replay it.
-    All layers share what moves on:
+    One step then differs from another in nothing but the numbers in its tensors, so a CUDA graph can replay it. What
+    moves on, the caches of all layers share:
 
-    place    (1,): where this step's position stands
-    hidden   (1, room): added to the scores, -inf where nothing stands yet
+    place    (1,), where the position of this step stands
+    hidden   (1, M), added to the scores: -inf where nothing stands yet
     """
+
+    keys: Tensor
+    values: Tensor
 
     def __init__(self, cache: KVCache, place: Tensor, hidden: Tensor):
         super().__init__()
-        self.place, self.hidden, room = place, hidden, hidden.shape[-1]
-        self.keys, self.values = (
-            None if held is None else F.pad(held, (0, 0, 0, room - held.shape[-2]))
-            for held in (cache.keys, cache.values)
-        )
+        self.place, self.hidden = place, hidden
+        if cache.keys is None or cache.values is None or cache.complete or cache.forgotten:
+            raise ValueError("a cache of fixed size goes on from one that holds all positions so far.")
+        more = hidden.shape[-1] - cache.keys.shape[-2]
+        self.keys, self.values = (F.pad(held, (0, 0, 0, more)) for held in (cache.keys, cache.values))
 
     def __len__(self) -> int:
         return int(self.place) + 1
 
     def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """All keys and values, those to come included, which are zeros and hidden."""
-        assert self.keys is not None and self.values is not None  # noqa: PT018
+        """All keys and values, those to come among them: zeros, and hidden."""
         return self.keys.index_copy_(-2, self.place, k), self.values.index_copy_(-2, self.place, v)
 
     def select(self, rows: Tensor) -> None:
+        """Keep these rows of the batch, in this order, where they are."""
         for held in (self.keys, self.values):
-            if held is not None:
-                held.copy_(held[rows])
+            held.copy_(held[rows])
 
 
 class MultiHeadAttention(DotProductAttention):

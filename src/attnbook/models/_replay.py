@@ -37,14 +37,11 @@ class Steps:
     def __call__(self, ids: Tensor) -> Tensor:
         """The scores (B, N) for the token after these. They hold until the next call."""
         self.count += 1
-        if (
-            self.count == 2
-            and isinstance(self.model, LanguageModel)
-            and _pays(self.model, self.state, ids, self.length)
-        ):
-            self.replayed = Replayed(self.model, self.state, ids, self.length)
+        model, state = self.model, self.state
+        if self.count == 2 and isinstance(model, LanguageModel) and _pays(model, state, ids, self.length):
+            self.replayed = Replayed(model, state, ids, self.length)
         if self.replayed is None:
-            return self.model.step(ids, self.state)[:, -1]  # pyrefly: ignore[not-callable]
+            return model.step(ids, state)[:, -1]  # pyrefly: ignore[not-callable]
         return self.replayed(ids)
 
     def select(self, rows: Tensor) -> None:
@@ -61,7 +58,8 @@ class FixedState(State):
 
     def __init__(self, state: State, room: int):
         seen, held = len(state), state.caches[0][0].keys
-        assert held is not None
+        if held is None:
+            raise ValueError("a state of fixed size goes on from one that has read a token at least.")
         self.place = torch.full((1,), seen - 1, device=held.device)
         self.hidden = held.new_full((1, room), -torch.inf)
         self.hidden[:, :seen] = 0

@@ -2,6 +2,8 @@
 
 Any model can be decoded that has `start(source)`, which gives a state, and `step(ids, state)`, which takes some more
 ids (B, L) and gives the scores (B, L, N) for the token after each. `state.select(rows)` keeps these rows of the batch.
+
+On a GPU the steps of a `LanguageModel` are replayed as a CUDA graph, where they are all alike and there are enough.
 """
 
 import torch
