@@ -97,10 +97,10 @@ class Replayed:
         return self.model.step(self.ids, self.state)[:, -1]
 
     def _take_room(self) -> None:
-        self.graph = None  # it belongs to the old room
         room = min(self.length, max(ROOM, 2 * self.seen))
         self.room = -(-room // 16) * 16  # kernels copy what is added to the scores if its rows are not of such a length
-        self.state = FixedState(self.state, self.room)
+        self.state = FixedState(self.state, self.room)  # which waits for the old graph to end
+        self.graph = None
         for part in self.model.modules():
             if isinstance(part, Table):
                 part.reach(self.room, part.table.dtype, part.table.device)
