@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import torch
+import torch.nn.functional as F
 from einops import rearrange
 from torch import Tensor, nn
 
@@ -97,6 +98,40 @@ class KVCache:
             self.keys, self.values = self.keys[rows], self.values[rows]
 
 
+class FixedCache(KVCache):
+    """A static KV cache: memory for some positions more than another has, the next written where a tensor says.
+
+    One step then differs from another in nothing but the numbers in its tensors, so a CUDA graph can replay it. What
+    moves on, the caches of all layers share:
+
+    place    (1,), where the position of this step stands
+    hidden   (1, M), added to the scores: -inf where nothing stands yet
+    """
+
+    keys: Tensor
+    values: Tensor
+
+    def __init__(self, cache: KVCache, place: Tensor, hidden: Tensor):
+        super().__init__()
+        self.place, self.hidden = place, hidden
+        if cache.keys is None or cache.values is None or cache.complete or cache.forgotten:
+            raise ValueError("a cache of fixed size goes on from one that holds all positions so far.")
+        more = hidden.shape[-1] - cache.keys.shape[-2]
+        self.keys, self.values = (F.pad(held, (0, 0, 0, more)) for held in (cache.keys, cache.values))
+
+    def __len__(self) -> int:
+        return int(self.place) + 1
+
+    def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """All keys and values, those to come among them: zeros, and hidden."""
+        return self.keys.index_copy_(-2, self.place, k), self.values.index_copy_(-2, self.place, v)
+
+    def select(self, rows: Tensor) -> None:
+        """Keep these rows of the batch, in this order, where they are."""
+        for held in (self.keys, self.values):
+            held.copy_(held[rows])
+
+
 class MultiHeadAttention(DotProductAttention):
     """concat(head_1, ..., head_H) W_o, where each head is attention(x W_q, c W_k, c W_v) with weights of its own.
 
@@ -185,6 +220,8 @@ class MultiHeadAttention(DotProductAttention):
         mask: Tensor | None = None,
         cache: KVCache | None = None,
     ) -> Tensor:
+        if isinstance(cache, FixedCache):
+            return self._next(x, cache)
         past = len(cache) if context is None and cache is not None else 0
         named = _named(x, context)
         self._check(x, named, mask, past)
@@ -214,6 +251,20 @@ class MultiHeadAttention(DotProductAttention):
         y_BHLV = self._attend(q_BHLK, k_BHMK, v_BHMV, mask, bias, softcap=self.softcap, sink=self.sink, zeroed=zeroed)
         return self.output(rearrange(y_BHLV, "... H L V -> ... L (H V)"))
 
+    def _next(self, x: Tensor, cache: FixedCache) -> Tensor:
+        """One more position, by the same operations on the same memory at every step."""
+        q_BHLK = self._in_heads(self.query(x), self.heads, self.query_norm)
+        k_BHLK = self._in_heads(self.key(x), self.kv_heads, self.key_norm)
+        if self.rotary is not None:  # both at once
+            turned = self.rotary(torch.cat([q_BHLK, k_BHLK], -3), cache.place)
+            q_BHLK, k_BHLK = turned.split([self.heads, self.kv_heads], -3)
+        k_BHMK, v_BHMV = cache.append(k_BHLK, self._in_heads(self.value(x), self.kv_heads, None))
+        bias = cache.hidden
+        if self.score_bias is not None:
+            bias = bias + self.score_bias(cache.place, k_BHMK.shape[-2]).to(q_BHLK.dtype)
+        y_BHLV = self._attend(q_BHLK, k_BHMK, v_BHMV, None, bias, softcap=self.softcap, sink=self.sink)
+        return self.output(rearrange(y_BHLV, "... H L V -> ... L (H V)"))
+
     def _keys_and_values(
         self, keys: Tensor, values: Tensor, cache: KVCache | None, cross: bool
     ) -> tuple[Tensor, Tensor]:
@@ -222,14 +273,18 @@ class MultiHeadAttention(DotProductAttention):
         if cache is not None and cross and held:
             return cache.recall(keys)
         k_BHMK = self._placed(self.key(keys), self.kv_heads, self.key_norm, held)
-        v_BHMV = rearrange(self.value(values), "... M (H V) -> ... H M V", H=self.kv_heads)
+        v_BHMV = self._in_heads(self.value(values), self.kv_heads, None)
         return (k_BHMK, v_BHMV) if cache is None else (cache.keep if cross else cache.append)(k_BHMK, v_BHMV)
 
     def _placed(self, x: Tensor, heads: int, norm: nn.Module | None, start: int) -> Tensor:
-        """Queries or keys in heads, of one length and turned by their positions, where that is wanted."""
-        x_BHLK = rearrange(x, "... L (H K) -> ... H L K", H=heads)
-        x_BHLK = x_BHLK if norm is None else norm(x_BHLK)
+        """Queries or keys in heads, turned by their positions, where that is wanted."""
+        x_BHLK = self._in_heads(x, heads, norm)
         return x_BHLK if self.rotary is None else self.rotary(x_BHLK, start)
+
+    def _in_heads(self, x: Tensor, heads: int, norm: nn.Module | None) -> Tensor:
+        """In heads, and of one length, where that is wanted."""
+        x_BHLK = rearrange(x, "... L (H K) -> ... H L K", H=heads)
+        return x_BHLK if norm is None else norm(x_BHLK)
 
     def extra_repr(self) -> str:
         options = {name: getattr(self, name) for name in ("softcap", "window", "sinks")}

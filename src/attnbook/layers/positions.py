@@ -1,7 +1,6 @@
 """Where a token stands: added to what it is (sinusoidal, learned), turned into it (rotary), or told to the scores."""
 
 import torch
-from einops import rearrange
 from torch import Tensor, nn
 
 from attnbook._inputs import check_lengths, check_sequences, check_sizes, check_whole, check_width
@@ -28,7 +27,7 @@ def sinusoidal(
     return table.to(device, torch.get_default_dtype() if dtype is None else dtype)
 
 
-class _Table(nn.Module):
+class Table(nn.Module):
     """A table with a row for each position: as long as was ever needed, of the type and on the device of the input."""
 
     def __init__(self):
@@ -39,16 +38,24 @@ class _Table(nn.Module):
         """The first rows, in float64."""
         raise NotImplementedError
 
-    def rows(self, start: int, stop: int, dtype: torch.dtype, device: torch.device) -> Tensor:
+    def rows(self, start: int | Tensor, length: int, dtype: torch.dtype, device: torch.device) -> Tensor:
+        """So many from `start` on; or those at the places (L,), up to which `reach` has made the table."""
+        if isinstance(start, Tensor):
+            return self.table[start]
         _check_start(start)
+        stop = start + length
         if not runs_eagerly() and not torch.compiler.is_compiling():  # a table made in a transform is good only there
             return self.build(stop)[start:].to(device, dtype)
+        self.reach(stop, dtype, device)
+        return self.table[start:stop]
+
+    def reach(self, stop: int, dtype: torch.dtype, device: torch.device) -> None:
+        """Make the table at least so long."""
         needed = max(stop, 1)
         if len(self.table) < needed or (self.table.dtype, self.table.device) != (dtype, device):
             longer = 1 << (max(needed, len(self.table)) - 1).bit_length()  # not again for each next token
             with torch.inference_mode(False):  # training may need it later
                 self.table = self.build(longer).to(device, dtype)
-        return self.table[start:stop]
 
     def _apply(self, *args, **kwargs):
         """Who moves or casts the model gets a new table, not a rounded old one."""
@@ -57,14 +64,15 @@ class _Table(nn.Module):
         return self
 
 
-class SinusoidalPositions(_Table):
+class SinusoidalPositions(Table):
     """x + sinusoidal positions, for sequences of any length.
 
     >>> SinusoidalPositions(D=4)(torch.zeros(1, 2, 4))
     tensor([[[0.0000, 1.0000, 0.0000, 1.0000],
              [0.8415, 0.5403, 0.0100, 0.9999]]])
 
-    `start` is the position of the first token: in cached decoding, how many came before.
+    `start` is the position of the first token: in cached decoding, how many came before. A tensor (L,) of places does,
+    too, where it comes from a cache of fixed size.
     """
 
     def __init__(self, D: int, dropout: float = 0.0, *, base: float = 10000.0):
@@ -75,9 +83,9 @@ class SinusoidalPositions(_Table):
     def build(self, length: int) -> Tensor:
         return sinusoidal(length, self.D, base=self.base, dtype=torch.float64)
 
-    def forward(self, x_BLD: Tensor, start: int = 0) -> Tensor:
+    def forward(self, x_BLD: Tensor, start: int | Tensor = 0) -> Tensor:
         _check(x_BLD, self.D)
-        return self.dropout(x_BLD + self.rows(start, start + x_BLD.shape[-2], x_BLD.dtype, x_BLD.device))
+        return self.dropout(x_BLD + self.rows(start, x_BLD.shape[-2], x_BLD.dtype, x_BLD.device))
 
     def extra_repr(self) -> str:
         return f"D={self.D}, base={self.base:g}"
@@ -96,10 +104,12 @@ class LearnedPositions(nn.Module):
         self.table = nn.Parameter(0.02 * torch.randn(max_length, D))
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, x_BLD: Tensor, start: int = 0) -> Tensor:
-        _check_start(start)
+    def forward(self, x_BLD: Tensor, start: int | Tensor = 0) -> Tensor:
         longest, D = self.table.shape
         _check(x_BLD, D)
+        if isinstance(start, Tensor):
+            return self.dropout(x_BLD + self.table[start].to(x_BLD.dtype))
+        _check_start(start)
         stop = start + x_BLD.shape[-2]
         if stop > longest:
             raise ValueError(
@@ -109,10 +119,10 @@ class LearnedPositions(nn.Module):
         return self.dropout(x_BLD + self.table[start:stop].to(x_BLD.dtype))
 
 
-_PAIRS = {"halves": "(pair P)", "neighbours": "(P pair)"}
+_PAIRS = {"halves": ((2, -1), -2), "neighbours": ((-1, 2), -1)}  # features as pairs, and which axis is the pair's
 
 
-class Rotary(_Table):
+class Rotary(Table):
     """Turns each pair of features by an angle that grows with the position, i / base^(2j/K) for pair j.
 
     Two turned vectors' dot product then depends on how far apart they stand, not on where. Of the K features,
@@ -149,16 +159,20 @@ class Rotary(_Table):
     def build(self, length: int) -> Tensor:
         scaling = self.scaling or PositionInterpolation(1)
         turns = torch.arange(length, dtype=torch.float64)[:, None] * scaling.frequencies(self.K, self.base)
-        return torch.stack([turns.cos(), turns.sin()], 1) * scaling.loudness
+        cos, sin = turns.cos(), turns.sin()
+        _, axis = _PAIRS[self.pairing]
+        own, other = (torch.stack(pair, axis).flatten(-2) for pair in ((cos, cos), (-sin, sin)))
+        return torch.stack([own, other], 1) * scaling.loudness
 
-    def forward(self, x: Tensor, start: int = 0) -> Tensor:
-        """Queries or keys (..., L, K), the first of them at position `start`."""
+    def forward(self, x: Tensor, start: int | Tensor = 0) -> Tensor:
+        """Queries or keys (..., L, K), the first of them at position `start`, or all at places (L,)."""
         _check(x, self.K)
         wide = torch.promote_types(x.dtype, torch.float32)
-        cos, sin = self.rows(start, start + x.shape[-2], wide, x.device).unbind(1)
-        first, second = rearrange(x.to(wide), f"... {_PAIRS[self.pairing]} -> pair ... P", pair=2)
-        turned = torch.stack([first * cos - second * sin, first * sin + second * cos])
-        return rearrange(turned, f"pair ... P -> ... {_PAIRS[self.pairing]}").to(x.dtype)
+        cos, sin = self.rows(start, x.shape[-2], wide, x.device).unbind(1)
+        sizes, axis = _PAIRS[self.pairing]
+        own = x.to(wide)
+        other = own.unflatten(-1, sizes).flip(axis).flatten(-2)  # each feature's partner, in its place
+        return (own * cos + other * sin).to(x.dtype)
 
     def extra_repr(self) -> str:
         scaled = "" if self.scaling is None else f", scaling={self.scaling}"
@@ -179,8 +193,8 @@ class RelativeBias(nn.Module):
         self.heads, self.max_distance = heads, max_distance
         self.table = nn.Parameter(torch.zeros(heads, 2 * max_distance + 1))
 
-    def forward(self, L: int, M: int) -> Tensor:
-        """The bias (H, L, M); the queries are the last L of the M positions."""
+    def forward(self, L: int | Tensor, M: int) -> Tensor:
+        """The bias (H, L, M); the queries are the last L of the M positions, or stand at the places L."""
         distance_LM = _distance(L, M, self.table.device).clamp(-self.max_distance, self.max_distance)
         return self.table[:, distance_LM + self.max_distance]
 
@@ -206,8 +220,8 @@ class ALiBi(nn.Module):
         self.slopes = _slopes(self.heads).to(self.slopes)
         return self
 
-    def forward(self, L: int, M: int) -> Tensor:
-        """The bias (H, L, M); the queries are the last L of the M positions."""
+    def forward(self, L: int | Tensor, M: int) -> Tensor:
+        """The bias (H, L, M); the queries are the last L of the M positions, or stand at the places L."""
         return -self.slopes[:, None, None] * _distance(L, M, self.slopes.device).abs()
 
 
@@ -225,10 +239,12 @@ def _angles(start: int, stop: int, width: int, base: float) -> Tensor:
     return torch.arange(start, stop, dtype=torch.float64)[:, None] / base ** (pairs / width)
 
 
-def _distance(L: int, M: int, device: torch.device) -> Tensor:
+def _distance(L: int | Tensor, M: int, device: torch.device) -> Tensor:
     """How far ahead of the query the key stands: (L, M), negative for the past."""
-    check_lengths(L, M)
-    return torch.arange(M, device=device) - torch.arange(M - L, M, device=device)[:, None]
+    if not isinstance(L, Tensor):
+        check_lengths(L, M)
+        L = torch.arange(M - L, M, device=device)
+    return torch.arange(M, device=device) - L[:, None]
 
 
 def _check(x: Tensor, width: int) -> None:

@@ -2,6 +2,8 @@
 
 Any model can be decoded that has `start(source)`, which gives a state, and `step(ids, state)`, which takes some more
 ids (B, L) and gives the scores (B, L, N) for the token after each. `state.select(rows)` keeps these rows of the batch.
+
+On a GPU the steps of a `LanguageModel` are replayed as a CUDA graph, where they are all alike and there are enough.
 """
 
 import torch
@@ -10,6 +12,7 @@ from torch import Tensor, nn
 
 from attnbook._inputs import check_sizes, check_tensor, not_right_padded
 from attnbook.device import eval_mode
+from attnbook.models._replay import Steps
 
 
 def greedy(
@@ -63,26 +66,25 @@ def beam(
     total = torch.full((B, width), -torch.inf, device=prompt.device)
     total[:, 0] = 0  # as long as all candidates are the same, only the first has successors
     with eval_mode(model):
-        state = model.start(source)  # pyrefly: ignore[not-callable] (a module that has start and step)
-        state.select(first)
+        step = Steps(model, source, length)
+        step.select(first)
         unread = ids
-        while ids.shape[1] < length and not finished.all():
-            scores = model.step(unread, state)  # pyrefly: ignore[not-callable]
-            log_p = scores[:, -1].float().log_softmax(-1)
+        while ids.shape[1] < length and not step.over(finished):
+            log_p = step(unread).float().log_softmax(-1)
             N = log_p.shape[-1]
             _check_tokens(stop, pad, N)
             forced = prompt[first, ids.shape[1]] if ids.shape[1] < prompt.shape[1] else torch.full_like(first, pad)
             free = ~finished & (forced == pad)
             log_p[:, pad] = -torch.inf
-            log_p[~free] = -torch.inf
-            log_p[~free, forced[~free]] = 0  # the prompt's next token, or padding
+            told = torch.full_like(log_p, -torch.inf).scatter_(1, forced[:, None].long(), 0)
+            log_p = torch.where(free[:, None], log_p, told)  # else the prompt's next token, or padding
             total, best = (total[..., None] + log_p.view(B, width, N)).flatten(1).topk(width)
             parents = (best // N + rows[:, None] * width).flatten()
             unread = (best % N).view(-1, 1)
             ids = torch.cat([ids[parents], unread], 1)
             finished = finished[parents] | (free[parents] & (unread[:, 0] == stop))
             if width > 1:
-                state.select(parents)
+                step.select(parents)
     written = (ids != pad).sum(1).view(B, width) - given[:, None]
     chosen = (total / written.clamp(min=1) ** penalty).argmax(1)
     ids = ids.view(B, width, -1)[rows, chosen]
@@ -124,10 +126,10 @@ def sample(
     ids = prompt[:, : given.min()]
     finished = torch.zeros_like(given, dtype=torch.bool)
     with eval_mode(model):
-        state = model.start(source)  # pyrefly: ignore[not-callable] (a module that has start and step)
+        step = Steps(model, source, length)
         unread = ids
         while ids.shape[1] < length and not finished.all():
-            scores = model.step(unread, state)[:, -1].cpu()  # pyrefly: ignore[not-callable]
+            scores = step(unread).cpu()
             _check_tokens(stop, pad, scores.shape[-1])
             scores = scores.index_fill(-1, torch.tensor(pad), -torch.inf)
             cumulative = filtered(scores, temperature, top_k, top_p).cumsum(-1)

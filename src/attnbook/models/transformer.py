@@ -199,7 +199,7 @@ class Tokens(nn.Module):
         self.scale = scale
         nn.init.normal_(self.embedding.weight, std=D**-0.5)
 
-    def forward(self, ids: Tensor, start: int = 0) -> Tensor:
+    def forward(self, ids: Tensor, start: int | Tensor = 0) -> Tensor:
         N, D = self.embedding.weight.shape
         check_ids(ids, N)
         x = self.embedding(ids) * (D**0.5 if self.scale else 1)
@@ -274,6 +274,10 @@ class State:
         """How many tokens it has seen."""
         return len(self.caches[0][0])
 
+    def advance(self) -> int | Tensor:
+        """Where the next tokens stand: after those it has seen. With what is of fixed size, a tensor (1,), moved on."""
+        return len(self)
+
     def select(self, rows: Tensor) -> None:
         """Keep these rows of the batch, in this order."""
         for caches in self.caches:
@@ -328,7 +332,7 @@ class LanguageModel(nn.Module):
 
     def step(self, ids: Tensor, state: State | None = None) -> Tensor:
         """The scores after each of some more tokens."""
-        seen, caches = (0, None) if state is None else (len(state), state.caches)
+        seen, caches = (0, None) if state is None else (state.advance(), state.caches)
         x = self.tokens(ids, seen)
         return self.tokens.scores(self.decoder(x, _causal_after(seen, x), caches=caches))
 
@@ -383,7 +387,7 @@ class Transformer(nn.Module):
         return self.target.scores(self.decoder(x, memory, mask, memory_mask, caches=caches))
 
 
-def _causal_after(seen: int, x: Tensor) -> Tensor | None:
+def _causal_after(seen: Any, x: Tensor) -> Tensor | None:
     """What more tokens x (..., L, D) may see after so many; a single one sees them all, which takes no mask."""
     L = x.shape[-2]
     return None if L == 1 else causal(L, seen + L, device=x.device)
