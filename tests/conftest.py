@@ -51,7 +51,7 @@ def _figures():
 
 def pytest_runtest_teardown(item):
     """A kernel that reads where it must not ends the GPU for its process, and later tests would bear the blame."""
-    if item.get_closest_marker("gpu"):
+    if item.get_closest_marker("gpu") and torch.cuda.is_initialized():
         try:
             torch.cuda.synchronize()
         except RuntimeError as error:

@@ -150,7 +150,7 @@ def check_whole(**sizes: object) -> None:
     """
     for name, size in sizes.items():
         scalar = isinstance(size, Tensor) and size.ndim == 0 and size.dtype == torch.int64
-        if isinstance(size, bool) or not (isinstance(size, Integral | torch.SymInt) or scalar):
+        if isinstance(size, bool) or not (isinstance(size, (Integral, torch.SymInt)) or scalar):
             got = kind_of(size) if isinstance(size, Tensor) else f"{size!r}, {kind_of(size)}"
             raise ValueError(f"{name} must be a whole number, got {got}. Try {_whole(size)}.")
 

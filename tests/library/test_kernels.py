@@ -19,13 +19,15 @@ from attnbook import (
     LatentAttention,
     LinearAttention,
     MultiHeadAttention,
+    Rotary,
     TextEncoder,
     Transformer,
     causal,
 )
+from attnbook.layers.multihead import FixedCache
 
 B, H, L, D = 1, 4, 512, 256
-NO_KERNELS = {"_unsafe_view", "empty"}
+NO_KERNELS = {"_unsafe_view", "empty", "promote_types"}
 WAITS = {"item", "_local_scalar_dense", "nonzero", "is_nonzero", "equal", "_to_cpu", "masked_select"}
 SDPA = "scaled_dot_product_attention"
 
@@ -80,12 +82,19 @@ def filled(M: int) -> KVCache:
     return cache
 
 
+def fixed(M: int) -> FixedCache:
+    return FixedCache(filled(M - 9), torch.empty(1, dtype=torch.long, device="meta"), empty(1, M))
+
+
 SELF, DOT_PRODUCT, X, HEADS = (
     MultiHeadAttention(D, H).to("meta"),
     DotProductAttention(),
     empty(B, L, D),
     empty(B, H, L, D // H),
 )
+TURNED = MultiHeadAttention(D, H, rotary=Rotary(D // H)).to("meta")
+TURNED.rotary.reach(L, torch.float32, torch.device("meta"))
+FIXED = fixed(L)
 NONE, CAUSAL, PADDING, BOTH, EACH_HEAD = "none", "causal", "padding", "padding and causal", "for each head"
 MASKS = {
     NONE: lambda: None,
@@ -97,6 +106,8 @@ MASKS = {
 CALLS = {
     "self-attention": lambda mask: SELF(X, mask=mask),
     "cross-attention": lambda mask: SELF(X[:, :7], X, mask=mask),
+    "a replayed step": lambda mask: SELF(X[:, :1], cache=FIXED),
+    "a turned one": lambda mask: TURNED(X[:, :1], cache=FIXED),
     "a step": lambda mask: SELF(X[:, :1], mask=mask, cache=filled(L - 1)),
     "dot product": lambda mask: DOT_PRODUCT(HEADS, HEADS, HEADS, mask),
 }
@@ -112,6 +123,8 @@ MOST = {  # of a mask that was seen before
     ("cross-attention", PADDING): 8,
     ("a step", NONE): 7,  # keys and values grow by a row
     ("a step", PADDING): 10,
+    ("a replayed step", NONE): 7,  # two of them write a key and a value where they belong
+    ("a turned one", NONE): 13,
     ("dot product", NONE): 1,
     ("dot product", CAUSAL): 1,
     ("dot product", EACH_HEAD): 4,

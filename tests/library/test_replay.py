@@ -157,10 +157,22 @@ def test_the_same_scores(name, replayed, as_on_a_gpu):
     torch.testing.assert_close(torch.stack(got, 1), want[:, 2:], atol=1e-9, rtol=1e-9)
 
 
+def test_where_no_graph_can_be_captured_it_goes_on_without(replayed, as_on_a_gpu, monkeypatch):
+    def refused(work, device):
+        raise RuntimeError("operation not permitted when stream is capturing")
+
+    monkeypatch.setattr(_replay, "captured", refused)
+    model = lively(MODELS["as published"])
+    with pytest.warns(UserWarning, match="goes on without a CUDA graph, and slower: operation not permitted") as told:
+        got = greedy(model, PROMPTS, stop=STOP, length=38)
+    assert len(told) == 1
+    assert torch.equal(got, plainly(greedy, model, PROMPTS, stop=STOP, length=38))
+
+
 @pytest.fixture
 def as_on_a_gpu(monkeypatch):
     """Nothing is looked at that only a CPU looks at."""
-    monkeypatch.setattr(_inputs, "known_true", lambda condition: False)
+    monkeypatch.setattr(_inputs, "may_look", lambda x: False)
 
 
 def fixed(model, room):

@@ -6,6 +6,7 @@ written stands in a tensor. A graph is captured by PyTorch's rules: after some s
 stay where they are, without a look at a number.
 """
 
+import warnings
 from collections.abc import Callable
 
 import torch
@@ -77,6 +78,7 @@ class Replayed:
     def __init__(self, model: LanguageModel, state: State, ids: Tensor, length: int):
         self.model, self.state, self.ids, self.length = model, state, ids.clone(), length
         self.seen, self.room, self.warm = len(state), 0, 0
+        self.refused = False
         self.graph: tuple[Callable[[], None], Tensor] | None = None
 
     def __call__(self, ids: Tensor) -> Tensor:
@@ -87,8 +89,14 @@ class Replayed:
         if self.warm < WARM_UP:
             self.warm += 1
             return aside(self._step, ids.device)
+        if self.graph is None and not self.refused:
+            try:
+                self.graph = captured(self._step, ids.device)
+            except RuntimeError as error:
+                self.refused = True
+                warnings.warn(f"Decoding goes on without a CUDA graph, and slower: {error}", stacklevel=2)
         if self.graph is None:
-            self.graph = captured(self._step, ids.device)
+            return self._step()
         replay, scores = self.graph
         replay()
         return scores
