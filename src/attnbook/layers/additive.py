@@ -7,7 +7,7 @@ from types import ModuleType
 import torch
 from torch import Tensor, nn
 
-from attnbook._inputs import check_device_and_dtype, check_fits, check_sequences, check_sizes, check_width
+from attnbook._inputs import check_device_and_dtype, check_fits, check_mask, check_sequences, check_sizes, check_width
 from attnbook.device import runs_eagerly
 from attnbook.errors import ShapeError
 from attnbook.layers import _additive_tiled
@@ -53,8 +53,47 @@ class AdditiveAttention(AttentionLayer):
 
     def blend(self, q: Tensor, k: Tensor, values: Tensor, mask: Tensor | None = None) -> Tensor:
         """The same from W_q q and W_k k, for keys that are asked again and again."""
-        weights = masked_softmax(fast_additive_scores(q, k, self.score.weight[0]), mask)
-        return self._applied(weights) @ values
+        w = self.score.weight.flatten()
+        if not self._watchers and not self.dropout_now and _fused(q, k, values):
+            return _at_once(q, k, values, w, mask)
+        return self._applied(masked_softmax(fast_additive_scores(q, k, w), mask)) @ values
+
+
+def _at_once(q: Tensor, k: Tensor, v: Tensor, w: Tensor, mask: Tensor | None) -> Tensor:
+    """softmax(w·tanh(q + k)) V in one kernel: no weights are ever held, so there are none to show or to drop."""
+    _check_scores(q, k, w)
+    check_mask(mask, q, (*q.shape[:-1], k.shape[-2]))
+    if torch.is_autocast_enabled(q.device.type):
+        v = v.to(torch.get_autocast_dtype(q.device.type))
+    output, _ = _AdditiveAttention.apply(q, k, v, w, mask)
+    return output
+
+
+class _AdditiveAttention(torch.autograd.Function):
+    """The output of `_at_once`, and gradients that compute the weights again rather than keep them."""
+
+    @staticmethod
+    def forward(q: Tensor, k: Tensor, v: Tensor, w: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+        return _fused(q, k, v).attend(q, k, v, w, mask)
+
+    @staticmethod
+    def setup_context(ctx, inputs: tuple[Tensor | None, ...], output: tuple[Tensor, Tensor]) -> None:
+        ctx.mark_non_differentiable(output[1])
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(*inputs, *output)
+
+    @staticmethod
+    def backward(ctx, grad: Tensor, _) -> tuple[Tensor | None, ...]:
+        q, k, v, w, mask, output, lse = ctx.saved_tensors
+        with torch.autocast(grad.device.type, enabled=False):
+            if not torch.is_grad_enabled():
+                return *_fused(q, k, v).gradients(q, k, v, w, mask, output, lse, grad), None
+
+            def plainly(q: Tensor, k: Tensor, v: Tensor, w: Tensor) -> Tensor:
+                return masked_softmax(additive_scores(q.float(), k.float(), w.float()), mask) @ v.float()
+
+            # somebody wants the gradient of this gradient, and needs it in plain operations
+            return *torch.func.vjp(plainly, q, k, v, w)[1](grad.float()), None
 
 
 def fast_additive_scores(q: Tensor, k: Tensor, w: Tensor) -> Tensor:
@@ -107,6 +146,16 @@ def _kernels(x: Tensor) -> ModuleType:
 
         return _additive_triton
     return _additive_tiled
+
+
+def _fused(q: Tensor, k: Tensor, v: Tensor) -> ModuleType | None:
+    """The module that computes scores, softmax and product at once, where it can; for a single query it gains nothing."""
+    small = q.dtype in (torch.float32, torch.bfloat16, torch.float16)
+    if not (q.is_cuda and small and q.shape[-2] > 1 and v.shape[:-1] == k.shape[:-1] and find_spec("triton")):
+        return None
+    from attnbook.layers import _additive_fused
+
+    return _additive_fused if v.shape[-1] <= _additive_fused.WIDEST and runs_eagerly() else None
 
 
 def _check_scores(q: Tensor, k: Tensor, w: Tensor) -> None:
