@@ -244,9 +244,11 @@ def attend(q: Tensor, k: Tensor, v: Tensor, w_K: Tensor, mask: Tensor | None) ->
     (q, *of_q), (k, *of_k), (v, *of_v) = map(_strided, (q, k, v))
     mask, batches, rows, columns = _spread(mask, batch, L, M)
     if programs := len(q) * triton.cdiv(L, Y):
+        sizes = _sizes(V)
         _attend[(programs,)](
-            _bench(q, programs, K, Y, 0), k, q, v, w_K, mask, out, lse, M, L, K, V,
-            *of_k, *of_q, *of_v, *batches, columns, rows, **_sizes(V),
+            _bench(q, programs, K, sizes, Y, 0),
+            k, q, v, w_K, mask, out, lse, M, L, K, V,
+            *of_k, *of_q, *of_v, *batches, columns, rows, **sizes,
         )  # fmt: skip
     return out, lse
 
@@ -259,17 +261,19 @@ def gradients(
     grad_q, grad_k, grad_v = (x.new_empty(x.shape) for x in (q, k, v))
     (q, *of_q), (k, *of_k), (v, *of_v), (grad, *of_grad) = map(_strided, (q, k, v, grad))
     mask, batches, rows, columns = _spread(mask, batch, L, M)
-    programs = len(q) * triton.cdiv(L, Y)
+    programs, sizes = len(q) * triton.cdiv(L, Y), _sizes(V)
     delta, grad_w = torch.empty_like(lse), lse.new_empty(programs, K)
     if programs:
         _gradients[(programs,)](
-            _bench(q, programs, K, 2 * Y, 2 * Y), k, q, v, grad, w_K, mask, out, lse, delta, grad_q, None, grad_w,
-            M, L, K, V, *of_k, *of_q, *of_v, *of_grad, *batches, columns, rows, OF_KEYS=False, **_sizes(V),
+            _bench(q, programs, K, sizes, 2 * Y, 2 * Y),
+            k, q, v, grad, w_K, mask, out, lse, delta, grad_q, None, grad_w, M, L, K, V,
+            *of_k, *of_q, *of_v, *of_grad, *batches, columns, rows, OF_KEYS=False, **sizes,
         )  # fmt: skip
     if programs := len(k) * triton.cdiv(M, Y):
         _gradients[(programs,)](
-            _bench(q, programs, K, 2 * Y, 2 * Y), q, k, grad, v, w_K, mask, None, lse, delta, grad_k, grad_v, None,
-            L, M, K, V, *of_q, *of_k, *of_grad, *of_v, *batches, rows, columns, OF_KEYS=True, **_sizes(V),
+            _bench(q, programs, K, sizes, 2 * Y, 2 * Y),
+            q, k, grad, v, w_K, mask, None, lse, delta, grad_k, grad_v, None, L, M, K, V,
+            *of_q, *of_k, *of_grad, *of_v, *batches, rows, columns, OF_KEYS=True, **sizes,
         )  # fmt: skip
     return grad_q, grad_k, grad_v, grad_w.sum(0).to(w_K.dtype)
 
@@ -293,10 +297,13 @@ def _spread(mask: Tensor | None, batch: list[int], L: int, M: int) -> tuple[Tens
     return mask, (mask.shape[1], outer, inner), rows, columns
 
 
-def _bench(x: Tensor, programs: int, K: int, rows: int, more: int) -> Tensor:
-    """Room for x (X * WARPS) and for `rows`, as exp 2x and as they are, and for `more` numbers with each x."""
-    return x.new_empty(programs * (2 * (K + K % 2) * (X * WARPS + rows) + X * WARPS * more), dtype=torch.float32)
-
-
 def _sizes(V: int) -> dict[str, int]:
-    return {"X": X, "WARPS": WARPS, "Y": Y, "WIDTH": max(16, triton.next_power_of_2(V)), "num_warps": WARPS}
+    """Those of the tiles. Of wide values fewer fit the memory of a small GPU at once."""
+    warps = WARPS if V <= WIDEST // 2 else WARPS // 2
+    return {"X": X, "WARPS": warps, "Y": Y, "WIDTH": max(16, triton.next_power_of_2(V)), "num_warps": warps}
+
+
+def _bench(x: Tensor, programs: int, K: int, sizes: dict[str, int], rows: int, more: int) -> Tensor:
+    """Room for a tile's x and for `rows`, as exp 2x and as they are, and for `more` numbers with each x."""
+    xs = sizes["X"] * sizes["WARPS"]
+    return x.new_empty(programs * (2 * (K + K % 2) * (xs + rows) + xs * more), dtype=torch.float32)

@@ -149,7 +149,7 @@ def _kernels(x: Tensor) -> ModuleType:
 
 
 def _fused(q: Tensor, k: Tensor, v: Tensor) -> ModuleType | None:
-    """The module that computes scores, softmax and product at once, where it can; for a single query it gains nothing."""
+    """The module that does scores, softmax and product at once, where it can. A single query would gain nothing."""
     small = q.dtype in (torch.float32, torch.bfloat16, torch.float16)
     if not (q.is_cuda and small and q.shape[-2] > 1 and v.shape[:-1] == k.shape[:-1] and find_spec("triton")):
         return None
