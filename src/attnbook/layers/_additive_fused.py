@@ -11,7 +11,7 @@ A GPU adds and multiplies far faster than it divides. So the features go in pair
 with a = 1 + exp 2(q₁ + k₁) and b likewise, 1/a = b·c and 1/b = a·c where c = 1/(a·b).
 """
 
-# pyrefly: ignore-errors[bad-argument-type, bad-assignment]
+# pyrefly: ignore-errors[bad-argument-type, bad-assignment, bad-argument-count, bad-keyword-argument, unbound-name]
 # (triton reads the functions below, and gives numbers where they say constexpr)
 import math
 
@@ -19,6 +19,9 @@ import torch
 import triton
 import triton.language as tl
 from torch import Tensor
+
+from attnbook.layers.additive import additive_scores
+from attnbook.layers.softmax import masked_softmax
 
 X, WARPS, Y = 16, 8, 32
 WIDEST = 128  # wider values would not fit the registers
@@ -235,6 +238,33 @@ def _gradients(
             tl.store(grad_w + tl.program_id(0).to(tl.int64) * K + feature, share, feature < K)
     if OF_KEYS:
         tl.store(grad_values + place[:, None] * V + across, mix, mine)
+
+
+class Attend(torch.autograd.Function):
+    """The output, and gradients that compute the weights again rather than keep them."""
+
+    @staticmethod
+    def forward(q: Tensor, k: Tensor, v: Tensor, w_K: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+        return attend(q, k, v, w_K, mask)
+
+    @staticmethod
+    def setup_context(ctx, inputs: tuple[Tensor | None, ...], output: tuple[Tensor, Tensor]) -> None:
+        ctx.mark_non_differentiable(output[1])
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(*inputs, *output)
+
+    @staticmethod
+    def backward(ctx, grad: Tensor, _) -> tuple[Tensor | None, ...]:
+        q, k, v, w_K, mask, out, lse = ctx.saved_tensors
+        if not torch.is_grad_enabled():
+            return *gradients(q, k, v, w_K, mask, out, lse, grad), None
+
+        def plainly(q: Tensor, k: Tensor, v: Tensor, w_K: Tensor) -> Tensor:
+            return masked_softmax(additive_scores(q.float(), k.float(), w_K.float()), mask) @ v.float()
+
+        # somebody wants the gradient of this gradient, and needs it in plain operations
+        with torch.autocast(grad.device.type, enabled=False):
+            return *torch.func.vjp(plainly, q, k, v, w_K)[1](grad.float()), None
 
 
 def attend(q: Tensor, k: Tensor, v: Tensor, w_K: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:

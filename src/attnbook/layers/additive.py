@@ -54,46 +54,19 @@ class AdditiveAttention(AttentionLayer):
     def blend(self, q: Tensor, k: Tensor, values: Tensor, mask: Tensor | None = None) -> Tensor:
         """The same from W_q q and W_k k, for keys that are asked again and again."""
         w = self.score.weight.flatten()
-        if not self._watchers and not self.dropout_now and _fused(q, k, values):
-            return _at_once(q, k, values, w, mask)
+        if not self._watchers and not self.dropout_now and (module := _fused(q, k, values)):
+            return _at_once(module, q, k, values, w, mask)
         return self._applied(masked_softmax(fast_additive_scores(q, k, w), mask)) @ values
 
 
-def _at_once(q: Tensor, k: Tensor, v: Tensor, w: Tensor, mask: Tensor | None) -> Tensor:
+def _at_once(module: ModuleType, q: Tensor, k: Tensor, v: Tensor, w: Tensor, mask: Tensor | None) -> Tensor:
     """softmax(w·tanh(q + k)) V in one kernel: no weights are ever held, so there are none to show or to drop."""
     _check_scores(q, k, w)
     check_mask(mask, q, (*q.shape[:-1], k.shape[-2]))
     if torch.is_autocast_enabled(q.device.type):
         v = v.to(torch.get_autocast_dtype(q.device.type))
-    output, _ = _AdditiveAttention.apply(q, k, v, w, mask)
+    output, _ = module.Attend.apply(q, k, v, w, mask)
     return output
-
-
-class _AdditiveAttention(torch.autograd.Function):
-    """The output of `_at_once`, and gradients that compute the weights again rather than keep them."""
-
-    @staticmethod
-    def forward(q: Tensor, k: Tensor, v: Tensor, w: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        return _fused(q, k, v).attend(q, k, v, w, mask)
-
-    @staticmethod
-    def setup_context(ctx, inputs: tuple[Tensor | None, ...], output: tuple[Tensor, Tensor]) -> None:
-        ctx.mark_non_differentiable(output[1])
-        ctx.set_materialize_grads(False)
-        ctx.save_for_backward(*inputs, *output)
-
-    @staticmethod
-    def backward(ctx, grad: Tensor, _) -> tuple[Tensor | None, ...]:
-        q, k, v, w, mask, output, lse = ctx.saved_tensors
-        with torch.autocast(grad.device.type, enabled=False):
-            if not torch.is_grad_enabled():
-                return *_fused(q, k, v).gradients(q, k, v, w, mask, output, lse, grad), None
-
-            def plainly(q: Tensor, k: Tensor, v: Tensor, w: Tensor) -> Tensor:
-                return masked_softmax(additive_scores(q.float(), k.float(), w.float()), mask) @ v.float()
-
-            # somebody wants the gradient of this gradient, and needs it in plain operations
-            return *torch.func.vjp(plainly, q, k, v, w)[1](grad.float()), None
 
 
 def fast_additive_scores(q: Tensor, k: Tensor, w: Tensor) -> Tensor:
