@@ -1,19 +1,18 @@
 """The GPU kernel where there is no GPU: interpreted, it gives the CPU's numbers; compiled, it fits the registers."""
 
 import importlib
-import importlib.util
 import re
 import subprocess
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from torch.testing import assert_close
 
-from attnbook import AdditiveAttention, additive_scores
+from attnbook import AdditiveAttention, additive_scores, capture_attention
 from attnbook.layers import _additive_tiled as additive_tiled
 from attnbook.layers.additive import fast_additive_scores
+from tests.interpreted import interpreted
 
 triton = pytest.importorskip("triton", reason="triton is not installed (it is only for Linux)")
 tl = triton.language
@@ -34,28 +33,8 @@ SIZES = {
 
 @pytest.fixture
 def kernel():
-    """The same file once more, made while triton is told to interpret, and so is what it takes of triton's library.
-
-    The interpreter writes into triton's modules and leaves it there, where the compiler stumbles over it: put back.
-    """
-    spaces = [tl, tl.core, tl.math, tl.tensor, tl.core.tensor_descriptor_base]
-    before = [dict(vars(space)) for space in spaces]
-    library = {name: f for name, f in vars(tl).items() if isinstance(f, triton.JITFunction)}
-    spec = importlib.util.spec_from_file_location("interpreted", additive_triton.__file__)
-    module = importlib.util.module_from_spec(spec)
-    with pytest.MonkeyPatch.context() as patch, np.errstate(all="ignore"):
-        patch.setenv("TRITON_INTERPRET", "1")
-        for name, function in library.items():
-            setattr(tl, name, triton.jit(function.fn))
-        spec.loader.exec_module(module)
-        patch.delenv("TRITON_INTERPRET")
+    with interpreted(additive_triton) as module:
         yield module
-    for space, names in zip(spaces, before, strict=True):
-        for name in vars(space).keys() - names.keys():
-            delattr(space, name)
-        for name, value in names.items():
-            if vars(space).get(name) is not value:
-                setattr(space, name, value)
 
 
 def draw(B, L, M, K, reach=1.0):
@@ -205,7 +184,7 @@ def test_the_programs_compiled_here_are_the_ones_a_gpu_would_run(kernel, monkeyp
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")
-def test_on_a_gpu_the_layer_uses_it_and_needs_no_memory_for_all_pairs(monkeypatch):
+def test_on_a_gpu_a_layer_that_is_watched_uses_it_and_needs_no_memory_for_all_pairs_and_features(monkeypatch):
     B, L, M, K = 4, 500, 700, 128
     calls = []
     for name in ("scores", "gradients"):
@@ -220,7 +199,8 @@ def test_on_a_gpu_the_layer_uses_it_and_needs_no_memory_for_all_pairs(monkeypatc
     del exact
     torch.cuda.reset_peak_memory_stats()
     before = torch.cuda.memory_allocated()
-    got = layer(q, k, v)
+    with capture_attention(layer):
+        got = layer(q, k, v)
     grads = torch.autograd.grad(got.square().sum(), wanted)
     assert torch.cuda.max_memory_allocated() - before < B * L * M * K * 4 / 8
     assert calls == ["scores", "gradients"]

@@ -7,7 +7,7 @@ from types import ModuleType
 import torch
 from torch import Tensor, nn
 
-from attnbook._inputs import check_device_and_dtype, check_fits, check_sequences, check_sizes, check_width
+from attnbook._inputs import check_device_and_dtype, check_fits, check_mask, check_sequences, check_sizes, check_width
 from attnbook.device import runs_eagerly
 from attnbook.errors import ShapeError
 from attnbook.layers import _additive_tiled
@@ -53,8 +53,20 @@ class AdditiveAttention(AttentionLayer):
 
     def blend(self, q: Tensor, k: Tensor, values: Tensor, mask: Tensor | None = None) -> Tensor:
         """The same from W_q q and W_k k, for keys that are asked again and again."""
-        weights = masked_softmax(fast_additive_scores(q, k, self.score.weight[0]), mask)
-        return self._applied(weights) @ values
+        w = self.score.weight.flatten()
+        if not self._watchers and not self.dropout_now and (module := _fused(q, k, values)):
+            return _at_once(module, q, k, values, w, mask)
+        return self._applied(masked_softmax(fast_additive_scores(q, k, w), mask)) @ values
+
+
+def _at_once(module: ModuleType, q: Tensor, k: Tensor, v: Tensor, w: Tensor, mask: Tensor | None) -> Tensor:
+    """softmax(w·tanh(q + k)) V in one kernel: no weights are ever held, so there are none to show or to drop."""
+    _check_scores(q, k, w)
+    check_mask(mask, q, (*q.shape[:-1], k.shape[-2]))
+    if torch.is_autocast_enabled(q.device.type):
+        v = v.to(torch.get_autocast_dtype(q.device.type))
+    output, _ = module.Attend.apply(q, k, v, w, mask)
+    return output
 
 
 def fast_additive_scores(q: Tensor, k: Tensor, w: Tensor) -> Tensor:
@@ -107,6 +119,16 @@ def _kernels(x: Tensor) -> ModuleType:
 
         return _additive_triton
     return _additive_tiled
+
+
+def _fused(q: Tensor, k: Tensor, v: Tensor) -> ModuleType | None:
+    """The module that does scores, softmax and product at once, where it can. A single query would gain nothing."""
+    small = q.dtype in (torch.float32, torch.bfloat16, torch.float16)
+    if not (q.is_cuda and small and q.shape[-2] > 1 and v.shape[:-1] == k.shape[:-1] and find_spec("triton")):
+        return None
+    from attnbook.layers import _additive_fused
+
+    return _additive_fused if v.shape[-1] <= _additive_fused.WIDEST and runs_eagerly() else None
 
 
 def _check_scores(q: Tensor, k: Tensor, w: Tensor) -> None:
