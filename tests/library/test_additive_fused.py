@@ -276,7 +276,7 @@ def test_compiled_it_fits_the_registers(name, constants, stack, tmp_path, monkey
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
     kernel, fixed = getattr(additive_fused, name), {**additive_fused._sizes(64), **constants}
     warps = fixed.pop("num_warps")
-    floats = {"bench", "k", "q", "v", "w", "out", "lse", "x", "y", "x_values", "y_values", "delta"}
+    floats = {"scratch", "k", "q", "v", "w", "out", "lse", "x", "y", "x_values", "y_values", "delta"}
     floats |= {"grad_y", "grad_values", "grad_w"}
     fixed |= {name: 1 for name in kernel.arg_names if name.endswith("_stride")}
     signature = {name: "*fp32" if name in floats else "i32" for name in kernel.arg_names} | {"mask": "*i1"}

@@ -152,7 +152,9 @@ def test_transforms_see_the_mask_they_are_given():
 
 @pytest.mark.filterwarnings("ignore")  # torch.jit is deprecated, and warns of each Python number
 @pytest.mark.parametrize(
-    "record", [lambda run, *given: make_fx(run)(*given), torch.jit.trace], ids=["make_fx", "torch.jit.trace"]
+    "record",
+    [lambda run, *given: make_fx(run)(*given), lambda run, *given: torch.jit.trace(run, given)],
+    ids=["make_fx", "torch.jit.trace"],
 )
 def test_a_recorded_call_works_out_the_mask_it_is_given(record, as_on_a_gpu):
     """As when a CUDA graph is replayed: what the mask held when it was recorded is not what it holds now."""
@@ -162,7 +164,7 @@ def test_a_recorded_call_works_out_the_mask_it_is_given(record, as_on_a_gpu):
 
     x, mask, other = torch.randn(2, 5, 8), blind_mask(), padding(torch.tensor([3, 0]), 5)
     run(x, mask)  # seen before it is recorded
-    recorded = record(run, *([(x, mask)] if record is torch.jit.trace else (x, mask)))
+    recorded = record(run, x, mask)
     for given in (mask, other):
         y = x.masked_fill(~given.any(-1, keepdim=True), torch.nan)  # of which nothing is to be seen
         torch.testing.assert_close(recorded(y, given), run(y, given))

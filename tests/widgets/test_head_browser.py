@@ -185,7 +185,7 @@ class TestHeadBrowser(Laws):
         (lambda: HeadBrowser("a b", [weights(3, 1, 2, 2)]), r"maps\[0\] .* several texts"),
         (lambda: HeadBrowser("a b", [weights(1, 2, 2), weights(2, 2, 2)]), r"maps\['1'\] must have .*maps\['0'\]"),
         (lambda: HeadBrowser("a b", {}), r"maps holds no layer"),
-        (lambda: HeadBrowser("a " * 513, torch.eye(513)[None, None]), r"'tokens' trait .* length 1 <= L <= 512"),
+        (lambda: HeadBrowser("a " * 513, torch.eye(513)[None, None]), r"shows up to 512 tokens, got 513"),
         (lambda: HeadBrowser(layer=2), r"layer is counted from 0 and must be below 2, got 2"),
         (lambda: HeadBrowser(kind="odd"), r"'kind' trait .* any of \['all', 'previous'.*got 'odd'"),
         (lambda: HeadBrowser(kind="different"), r"got 'different'"),

@@ -47,10 +47,10 @@ def _mine(length, X: tl.constexpr, WARPS: tl.constexpr, Y: tl.constexpr):
 
 
 @triton.jit
-def _lay_out(bench, x, at, row_stride, stride, length, K, ROWS: tl.constexpr):
-    """Puts exp 2x on the bench, and x itself behind it, so that pairs of features lie together: (K/2, ROWS, 2).
+def _lay_out(scratch, x, at, row_stride, stride, length, K, ROWS: tl.constexpr):
+    """Puts exp 2x into scratch memory, and x itself behind it, so that pairs of features lie together: (K/2, ROWS, 2).
 
-    The bench is memory of this program alone, small enough for the nearest cache. The answer is the largest |x|.
+    It is memory of this program alone, small enough for the nearest cache. The answer is the largest |x|.
     """
     even = K + K % 2  # an odd last feature has a partner that weighs nothing
     largest = 0.0
@@ -59,7 +59,7 @@ def _lay_out(bench, x, at, row_stride, stride, length, K, ROWS: tl.constexpr):
         f = start + tl.arange(0, AT_ONCE)[None, :]
         place = at.to(tl.int64)[:, None] * row_stride + f.to(tl.int64) * stride
         numbers = tl.load(x + place, (at < length)[:, None] & (f < K), 0.0).to(tl.float32)
-        spot = bench + f // 2 * (2 * ROWS) + 2 * tl.arange(0, ROWS)[:, None] + f % 2
+        spot = scratch + f // 2 * (2 * ROWS) + 2 * tl.arange(0, ROWS)[:, None] + f % 2
         tl.store(spot, tl.exp2(numbers * RATE), f < even)
         tl.store(spot + even * ROWS, numbers, f < even)
         largest = tl.maximum(largest, tl.max(tl.abs(numbers)))
@@ -68,29 +68,29 @@ def _lay_out(bench, x, at, row_stride, stride, length, K, ROWS: tl.constexpr):
 
 
 @triton.jit
-def _pair(bench, spot):
+def _pair(scratch, spot):
     """Two numbers that lie together, in one load."""
-    both = tl.load(bench.to(tl.pointer_type(tl.int64)) + spot)
+    both = tl.load(scratch.to(tl.pointer_type(tl.int64)) + spot)
     return both.to(tl.int32).to(tl.float32, bitcast=True), (both >> 32).to(tl.int32).to(tl.float32, bitcast=True)
 
 
 @triton.jit
-def _pairs(x_bench, y_bench, i, j, f, K, safe, XS: tl.constexpr, Y: tl.constexpr):
+def _pairs(x_scratch, y_scratch, i, j, f, K, safe, XS: tl.constexpr, Y: tl.constexpr):
     """Two features of x and of y: exp 2x where it is safe to multiply these, x itself where it is not."""
     pair = f // 2 + (0 if safe else (K + 1) // 2)
-    x1, x2 = _pair(x_bench, pair * XS + i)
-    y1, y2 = _pair(y_bench, pair * Y + j)
+    x1, x2 = _pair(x_scratch, pair * XS + i)
+    y1, y2 = _pair(y_scratch, pair * Y + j)
     return x1, x2, y1, y2
 
 
 @triton.jit
-def _scores(x_bench, y_bench, i, j, w, K, safe, X: tl.constexpr, WARPS: tl.constexpr, Y: tl.constexpr):
+def _scores(x_scratch, y_scratch, i, j, w, K, safe, X: tl.constexpr, WARPS: tl.constexpr, Y: tl.constexpr):
     """w·tanh(q + k) - Σw = -2 w·r with r = 1/(1 + exp 2(q + k)): to a softmax the same."""
     total = tl.zeros((X, WARPS, Y), tl.float32)
     for f in range(0, K, 2):
         w1 = tl.load(w + f).to(tl.float32)
         w2 = tl.load(w + f + 1, f + 1 < K, 0.0).to(tl.float32)
-        x1, x2, y1, y2 = _pairs(x_bench, y_bench, i, j, f, K, safe, X * WARPS, Y)
+        x1, x2, y1, y2 = _pairs(x_scratch, y_scratch, i, j, f, K, safe, X * WARPS, Y)
         if safe:
             a, b = 1 + x1 * y1, 1 + x2 * y2
             total += (w1 * b + w2 * a) * _inverse(a * b)
@@ -112,7 +112,7 @@ def _seen(mask, b, i, row, x_length, y_length, inner, outer_stride, inner_stride
 
 @triton.jit(do_not_specialize=["mask_x", "mask_y"])  # or a tile would take the form that best suits the mask
 def _attend(
-    bench, k, q, v, w, mask, out, lse, x_length, y_length, K, V,
+    scratch, k, q, v, w, mask, out, lse, x_length, y_length, K, V,
     k_batch, k_row, k_stride, q_batch, q_row, q_stride, v_batch, v_row, v_stride,
     inner, mask_outer, mask_inner, mask_x, mask_y,
     X: tl.constexpr, WARPS: tl.constexpr, Y: tl.constexpr, WIDTH: tl.constexpr,
@@ -121,18 +121,18 @@ def _attend(
     KEYS: tl.constexpr = X * WARPS
     b, row, i, j = _mine(y_length, X, WARPS, Y)
     even = K + K % 2
-    bench += tl.program_id(0).to(tl.int64) * (2 * even * (KEYS + Y))
-    k_bench = bench + 2 * even * Y
+    scratch += tl.program_id(0).to(tl.int64) * (2 * even * (KEYS + Y))
+    k_scratch = scratch + 2 * even * Y
     across = tl.arange(0, WIDTH)[None, :]
     v += b * v_batch + across * v_stride
-    reach = _lay_out(bench, q + b * q_batch, row, q_row, q_stride, y_length, K, Y)
+    reach = _lay_out(scratch, q + b * q_batch, row, q_row, q_stride, y_length, K, Y)
     top = tl.full((Y,), float("-inf"), tl.float32)
     total = tl.zeros((Y,), tl.float32)
     mix = tl.zeros((Y, WIDTH), tl.float32)
     for start in range(0, x_length, KEYS):
         key = start + tl.arange(0, KEYS)
-        k_reach = _lay_out(k_bench, k + b * k_batch, key, k_row, k_stride, x_length, K, KEYS)
-        s = _scores(k_bench, bench, i, j, w, K, reach + k_reach <= SAFE, X, WARPS, Y)
+        k_reach = _lay_out(k_scratch, k + b * k_batch, key, k_row, k_stride, x_length, K, KEYS)
+        s = _scores(k_scratch, scratch, i, j, w, K, reach + k_reach <= SAFE, X, WARPS, Y)
         seen = _seen(mask, b, start + i, row, x_length, y_length, inner, mask_outer, mask_inner, mask_x, mask_y)
         s = tl.where(seen, s, float("-inf"))
         higher = tl.maximum(top, tl.max(tl.max(s, 0), 0))
@@ -153,7 +153,7 @@ def _attend(
 
 @triton.jit(do_not_specialize=["mask_x", "mask_y"])
 def _gradients(
-    bench, x, y, x_values, y_values, w, mask, out, lse, delta, grad_y, grad_values, grad_w, x_length, y_length, K, V,
+    scratch, x, y, x_values, y_values, w, mask, out, lse, delta, grad_y, grad_values, grad_w, x_length, y_length, K, V,
     x_batch, x_row, x_stride, y_batch, y_row, y_stride,
     x_values_batch, x_values_row, x_values_stride, y_values_batch, y_values_row, y_values_stride,
     inner, mask_outer, mask_inner, mask_x, mask_y,
@@ -167,9 +167,9 @@ def _gradients(
     SUMS: tl.constexpr = 2 if OF_KEYS else 4  # for two features: their slopes, and what w gets from them
     b, row, i, j = _mine(y_length, X, WARPS, Y)
     even = K + K % 2
-    bench += tl.program_id(0).to(tl.int64) * (2 * even * (XS + 2 * Y) + 2 * XS * Y)
-    x_bench, sums = bench + 2 * even * Y, bench + 2 * even * (XS + Y)
-    p_bench = sums + 2 * even * Y + 2 * (i * Y + j)
+    scratch += tl.program_id(0).to(tl.int64) * (2 * even * (XS + 2 * Y) + 2 * XS * Y)
+    x_scratch, sums = scratch + 2 * even * Y, scratch + 2 * even * (XS + Y)
+    p_scratch = sums + 2 * even * Y + 2 * (i * Y + j)
     across = tl.arange(0, WIDTH)[None, :]
     mine, place = (row < y_length)[:, None] & (across < V), b * y_length + row
     x_values += b * x_values_batch + across * x_values_stride
@@ -186,17 +186,17 @@ def _gradients(
         spot = spot[:, :, None] + 2 * tl.arange(0, 2)[None, None, :]
     for f in range(0, K, 2):
         tl.store(spot + f // 2 * (SUMS * Y), tl.zeros(spot.shape, tl.float32))
-    reach = _lay_out(bench, y + b * y_batch, row, y_row, y_stride, y_length, K, Y)
+    reach = _lay_out(scratch, y + b * y_batch, row, y_row, y_stride, y_length, K, Y)
     for start in range(0, x_length, XS):
         other = start + tl.arange(0, XS)
-        x_reach = _lay_out(x_bench, x + b * x_batch, other, x_row, x_stride, x_length, K, XS)
+        x_reach = _lay_out(x_scratch, x + b * x_batch, other, x_row, x_stride, x_length, K, XS)
         safe = reach + x_reach <= SAFE
         theirs = x_values + other.to(tl.int64)[:, None] * x_values_row
         there = (other < x_length)[:, None] & (across < V)
         grad_p = tl.dot(tl.load(theirs, there, 0.0), tl.trans(tl.load(y_values, mine, 0.0)), input_precision="tf32x3")
-        tl.store(p_bench, tl.reshape(grad_p, (X, WARPS, Y)))  # what lies in memory comes back in the form of a tile
+        tl.store(p_scratch, tl.reshape(grad_p, (X, WARPS, Y)))  # what lies in memory comes back in the form of a tile
         tl.debug_barrier()
-        s = _scores(x_bench, bench, i, j, w, K, safe, X, WARPS, Y)
+        s = _scores(x_scratch, scratch, i, j, w, K, safe, X, WARPS, Y)
         seen = _seen(mask, b, start + i, row, x_length, y_length, inner, mask_outer, mask_inner, mask_x, mask_y)
         if OF_KEYS:
             norm = tl.load(lse + b * x_length + start + i, start + i < x_length, 0.0)
@@ -206,9 +206,9 @@ def _gradients(
             values = tl.load(theirs, there, 0.0)
             turned = tl.trans(tl.reshape(p, (XS, Y))).to(values.dtype)
             mix += tl.dot(turned, values, input_precision="tf32x3")
-        g = tl.where(seen, p * (tl.load(p_bench) - level), 0.0)
+        g = tl.where(seen, p * (tl.load(p_scratch) - level), 0.0)
         for f in range(0, K, 2):
-            x1, x2, y1, y2 = _pairs(x_bench, bench, i, j, f, K, safe, XS, Y)
+            x1, x2, y1, y2 = _pairs(x_scratch, scratch, i, j, f, K, safe, XS, Y)
             if safe:  # r · (1 - r) = r² · exp 2(q + k)
                 a, c = 1 + x1 * y1, 1 + x2 * y2
                 inverse = _inverse(a * c)
@@ -276,7 +276,7 @@ def attend(q: Tensor, k: Tensor, v: Tensor, w_K: Tensor, mask: Tensor | None) ->
     if programs := len(q) * triton.cdiv(L, Y):
         sizes = _sizes(V)
         _attend[(programs,)](
-            _bench(q, programs, K, sizes, Y, 0),
+            _scratch(q, programs, K, sizes, Y, 0),
             k, q, v, w_K, mask, out, lse, M, L, K, V,
             *of_k, *of_q, *of_v, *batches, columns, rows, **sizes,
         )  # fmt: skip
@@ -295,13 +295,13 @@ def gradients(
     delta, grad_w = torch.empty_like(lse), lse.new_empty(programs, K)
     if programs:
         _gradients[(programs,)](
-            _bench(q, programs, K, sizes, 2 * Y, 2 * Y),
+            _scratch(q, programs, K, sizes, 2 * Y, 2 * Y),
             k, q, v, grad, w_K, mask, out, lse, delta, grad_q, None, grad_w, M, L, K, V,
             *of_k, *of_q, *of_v, *of_grad, *batches, columns, rows, OF_KEYS=False, **sizes,
         )  # fmt: skip
     if programs := len(k) * triton.cdiv(M, Y):
         _gradients[(programs,)](
-            _bench(q, programs, K, sizes, 2 * Y, 2 * Y),
+            _scratch(q, programs, K, sizes, 2 * Y, 2 * Y),
             q, k, grad, v, w_K, mask, None, lse, delta, grad_k, grad_v, None, L, M, K, V,
             *of_q, *of_k, *of_grad, *of_v, *batches, rows, columns, OF_KEYS=True, **sizes,
         )  # fmt: skip
@@ -333,7 +333,7 @@ def _sizes(V: int) -> dict[str, int]:
     return {"X": X, "WARPS": warps, "Y": Y, "WIDTH": max(16, triton.next_power_of_2(V)), "num_warps": warps}
 
 
-def _bench(x: Tensor, programs: int, K: int, sizes: dict[str, int], rows: int, more: int) -> Tensor:
+def _scratch(x: Tensor, programs: int, K: int, sizes: dict[str, int], rows: int, more: int) -> Tensor:
     """Room for a tile's x and for `rows`, as exp 2x and as they are, and for `more` numbers with each x."""
     xs = sizes["X"] * sizes["WARPS"]
     return x.new_empty(programs * (2 * (K + K % 2) * (xs + rows) + xs * more), dtype=torch.float32)

@@ -39,12 +39,12 @@ def _tiles(q_BLK: Tensor, k_BMK: Tensor) -> Iterator[tuple[tuple[slice, slice], 
         q_BLK, k_BMK = (2 * q_BLK).exp(), (2 * k_BMK).exp()
     rows = TILE_BYTES["gpu" if q_BLK.is_cuda else "cpu"] // max(1, M * K * q_BLK.element_size())
     step_B, step_L = max(1, rows // max(1, L)), max(1, min(rows, L))
-    bench_BLMK = q_BLK.new_empty(min(step_B, B), step_L, M, K)  # new memory for each tile would cost more than the tile
+    room_BLMK = q_BLK.new_empty(min(step_B, B), step_L, M, K)  # new memory for each tile would cost more than the tile
     for b in range(0, B, step_B):
         for i in range(0, L, step_L):
             tile = slice(b, b + step_B), slice(i, i + step_L)
             q_BLMK, k_BLMK = q_BLK[tile][:, :, None], k_BMK[tile[0]][:, None]
-            r_BLMK = bench_BLMK[: len(q_BLMK), : q_BLMK.shape[1]]
+            r_BLMK = room_BLMK[: len(q_BLMK), : q_BLMK.shape[1]]
             if factorised:
                 torch.addcmul(one, q_BLMK, k_BLMK, out=r_BLMK).reciprocal_()
             else:
