@@ -70,7 +70,7 @@ LAYERS = [
     *("layers.linear", "layers.scaling", "layers.latent", "layers.sparse"),
 ]
 MODELS = [
-    *("models.transformer", "models.experts", "models.decoding", "models.seq2seq"),
+    *("models.transformer", "models.experts", "models.decoding", "models._replay", "models.seq2seq"),
     *("learning.vectors", "learning.text", "learning.bytepairs", "learning.translation"),
     *("learning.training", "learning.complexity"),
 ]
@@ -85,7 +85,8 @@ def own_suite(module: str) -> str:
     ['masks', 'additive', 'data']
     """
     room, _, name = module.rpartition(".")
-    nearest = {"_known": "sight", "_sight": "sight", "_additive_tiled": "additive", "_inputs": "dot_product"}
+    nearest = {"_known": "sight", "_sight": "sight", "_replay": "replay"}
+    nearest |= {"_additive_tiled": "additive", "_inputs": "dot_product"}
     return "data" if room == "tasks" else nearest.get(name, name)
 
 

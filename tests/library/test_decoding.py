@@ -3,7 +3,9 @@
 What is drawn comes as often as it should, and a seed writes the same whatever else is in the batch.
 """
 
+from functools import partial
 from itertools import product
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -499,3 +501,42 @@ def test_a_full_prompt_is_the_sample_and_dropout_comes_back():
 def test_errors_of_a_sample_teach(prompt, options, words):
     with pytest.raises(ValueError, match=words):
         sample(writer(), torch.tensor(prompt), **{"stop": STOP, "length": 9, "seed": 0} | options)
+
+
+class Anybodys(nn.Module):
+    """A model that knows nothing of this package: ids (B, L) give scores, or what `transformers` gives."""
+
+    def __init__(self, wrapped=False):
+        super().__init__()
+        torch.manual_seed(0)
+        self.model, self.wrapped = LanguageModel(N, 8, 2, 32, 1), wrapped
+
+    def forward(self, ids):
+        scores = self.model(ids)
+        return SimpleNamespace(logits=scores) if self.wrapped else scores
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+@pytest.mark.parametrize("write", [greedy, partial(beam, width=3), partial(sample, seed=1)])
+def test_anybodys_model_writes_what_one_that_keeps_its_keys_would(write, wrapped):
+    theirs, prompts = Anybodys(wrapped), torch.tensor([[3, 4, 5], [6, 0, 0]])
+    assert torch.equal(write(theirs, prompts, stop=None, length=9), write(theirs.model, prompts, stop=None, length=9))
+
+
+def test_a_model_that_can_not_write_is_told_why():
+    prompt = torch.tensor([[1, 2]])
+    for model, message in (
+        (3, "model must be a torch.nn.Module, got an int"),
+        (Flat(), r"Flat\(ids\) must give the scores \(B, L, N\) .* \(1, 2\), got torch.float32 of \(1, 9\)"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            greedy(model, prompt, stop=None, length=4)
+    with pytest.raises(ValueError, match="Anybodys is called with ids alone"):
+        greedy(Anybodys(), prompt, prompt, stop=None, length=4)
+    with pytest.raises(ValueError, match="seed must be a whole number"):
+        sample(Anybodys(), prompt, stop=None, length=4, seed="x")
+
+
+class Flat(nn.Module):
+    def forward(self, ids):
+        return torch.zeros(len(ids), 9)

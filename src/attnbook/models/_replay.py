@@ -8,6 +8,7 @@ stay where they are, without a look at a number.
 
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -29,9 +30,9 @@ _KNOWN += (SinusoidalPositions, Stack, SwiGLU, Tokens)
 class Steps:
     """The steps of a model and the state between them: plain ones, or from the second on, where it pays, replayed."""
 
-    def __init__(self, model: nn.Module, source: Tensor | None, length: int):
+    def __init__(self, model: Any, source: Tensor | None, length: int):
         self.model, self.length = model, length
-        self.state = model.start(source)  # pyrefly: ignore[not-callable] (a module that has start and step)
+        self.state: Any = model.start(source)
         self.count = 0
         self.replayed: Replayed | None = None
 
@@ -42,7 +43,7 @@ class Steps:
         if self.count == 2 and isinstance(model, LanguageModel) and _pays(model, state, ids, self.length):
             self.replayed = Replayed(model, state, ids, self.length)
         if self.replayed is None:
-            return model.step(ids, state)[:, -1]  # pyrefly: ignore[not-callable]
+            return model.step(ids, state)[:, -1]
         return self.replayed(ids)
 
     def select(self, rows: Tensor) -> None:

@@ -1,16 +1,19 @@
 """Writing a sequence one token at a time: greedily, with a beam of candidates, or drawn at random.
 
-Any model can be decoded that has `start(source)`, which gives a state, and `step(ids, state)`, which takes some more
-ids (B, L) and gives the scores (B, L, N) for the token after each. `state.select(rows)` keeps these rows of the batch.
+Any model can be decoded that gives, for ids (B, L), the scores (B, L, N) of the token after each: it reads the whole
+text again for each token. One that keeps what it has read has `start(source)`, which gives a state, and
+`step(ids, state)`, which takes some more ids; `state.select(rows)` keeps these rows of the batch.
 
 On a GPU the steps of a `LanguageModel` are replayed as a CUDA graph, where they are all alike and there are enough.
 """
+
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attnbook._inputs import check_sizes, check_tensor, not_right_padded
+from attnbook._inputs import check_module, check_sizes, check_tensor, check_whole, kind_of, not_right_padded
 from attnbook.device import eval_mode
 from attnbook.models._replay import Steps
 
@@ -56,7 +59,7 @@ def beam(
     ['1962-05-09']
     """
     check_sizes(width=width)
-    _check(prompt, source, stop, pad, length)
+    _check(model, prompt, source, stop, pad, length)
     stop = -1 if stop is None else stop  # which is no token
     B, given = prompt.shape[0], (prompt != pad).sum(1)
     rows = torch.arange(B, device=prompt.device)
@@ -66,7 +69,7 @@ def beam(
     total = torch.full((B, width), -torch.inf, device=prompt.device)
     total[:, 0] = 0  # as long as all candidates are the same, only the first has successors
     with eval_mode(model):
-        step = Steps(model, source, length)
+        step = Steps(_reader(model), source, length)
         step.select(first)
         unread = ids
         while ids.shape[1] < length and not step.over(finished):
@@ -119,14 +122,15 @@ def sample(
     >>> ids.shape, bool((ids[1] == again[0]).all())  # row 1 has the seed 7 + 1
     (torch.Size([2, 5]), True)
     """
-    _check(prompt, source, stop, pad, length)
+    _check(model, prompt, source, stop, pad, length)
+    check_whole(seed=seed)
     stop = -1 if stop is None else stop  # which is no token
     B, given = prompt.shape[0], (prompt != pad).sum(1)
     numbers = torch.stack([_numbers(seed + b, length) for b in range(B)])
     ids = prompt[:, : given.min()]
     finished = torch.zeros_like(given, dtype=torch.bool)
     with eval_mode(model):
-        step = Steps(model, source, length)
+        step = Steps(_reader(model), source, length)
         unread = ids
         while ids.shape[1] < length and not finished.all():
             scores = step(unread).cpu()
@@ -182,6 +186,42 @@ def filtered(scores: Tensor, temperature: float = 1.0, top_k: int | None = None,
     return torch.zeros_like(ordered).scatter(-1, order[..., :top_k], p)
 
 
+def _reader(model: nn.Module) -> Any:
+    """What decodes: a model that keeps what it has read, or any other."""
+    return model if hasattr(model, "start") and hasattr(model, "step") else _Rereading(model)
+
+
+class _Rereading:
+    """Anybody's model of ids (B, L), which keeps nothing: for each token it reads the whole text again."""
+
+    def __init__(self, model: nn.Module):
+        self.model = model
+
+    def start(self, source: Tensor | None) -> "_Text":
+        if source is not None:
+            raise ValueError(f"{type(self.model).__name__} is called with ids alone; a source needs start and step.")
+        return _Text()
+
+    def step(self, ids: Tensor, state: "_Text") -> Tensor:
+        state.ids = ids if state.ids is None else torch.cat([state.ids, ids], 1)
+        output = self.model(state.ids)
+        scores = getattr(output, "logits", output)  # of a model of transformers
+        if not isinstance(scores, Tensor) or scores.ndim != 3 or scores.shape[:2] != state.ids.shape:
+            rule = f"{type(self.model).__name__}(ids) must give the scores (B, L, N) of the token after each of the ids"
+            raise ValueError(f"{rule} {tuple(state.ids.shape)}, got {kind_of(scores)}.")
+        return scores[:, -ids.shape[1] :]
+
+
+class _Text:
+    """What was read so far."""
+
+    def __init__(self):
+        self.ids: Tensor | None = None
+
+    def select(self, rows: Tensor) -> None:
+        self.ids = None if self.ids is None else self.ids[rows]
+
+
 def _numbers(seed: int, length: int) -> Tensor:
     """From 0 up to but not including 1, in float64."""
     return torch.rand(length, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
@@ -192,7 +232,8 @@ def _check_tokens(stop: int, pad: int, N: int) -> None:
         raise ValueError(f"stop and pad must be tokens from 0 to {N - 1}, got {stop} and {pad}.")
 
 
-def _check(prompt: Tensor, source: Tensor | None, stop: int | None, pad: int, length: int) -> None:
+def _check(model: nn.Module, prompt: Tensor, source: Tensor | None, stop: int | None, pad: int, length: int) -> None:
+    check_module("model", model)
     check_sizes(length=length)
     check_tensor("prompt", prompt, "of token ids (B, L)")
     if prompt.ndim != 2 or not len(prompt) or not 1 <= prompt.shape[1] <= length:
