@@ -7,6 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+import torch
 
 import attnbook
 from booktools.make.stub import stub
@@ -71,3 +72,20 @@ def test_a_users_type_checker_finds_mistakes(tmp_path):
     assert complaints("") == []
     found = "\n".join(complaints("\n".join(MISTAKES)))
     assert [mistake for mistake, word in MISTAKES.items() if f"`{word}`" not in found] == []
+
+
+LAYERS = {
+    "MultiHeadAttention": (attnbook.MultiHeadAttention(16, 4, kv_heads=2, rotary=attnbook.Rotary(4)), 1),
+    "LatentAttention": (attnbook.LatentAttention(16, 4, latent=8), 1),
+    "LinearAttention": (attnbook.LinearAttention(16, 4), 1),
+    "DotProductAttention": (attnbook.DotProductAttention(), 3),
+    "AdditiveAttention": (attnbook.AdditiveAttention(16, 16, 8), 3),
+}
+
+
+@pytest.mark.filterwarnings("ignore")  # torch.jit is deprecated, and warns of each Python number
+@pytest.mark.parametrize(("layer", "inputs"), LAYERS.values(), ids=LAYERS)
+def test_a_layer_can_be_traced(layer, inputs):
+    given = [torch.randn(2, 5, 16) for _ in range(inputs)]
+    traced = torch.jit.trace(layer.eval(), given)
+    torch.testing.assert_close(traced(*given), layer(*given))

@@ -51,7 +51,7 @@ class Table(nn.Module):
 
     def reach(self, stop: int, dtype: torch.dtype, device: torch.device) -> None:
         """Make the table at least so long."""
-        needed = max(stop, 1)
+        needed = max(int(stop) if isinstance(stop, Tensor) else stop, 1)  # torch.jit.trace has sizes as tensors
         if len(self.table) < needed or (self.table.dtype, self.table.device) != (dtype, device):
             longer = 1 << (max(needed, len(self.table)) - 1).bit_length()  # not again for each next token
             with torch.inference_mode(False):  # training may need it later
