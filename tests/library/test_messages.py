@@ -293,6 +293,10 @@ SAID = {
         "each row of maps must hold weights that sum to 1, or to 0 with nothing to look at; row 0 of layer 0,"
         " head 0 sums to 0.5. Weights without their normalisation? Try maps / maps.sum(-1, keepdim=True)."
     ),
+    "layer(x, x, x)": (
+        "mask must be boolean, got torch.float32 of (2, 5, 8), as queries or keys are. Calls are layer(x, context, mask):"
+        " try layer(x, (keys, values))."
+    ),
     "HeadBrowser([3, 7, 9], torch.eye(3))": "tokens must be texts, got a list. Token ids? Give the text of each.",
     "HeadBrowser(torch.eye(3), 'a b c')": (
         "tokens must be texts, got torch.float32 of (3, 3). It is called HeadBrowser(tokens, maps)."

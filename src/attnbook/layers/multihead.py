@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from einops import rearrange
 from torch import Tensor, nn
 
-from attnbook._inputs import check_fits, check_mask, check_sequences, check_sizes
+from attnbook._inputs import check_fits, check_mask, check_sequences, check_sizes, kind_of
 from attnbook.layers._sight import any_head, clean, each_head, zero_unseen_keys
 from attnbook.layers.dot_product import DotProductAttention, shared
 from attnbook.layers.masks import sliding_window
@@ -303,6 +303,11 @@ class MultiHeadAttention(DotProductAttention):
         if keys_name != "x" and self.window is not None:
             raise ValueError("a window is counted back from the query's own place; with a context there is none.")
         axes, L, M = getattr(mask, "shape", ()), x.shape[-2], past + keys.shape[-2]
+        if isinstance(mask, Tensor) and mask.is_floating_point() and axes in (x.shape, keys.shape):
+            raise ValueError(
+                f"mask must be boolean, got {kind_of(mask)}, as queries or keys are. Calls are layer(x, context, mask): "
+                "try layer(x, (keys, values))."
+            )
         hint = ""
         if past:
             hint = f"The cache holds {past} positions already; try causal({L}, {M})."
