@@ -294,7 +294,7 @@ SAID = {
         " head 0 sums to 0.5. Weights without their normalisation? Try maps / maps.sum(-1, keepdim=True)."
     ),
     "layer(x, x, x)": (
-        "mask must be boolean, got torch.float32 of (2, 5, 8), as queries or keys are. Calls are layer(x, context, mask):"
+        "mask must be boolean, got torch.float32 of (2, 5, 8), as queries or keys are. Call layer(x, context, mask):"
         " try layer(x, (keys, values))."
     ),
     "HeadBrowser([3, 7, 9], torch.eye(3))": "tokens must be texts, got a list. Token ids? Give the text of each.",

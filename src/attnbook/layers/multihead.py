@@ -305,7 +305,7 @@ class MultiHeadAttention(DotProductAttention):
         axes, L, M = getattr(mask, "shape", ()), x.shape[-2], past + keys.shape[-2]
         if isinstance(mask, Tensor) and mask.is_floating_point() and axes in (x.shape, keys.shape):
             raise ValueError(
-                f"mask must be boolean, got {kind_of(mask)}, as queries or keys are. Calls are layer(x, context, mask): "
+                f"mask must be boolean, got {kind_of(mask)}, as queries or keys are. Call layer(x, context, mask): "
                 "try layer(x, (keys, values))."
             )
         hint = ""
