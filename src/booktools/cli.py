@@ -60,16 +60,15 @@ def processors(args) -> None:
     run_everywhere(args.notebooks, [known[name] for name in args.only or ()] or usual(), args.jobs)
 
 
-@command("How long chapters are, up to *Going further*, and how long they may be.", notebooks())
+@command("How long chapters are, up to *Going further*.", notebooks())
 def lengths(args) -> None:
-    from booktools.book.contents import read_chapter
-    from booktools.directives.minutes import Minutes, most
+    from booktools.directives.minutes import Minutes
 
-    print(f"{'':34}  words  at most  cells  at most  minutes: reading  touching  exercises")
+    print(f"{'':34}  words  cells  minutes: reading  touching  exercises")
     for path in args.notebooks:
-        time, (words, cells, _) = Minutes.read(path), most(read_chapter(path).long)
+        time = Minutes.read(path)
         minutes = f"{time.reading:>16}  {time.touching:>8}  {time.exercises:>9}"
-        print(f"{path.stem:34}  {time.words:>5,}  {words:>7,}  {time.cells:>5}  {cells:>7}  {minutes}")
+        print(f"{path.stem:34}  {time.words:>5,}  {time.cells:>5}  {minutes}")
 
 
 @command(

@@ -20,7 +20,7 @@ from booktools.book.checked import is_check, is_ours, statements, stub
 from booktools.book.contents import chapters
 from booktools.book.from_scratch import kept
 from booktools.book.myst import Directive, blocks
-from booktools.directives.minutes import Minutes, is_read_as_code, most, until_the_end
+from booktools.directives.minutes import is_read_as_code, until_the_end
 from booktools.rehearsal.run import clean
 from tests import ROOT
 
@@ -224,15 +224,6 @@ def can_be_taken_along(notebook, number):
         yield f"a chapter leads to its file once, with {{from-scratch}}, got {named.count('from-scratch')}"
 
 
-def is_short(notebook, number):
-    """Up to *Going further*: so many words, and so many cells of code in sight."""
-    length, (words, cells, _) = Minutes.of(notebook), most(notebook.metadata.get("attnbook", {}).get("long", False))
-    if length.words > words:
-        yield f"{length.words:,} words up to *Going further*, expected at most {words:,}; see `attnbook lengths`"
-    if length.cells > cells:
-        yield f"{length.cells} cells of code in sight, expected at most {cells}"
-
-
 def compares_on_one_device(notebook, number):
     """`fit` learns on the GPU where there is one: what its numbers are compared with was reckoned on the CPU."""
     for cell in code(notebook):
@@ -262,7 +253,6 @@ RULES = [
     shows_where_names_come_from,
     folds_its_solutions,
     can_be_taken_along,
-    is_short,
     compares_on_one_device,
 ]
 
@@ -687,16 +677,6 @@ def no_way_to_the_file(notebook):
 @fault(compares_on_one_device, 'device="cpu"')
 def comparison_that_fails_on_a_gpu(notebook):
     cell(notebook, "bars-checks").source = "assert_close(fit(model, loss, batch, 9).losses, losses)"
-
-
-@fault(is_short, "2,202 words")
-def long_text(notebook):
-    cell(notebook, "title").source += "\n\n" + "word " * 2201
-
-
-@fault(is_short, "46 cells of code in sight")
-def many_cells(notebook):
-    notebook.cells[1:1] = [new_code_cell("1", id=f"cell-{n}") for n in range(40)]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)

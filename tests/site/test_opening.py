@@ -12,12 +12,10 @@ from booktools.book import HERE as BOOK
 from booktools.book.checked import is_check, is_ours, title
 from booktools.book.contents import read_notebook
 from booktools.book.edition import edition
-from booktools.directives.minutes import most
 from tests import ROOT
 from tests.directives.test_guess import ASKED, prose, stands
 
 LAPTOP = {"width": 1280, "height": 800}
-END = "section:is(#going-further, #exercises)"
 SUMMARY = "section:is(#summary, #going-further, #exercises)"
 CHAPTERS = edition(ROOT).chapters
 # What one reads between a card and the end of what it hides.
@@ -33,19 +31,11 @@ BETWEEN = """card => {
 def as_it_opens(page, chapter):
     cells = read_notebook(chapter.path).cells
     page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
-    is_not_scrolled_for_ever(page, chapter)
     shows_a_picture_every_few_screens(page)
     explains_few_terms_on_a_screen(page)
     hides_what_is_to_be_guessed(page, chapter)
     keeps_each_check_in_one_line(page, [cell for cell in cells if is_check(cell)])
     keeps_our_solution_until_it_is_asked_for(page, [cell for cell in cells if is_ours(cell)])
-
-
-def is_not_scrolled_for_ever(page, chapter):
-    """As the page opens, up to the end of the core path."""
-    found = screens(page)
-    *_, expected = most(chapter.long)
-    assert found <= expected, f"{found:.1f} screens up to *Going further*, expected at most {expected}"
 
 
 def shows_a_picture_every_few_screens(page):
@@ -135,34 +125,14 @@ PICTURES = """end => [...document.querySelectorAll("main :is(img, svg, canvas, .
 
 def blank_stretches(page):
     """Between pictures: where each begins that is too long, and where it ends."""
-    end = begin(page, SUMMARY)
+    page.evaluate("document.fonts.ready")
+    end = page.locator(SUMMARY).first.evaluate("node => node.getBoundingClientRect().top + scrollY")
     reached, found = page.locator("h1").first.bounding_box()["y"], []
     for top, bottom in [*sorted(page.evaluate(PICTURES, end)), (end, end)]:
         if top - reached > FAR:
             found.append((round(reached), round(top)))
         reached = max(reached, bottom)
     return found
-
-
-def begin(page, sections):
-    """Where the first of them begins, as the page opens; places of widgets are kept free."""
-    page.evaluate("document.fonts.ready")
-    return page.locator(sections).first.evaluate("node => node.getBoundingClientRect().top + scrollY")
-
-
-def screens(page):
-    """How many one scrolls until the core path ends."""
-    return begin(page, END) / LAPTOP["height"]
-
-
-@pytest.mark.parametrize(("parts", "count"), [(["summary", "exercises"], 2), (["going-further", "exercises"], 1)])
-def test_screens_are_counted_up_to_what_comes_first(browser, parts, count):
-    page = browser.new_page(viewport=LAPTOP)
-    sections = "".join(f'<section id="{name}" style="height: 800px"></section>' for name in parts)
-    page.set_content(f'<body style="margin: 0"><header style="height: 800px"></header>{sections}')
-    found = screens(page)
-    page.close()
-    assert found == count
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,6 @@ class Chapter:
     promise: str = ""  # what its card says
     pictogram: str = ""  # lines of an SVG of 96 × 64
     map: tuple[str, ...] = ()  # the parts of the Transformer that it builds
-    long: bool = False  # whether it may be longer than others
 
     @classmethod
     def of(cls, path: Path, notebook) -> "Chapter":
@@ -34,12 +33,12 @@ class Chapter:
         first = notebook.cells[0].source.partition("\n")[0] if notebook.cells else ""
         title = without_number(first.removeprefix("# ").strip())
         about = notebook.metadata.get("attnbook", {})
-        known = ("promise", "pictogram", "map", "long")
+        known = ("promise", "pictogram", "map")
         if strange := set(about) - set(known):
             told = f"got {', '.join(sorted(strange))} as well"
             raise BookError(f"{path}: of a chapter, attnbook in the metadata says {', '.join(known)}; {told}.")
-        parts, long = tuple(about.get("map", ())), about.get("long", False)
-        return cls(int(path.name[:2]), title, path, about.get("promise", ""), about.get("pictogram", ""), parts, long)
+        parts = tuple(about.get("map", ()))
+        return cls(int(path.name[:2]), title, path, about.get("promise", ""), about.get("pictogram", ""), parts)
 
     @property
     def stem(self) -> str:

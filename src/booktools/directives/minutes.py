@@ -43,15 +43,6 @@ class Minutes:
         return cls.of(read_notebook(path))
 
 
-def most(long: bool) -> tuple[int, int, int]:
-    """The words, the cells of code in sight, and the screens of 1280 × 800, that the core path has at most.
-
-    >>> most(long=False), most(long=True)
-    ((2200, 40, 24), (2700, 50, 28))
-    """
-    return (2700, 50, 28) if long else (2200, 40, 24)
-
-
 def until_the_end(notebook, end: str | tuple[str, ...] = END) -> Iterator:
     """The cells of the core path; of the one in which it ends, what stands before that."""
     for cell in notebook.cells:
