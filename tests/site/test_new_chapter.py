@@ -97,5 +97,5 @@ def test_what_the_map_does_not_have_is_named(book):
 
 def test_what_a_chapter_is_not_is_named(book):
     write(book, "15_fifteen", "15. Fifteen", pictogramm="")
-    with pytest.raises(BookError, match="says promise, pictogram, map, long; got pictogramm as well"):
+    with pytest.raises(BookError, match="says promise, pictogram, map; got pictogramm as well"):
         read_chapter(book / "chapters/15_fifteen.ipynb")
