@@ -179,6 +179,8 @@ KINDS = {
     "DeltaNet": {"delta": True},
     "Gated DeltaNet": {"decay": "state", "delta": True, "gated": True, "convolution": 4},
     "Kimi": {"decay": "feature", "delta": True},
+    "a sum of unit keys": {"features": "unit"},
+    "a gate over elu": {"decay": "state", "features": "elu"},
 }
 each_kind = pytest.mark.parametrize("kind", KINDS)
 
@@ -204,15 +206,16 @@ def by_hand(layer, x):
     outputs = []
     for h in range(H):
         q, k, v, fade, beta = (None if part is None else part[h] for part in parts)
-        plain = layer.decay is None and not layer.delta
-        q, k = (F.elu(x) + 1 if plain else x / x.norm(dim=-1, keepdim=True) for x in (q, k))
+        elu = layer.norm is None
+        q, k = (F.elu(x) + 1 if elu else x / x.norm(dim=-1, keepdim=True) for x in (q, k))
+        v = F.pad(v, (0, 1), value=1.0) if elu else v
         decay = None if fade is None else fade.sigmoid().log()
         if layer.decay == "fixed":
             decay = torch.tensor(1 - 2 ** -(5 + 4 * h / (H - 1)), dtype=x.dtype).log().expand(len(x), 1)
         start = torch.zeros(q.shape[-1], v.shape[-1], dtype=x.dtype)
         y, _ = token_by_token(q, k, v, decay, None if beta is None else beta.sigmoid(), start)
-        if plain:
-            y = y / (q @ k.mT).tril().sum(-1, keepdim=True)
+        if elu:
+            y = y[:, :-1] / y[:, -1:]
         else:
             y = y / (y.square().mean(-1, keepdim=True) + torch.finfo(y.dtype).eps).sqrt() * layer.norm.weight
         outputs.append(y)
@@ -369,6 +372,14 @@ ACTS = {
     "another decay": (
         lambda: LinearAttention(D, H, decay="slow"),
         "decay must be one of None, 'fixed', 'state', 'feature'; got 'slow'",
+    ),
+    "other features": (
+        lambda: LinearAttention(D, H, features="relu"),
+        "features must be one of 'elu', 'unit'; got 'relu'",
+    ),
+    "a delta rule of sums": (
+        lambda: LinearAttention(D, H, delta=True, features="elu"),
+        "delta rule needs features='unit'",
     ),
     "another x": (lambda: LinearAttention(D, H)(torch.zeros(B, L, 5)), "made for x of width 12"),
     "whole numbers": (lambda: LinearAttention(D, H)(X.long()), "x must hold floating-point numbers, got torch.int64"),

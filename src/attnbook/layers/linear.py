@@ -130,6 +130,7 @@ class RunningState:
 
 
 _DECAYS = (None, "fixed", "state", "feature")
+_FEATURES = ("elu", "unit")
 
 
 class LinearAttention(nn.Module):
@@ -145,11 +146,12 @@ class LinearAttention(nn.Module):
     delta            whether a value replaces what the state holds for its key, or is added to it
     convolution      so many tokens, the last one included, are mixed, feature by feature, before they are projected
     gated            whether a head's output is opened and closed by the token
+    features         what is made of queries and keys: "elu", elu + 1, with outputs divided by the sum of weights, as in
+                     the first linear attention; or "unit", unit length, with a norm on each head's output instead.
+                     Unless told, the first with neither decay nor delta, and the second with either
     bias, dropout    a bias in the projections; the share of the heads' outputs to drop in training
 
-    With neither decay nor delta features are elu + 1, and outputs are divided by the sum of the weights, as in the
-    first linear attention. Otherwise queries and keys have unit length, and a norm on each head's output does for the
-    sum. The layer is causal; a mask is taken for the sake of blocks, and must say no more than that.
+    The layer is causal; a mask is taken for the sake of blocks, and must say no more than that.
     """
 
     def __init__(
@@ -163,6 +165,7 @@ class LinearAttention(nn.Module):
         delta: bool = False,
         convolution: int = 1,
         gated: bool = False,
+        features: str | None = None,
         bias: bool = False,
         dropout: float = 0.0,
     ):
@@ -174,6 +177,12 @@ class LinearAttention(nn.Module):
         check_sizes(d_k=d_k, d_v=d_v)
         if decay not in _DECAYS:
             raise ValueError(f"decay must be one of {', '.join(map(repr, _DECAYS))}; got {decay!r}.")
+        if features is None:
+            features = "unit" if delta or decay is not None else "elu"
+        if features not in _FEATURES:
+            raise ValueError(f"features must be one of {', '.join(map(repr, _FEATURES))}; got {features!r}.")
+        if features == "elu" and delta:
+            raise ValueError("the delta rule needs features='unit': what it replaces is held for keys of unit length.")
         self.heads, self.decay, self.delta = heads, decay, delta
         self.convolution, self.mix = convolution, nn.Conv1d(D, D, convolution, groups=D) if convolution > 1 else None
         self.query, self.key = nn.Linear(D, heads * d_k, bias), nn.Linear(D, heads * d_k, bias)
@@ -185,7 +194,7 @@ class LinearAttention(nn.Module):
                 self.fade.bias.copy_(_rates(heads).logit().repeat_interleave(len(self.fade.bias) // heads))
         self.beta = nn.Linear(D, heads) if delta else None
         self.gate = nn.Linear(D, heads * d_v) if gated else None
-        self.norm = nn.RMSNorm(d_v) if delta or decay is not None else None
+        self.norm = nn.RMSNorm(d_v) if features == "unit" else None
         self.dropout = nn.Dropout(dropout)
 
     def new_cache(self) -> RunningState:
@@ -243,7 +252,8 @@ class LinearAttention(nn.Module):
             )
 
     def extra_repr(self) -> str:
-        return f"heads={self.heads}, decay={self.decay!r}, delta={self.delta}"
+        features = "elu" if self.norm is None else "unit"
+        return f"heads={self.heads}, decay={self.decay!r}, delta={self.delta}, features={features!r}"
 
 
 def _rates(heads: int, **options) -> Tensor:
