@@ -13,9 +13,10 @@ experts    the same model, 400 steps, with networks of width 128; with eight of 
            character, the smallest share of the choices that an expert has, and the largest
 recall     pairs of a key and a value are read, 4 to 28 of them, and then the keys again in another order: the share of
            values that is right, with 4, 16 and 28 pairs, after 800 steps. Two layers of one head, a short convolution
-           before each: softmax and linear attention with keys of width 8, linear with 64; with fixed fading, with one
-           gate for the state, with the delta rule, with both, keys of 8; linear below softmax and above it, keys of 8;
-           and linear, the gate and the delta rule, keys of 8, after four times as many steps (`_longer`)
+           before each: softmax and linear attention with keys of width 8, linear with 64; with unit keys and a norm
+           alone (`unit`), with fixed fading, one gate for the state, the delta rule, and both, all keys of 8; the gate
+           with the features of linear (`gate_elu`); linear below softmax (`below`, and `unit_below`) and above it; and
+           linear, unit, the gate and the delta rule after four times as many steps (`_longer`)
 """
 
 from collections.abc import Callable, Iterator
