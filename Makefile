@@ -10,13 +10,14 @@ WHOLE := --dist loadfile --no-loadscope-reorder --nbval tests/widgets tests/site
 PYTEST := CUDA_VISIBLE_DEVICES= OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -q
 QUICKLY := -n auto --maxprocesses 4 # one for each core, since each first reads all tests
 MEMORY := -p tests.proven.plugin --memory _build/proven.json $(if $(FRESH),--afresh) # what was green and has not changed is left out, but for FRESH=1
+LOWEST := _build/lowest
 PATIENTLY := -n 3 # three at once on two cores, since a test in a browser waits half of its time
 ifeq ($(origin LANGUAGE),command line)
 export ATTNBOOK_LANGUAGE := $(LANGUAGE)
 SITE := _build/html-$(LANGUAGE)
 endif
 unexport PYTHONDONTWRITEBYTECODE # a module is compiled once, and not by every process again
-.PHONY: help setup programs check lint quick dev serve book site pdf epub zip lab test slow devices ci processors rehearse notebooks bench gpu links lighthouse clean
+.PHONY: help setup programs check lint quick dev serve book site pdf epub zip lab test slow devices ci processors rehearse notebooks bench gpu links lighthouse versions release clean
 
 help:                                   ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -113,6 +114,20 @@ links: .venv/ready                      ## follow what leads out of the book, wh
 
 lighthouse: book                       ## what Lighthouse says of four pages, where npm is at hand
 	$(BIN)/python -m booktools.make.lighthouse $(SITE)
+
+versions: .venv/ready                   ## the library's quick tests on the lowest versions that it states; some gigabytes
+	$(BIN)/uv venv -q --clear --python 3.11 $(LOWEST)
+	$(BIN)/uv pip compile -q --python-version 3.11 --resolution lowest-direct --extra book -o $(LOWEST)/lowest.txt pyproject.toml
+	$(BIN)/uv pip install -q --python $(LOWEST) -r $(LOWEST)/lowest.txt -e . -e src/booktools beautifulsoup4 hatchling hypothesis nbval pandas psutil pytest pytest-xdist scipy
+	$(BIN)/uv pip install -q --python $(LOWEST) --no-deps $$(grep -o "^d2l==[0-9.]*" requirements.txt)
+	$(subst .venv,$(LOWEST),$(PYTEST)) $(QUICKLY) -m "not slow" src/attnbook tests/library
+
+release: .venv/ready                    ## the package for PyPI, in _build/package, made and looked through; you upload it
+	@! grep -q "/OWNER/" _config.yml || { echo "PyPI would link to nobody: write your address into _config.yml, and run make book."; exit 1; }
+	$(BIN)/attnbook address --check
+	rm -rf _build/package
+	$(BIN)/uv build -q --no-build-isolation --python $(BIN)/python --out-dir _build/package
+	$(BIN)/uvx -q twine check --strict _build/package/*.whl _build/package/*.tar.gz
 
 clean:                                  ## back to a fresh checkout
 	rm -rf .venv _build .pytest_cache .ruff_cache .hypothesis

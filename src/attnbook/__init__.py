@@ -12,11 +12,13 @@ Everything public is one import away, and nothing is loaded before it is asked f
 
 from importlib import import_module
 from importlib.metadata import version
+from importlib.util import find_spec
 from typing import Any
 
-from attnbook._public import HOMES, MODULES
+from attnbook._public import BOOK, HOMES, MODULES
 
-__all__ = sorted([*HOMES, *MODULES])  # noqa: PLE0605 (a list, as it should be)
+_lacking = {name for name, package in BOOK.items() if find_spec(package) is None}  # their modules say how to get them
+__all__ = sorted({*HOMES, *MODULES} - _lacking)  # noqa: PLE0605 (a list, as it should be)
 
 
 def __getattr__(name: str) -> Any:

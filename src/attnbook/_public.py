@@ -1,6 +1,7 @@
 """What is public: some modules, and names in others. `__init__.pyi` says the same to editors and type checkers."""
 
 MODULES = {"check": "checks", "peers": "peers", "plots": "plots", "pretrained": "pretrained", "widgets": "widgets"}
+BOOK = {"plots": "matplotlib", "widgets": "anywidget"}  # what only `attnbook[book]` brings, and who needs it
 NAMES = {
     "layers.masks": ["blocked", "causal", "padding", "sliding_window", "valid_lens"],
     "layers.softmax": ["masked_softmax"],

@@ -85,7 +85,7 @@ def colab(args) -> None:
 
 
 @command(
-    "Bring the repository's address from _config.yml to README.md and CITATION.cff.",
+    "Bring the repository's address from _config.yml to README.md, CITATION.cff and pyproject.toml.",
     Argument("--check", action="store_true", help="write nothing; fail where a file disagrees"),
 )
 def address(args) -> None:
@@ -93,7 +93,7 @@ def address(args) -> None:
 
     stale = sync_address(write=not args.check)
     if args.check and stale:
-        raise BookError(f"{' and '.join(stale)} disagree with _config.yml or the chapters. Run `attnbook address`.")
+        raise BookError(f"{', '.join(stale)} disagree with _config.yml or the chapters. Run `attnbook address`.")
     for name in stale:
         print(f"{name}: brought up to date")
 

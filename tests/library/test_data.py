@@ -318,10 +318,9 @@ def test_without_a_seed_the_data_are_those_of_seed_0():
 def test_the_files_of_the_widgets_are_as_their_script_makes_them():
     for name, content in (word_files.make() | first.make()).items():
         assert (FOLDER / name).read_bytes() == content
-    with np.load(FOLDER / "vectors.npz") as stored:
-        words = stored["words"]
+    words = english_vectors().words
     header, _, places = (FOLDER / "word_map.bin").read_bytes().partition(b"\n")
-    assert json.loads(header)["words"].split() == words.tolist()
+    assert json.loads(header)["words"].split() == list(words)
     assert len(places) == 4 * len(words)
     assert word_map.places_bytes(words, np.frombuffer(places, "<i2").reshape(-1, 2)) == header + b"\n" + places
 

@@ -43,7 +43,7 @@ def write(book: Path, name: str, title: str, **about) -> None:
 @pytest.fixture
 def book(tmp_path):
     book = linked_book(tmp_path, TOC)
-    for name in ("chapters", "index.md", "README.md", "CITATION.cff"):
+    for name in ("chapters", "index.md", "README.md", "CITATION.cff", "pyproject.toml"):
         text = (book / name).read_text("utf-8") if name.isupper() or "." in name else ""
         (book / name).unlink()
         if text:

@@ -2,11 +2,10 @@
 
 from functools import cache
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from attnbook.data import FOLDER
+from attnbook.data import table
 
 
 def cells(marked: list) -> Tensor:
@@ -15,5 +14,5 @@ def cells(marked: list) -> Tensor:
 
 @cache
 def doubles() -> Tensor:
-    with np.load(FOLDER / "vectors.npz") as stored:
-        return torch.from_numpy(stored["vectors"]).double() * stored["scale"].item()
+    _, steps, unit = table("vectors.bin")
+    return steps.double() * unit

@@ -21,7 +21,8 @@ def english_vectors() -> WordVectors:
     >>> [word for word, cosine in english_vectors().neighbours("river", 3)]
     ['rivers', 'creek', 'lake']
     """
-    return WordVectors.load(FOLDER / "vectors.npz")
+    words, steps, unit = table("vectors.bin")
+    return WordVectors(words, steps * unit)
 
 
 @cache
@@ -32,10 +33,21 @@ def word_vectors() -> dict[str, Tensor]:
     >>> max(vectors, key=lambda word: vectors["red"] @ vectors[word] if word != "red" else 0)
     'blue'
     """
-    header, _, steps = (FOLDER / "words.bin").read_bytes().partition(b"\n")
+    words, steps, unit = table("words.bin")
+    return dict(zip(words, steps * unit, strict=True))
+
+
+def table(file: str) -> tuple[list[str], Tensor, float]:
+    """Words, their vectors in whole steps, and what a step is, from a file that widgets read, too.
+
+    >>> words, steps, unit = table("words.bin")
+    >>> len(words), steps.shape, unit
+    (4000, torch.Size([4000, 16]), 0.03125)
+    """
+    header, _, steps = (FOLDER / file).read_bytes().partition(b"\n")
     about = json.loads(header)
-    table = torch.frombuffer(bytearray(steps), dtype=torch.int8).view(-1, about["width"]) * about["unit"]
-    return dict(zip(about["words"].split(), table, strict=True))
+    numbers = torch.frombuffer(bytearray(steps), dtype=torch.int8).view(-1, about["width"])
+    return about["words"].split(), numbers, about["unit"]
 
 
 @cache

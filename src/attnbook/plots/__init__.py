@@ -4,9 +4,14 @@ Every picture of weights has one scale, fixed to 0-1: heads, layers and chapters
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from itertools import pairwise
 from statistics import fmean
 from typing import Any, overload
+
+if find_spec("matplotlib") is None:
+    hint = 'Figures need matplotlib, which `pip install "attnbook[book]"` brings.'
+    raise ModuleNotFoundError(hint, name="matplotlib")
 
 import matplotlib.pyplot as plt
 import numpy as np

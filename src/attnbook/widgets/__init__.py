@@ -1,7 +1,12 @@
 """The book's widgets. `attnbook.widgets.AttentionHeatmap` and its siblings are loaded when first asked for."""
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
+
+if find_spec("anywidget") is None:
+    hint = 'Widgets need anywidget, which `pip install "attnbook[book]"` brings.'
+    raise ModuleNotFoundError(hint, name="anywidget")
 
 # Each has a room of its own: AlignmentPlayer lives in the folder alignment_player.
 __all__ = [

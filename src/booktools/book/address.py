@@ -68,7 +68,7 @@ def sync_address(root: Path | str = ".", *, write: bool = True) -> list[str]:
     """Bring the address and the chapters to the files that repeat them; the names of those that disagreed."""
     root = Path(root)
     here = address(root)
-    derived = {"README.md": with_chapters, "CITATION.cff": with_address}
+    derived = {"README.md": with_chapters, "CITATION.cff": with_address, "pyproject.toml": with_urls}
     stale = []
     for name, rewrite in derived.items():
         path = root / name
@@ -106,8 +106,25 @@ def listed(found: list[Chapter], here: Address) -> list[str]:
 
 
 def with_address(citation: str, here: Address, root: Path) -> str:
-    for key, value in {"repository-code": here.repository, "url": here.site}.items():
-        citation, found = re.subn(rf"^{key}:.*$", f'{key}: "{value}"', citation, flags=re.M)
+    return with_lines("CITATION.cff", citation, {"repository-code: ": here.repository, "url: ": here.site})
+
+
+def with_urls(project: str, here: Address, root: Path) -> str:
+    """The links that the package's page on PyPI has."""
+    urls = {
+        "Homepage = ": here.site,
+        "Documentation = ": here.page("api.md"),
+        "Source = ": here.repository,
+        "Issues = ": f"{here.repository}/issues",
+        "Changelog = ": f"{here.repository}/blob/HEAD/CHANGELOG.md",
+    }
+    return with_lines("pyproject.toml", project, urls)
+
+
+def with_lines(name: str, text: str, values: dict[str, str]) -> str:
+    """A file's text in which the line that starts with each of these keys has this value."""
+    for key, value in values.items():
+        text, found = re.subn(rf"^{key.rstrip()}.*$", f'{key}"{value}"', text, flags=re.M)
         if found != 1:
-            raise BookError(f"CITATION.cff must hold one line that starts with `{key}:`, found {found}.")
-    return citation
+            raise BookError(f"{name} must hold one line that starts with `{key.rstrip()}`, found {found}.")
+    return text

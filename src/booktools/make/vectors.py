@@ -1,4 +1,4 @@
-"""Make vectors.npz, 8,000 real word vectors, from the model all-MiniLM-L6-v2.
+"""Make vectors.bin, 8,000 real word vectors, from the model all-MiniLM-L6-v2.
 
     python -m booktools.make.vectors MODEL_FOLDER
 
@@ -11,13 +11,12 @@ import hashlib
 import re
 import sys
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from attnbook.data import FOLDER
+from booktools.make.words import table_bytes
 
 WORDS, WIDTH = 8000, 128
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -37,8 +36,7 @@ def fit(word: str) -> bool:
     return word.isascii() and word.isalpha() and len(word) > 1 and bool(decent)
 
 
-def make(table: Tensor, vocabulary: list[str]) -> dict[str, Any]:
-    """The arrays of vectors.npz."""
+def make(table: Tensor, vocabulary: list[str]) -> bytes:
     rows = [row for row, word in enumerate(vocabulary) if fit(word)][:WORDS]
     vectors = table[rows].double()
     vectors = vectors - vectors.mean(0)
@@ -46,12 +44,8 @@ def make(table: Tensor, vocabulary: list[str]) -> dict[str, Any]:
     largest = components.gather(1, components.abs().argmax(1, keepdim=True))
     projected = vectors @ (components * largest.sign())[:WIDTH].T  # a component's sign is a matter of taste
     scale = projected.abs().max() / 127
-    return {
-        "words": np.array([vocabulary[row] for row in rows]),
-        "vectors": (projected / scale).round().to(torch.int8).numpy(),
-        "scale": np.float32(scale),
-        "source": np.array(f"sentence-transformers/all-MiniLM-L6-v2, Apache-2.0, sha256 {SHA256}"),
-    }
+    steps = (projected / scale).round().to(torch.int8).numpy()
+    return table_bytes([vocabulary[row] for row in rows], steps, scale.float().item())
 
 
 def main(folder: Path) -> None:
@@ -62,7 +56,7 @@ def main(folder: Path) -> None:
         sys.exit(f"{weights} is not the published file.")
     table = load_file(weights)["embeddings.word_embeddings.weight"]
     vocabulary = (folder / "vocab.txt").read_text("utf-8").splitlines()
-    np.savez_compressed(FOLDER / "vectors.npz", **make(table, vocabulary))
+    (FOLDER / "vectors.bin").write_bytes(make(table, vocabulary))
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ def build_wheel(root: Path, folder: Path) -> None:
         earlier.unlink()
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder.resolve())]
     with TemporaryDirectory() as copy:
-        for path in (*package_files(root), *(root / name for name in ("README.md", "LICENSE"))):
+        for path in (*package_files(root), root / "LICENSE"):
             target = Path(copy, path.relative_to(root))
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, target)

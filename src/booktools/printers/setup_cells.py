@@ -40,8 +40,9 @@ def pinned(root: Path, name: str) -> str:
 
 
 def needs(root: Path, *, peer: bool = False) -> list[str]:
-    """What the book's package requires, and what the peer does that chapters compare with."""
-    required = project(root)["dependencies"]
+    """What the book's package requires, figures and widgets included, and the peer that chapters compare with."""
+    about = project(root)
+    required = [*about["dependencies"], *about["optional-dependencies"]["book"]]
     if peer:
         required += (root / "overrides.txt").read_text(encoding="utf-8").splitlines()
     named = [re.match(r"([\w-]+)>=", line) for line in required]
