@@ -14,6 +14,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch._ops import HigherOrderOperator
 from torch.overrides import TorchFunctionMode
 
 from attnbook._inputs import check_module, check_sizes
@@ -198,6 +199,9 @@ class _Work(local):
         self.looking, self.slowly = True, False
 
 
+_COMPILES = {"torch._dynamo", "torch.nn.attention.flex_attention"}  # while none of it is loaded, nothing is compiled
+
+
 class _Eagerly:
     """What is compiled runs as it was written: inside compiled code nothing is seen.
 
@@ -211,7 +215,7 @@ class _Eagerly:
     def __enter__(self) -> None:
         with self.lock:
             self.inside += 1
-            if self.stance is None and "torch._dynamo" in sys.modules:
+            if self.stance is None and not _COMPILES.isdisjoint(sys.modules):
                 self.stance = torch.compiler.set_stance("force_eager")
 
     def __exit__(self, *raised: object) -> None:
@@ -276,8 +280,9 @@ class _Watch(TorchFunctionMode):
             self.__enter__()
         self.work.slowly = True
         try:
-            with torch.no_grad():
-                self.call(module, *args, **kwargs)
+            with torch.no_grad():  # hooks on its output come after the weights, and have run
+                again = partial(self.call, module) if module._forward_pre_hooks else module.forward
+                again(*args, **kwargs)
         finally:
             self.work.slowly = False
         return output
@@ -288,6 +293,8 @@ class _Watch(TorchFunctionMode):
             return _kernel(self.asked(), *args, **kwargs)
         if func is F.multi_head_attention_forward:
             return _multi_head(self.asked(), args, kwargs)
+        if isinstance(func, HigherOrderOperator) and func.name() == "flex_attention":
+            return _flex(self.asked(), func, *args, **kwargs)
         return func(*args, **kwargs)
 
     def asked(self) -> list[tuple[Watcher, str]]:
@@ -354,6 +361,26 @@ def _of_kernel(query: Tensor, key: Tensor, value: Tensor, attn_mask=None, dropou
         given = (query.to(wide), key.to(wide), value.to(wide), attn_mask, 0.0, is_causal)
         _, weights = torch.ops.aten._scaled_dot_product_attention_math(*given, **options)
     return weights
+
+
+def _flex(
+    asked: list[tuple[Watcher, str]],
+    function: Callable,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    *how: Any,
+    **more: Any,
+) -> tuple[Tensor, ...]:
+    """`flex_attention`, seen by all that ask. Of unit vectors it makes its weights."""
+    output, *others = function(query, key, value, *how, **more)
+
+    def weights() -> Tensor:
+        wide, M = torch.promote_types(query.dtype, torch.float32), key.shape[-2]
+        units = torch.eye(M, dtype=wide, device=value.device).expand(*value.shape[:-1], M).contiguous()
+        return function(query.to(wide), key.to(wide), units, *how, **more)[0]
+
+    return Attended(output, value, weights, 0.0, query.shape[-3]).shown_to(asked), *others
 
 
 def _multi_head(asked: list[tuple[Watcher, str]], args: tuple, kwargs: dict) -> tuple[Tensor, Tensor | None]:

@@ -27,7 +27,7 @@ def capture_attention(
              [0.5000, 0.5000]]])
 
     It may be anybody's model: seen are the layers of attnbook, nn.MultiheadAttention and all that is made of it, and
-    whatever calls F.scaled_dot_product_attention, as most models do.
+    whatever calls F.scaled_dot_product_attention, as most models do, or flex_attention.
 
     >>> block, x_BLD = nn.TransformerEncoderLayer(8, nhead=2, batch_first=True).eval(), torch.randn(1, 3, 8)
     >>> with capture_attention(block) as maps:
