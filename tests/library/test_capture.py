@@ -114,7 +114,7 @@ def test_nothing_to_capture_is_said():
         pass
 
 
-@pytest.mark.parametrize("layers", [["later.0"], [1], ["later.0", 1]])
+@pytest.mark.parametrize("layers", [["later.0"], [1], ["later.0", 1], "later.0", 1])
 def test_only_some_layers_are_kept(layers):
     model = Reader()
     with capture_attention(model, layers=layers) as maps:

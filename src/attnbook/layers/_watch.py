@@ -67,8 +67,8 @@ class Attended:
     """
 
     def __init__(self, output: Any, values: Tensor, weights: Callable[[], Tensor], dropout: float, heads: int | None):
-        self.output, self.values, self.weights = output, values, cache(weights)
-        self.dropout, self.heads = dropout, heads
+        self.output, self.values, self.dropout, self.heads = output, values, dropout, heads
+        self.before, self.used = cache(weights), {}
 
     def shown_to(self, asked: list[tuple["Watcher", str]]) -> Any:
         """The output, after all that want to have seen it, or changed it."""
@@ -76,28 +76,37 @@ class Attended:
             watcher.see(name, self)
         return self.output
 
-    def brought(self, head: int) -> Tensor:
-        """What a head brought, (..., L, V)."""
-        return _part(self.output, self.heads, head)
-
-    def bring(self, head: int, output: Tensor) -> None:
-        """This is what the head brought, from now on."""
-        self.output = _with_part(self.output, self.heads, head, output)
+    def weights(self) -> Tensor:
+        """Those that were used, of all heads."""
+        weights = self.before()
+        for head, used in self.used.items():
+            weights = weights.clone() if weights is self.before() else weights
+            _part(weights, self.heads, head).copy_(used())
+        return weights
 
     def use(self, head: int, change: Callable[[Tensor], Tensor]) -> None:
         """A head's weights are others; what it brought is as it was."""
-        before, heads = self.weights, self.heads  # not `self`, or what it holds would wait for the garbage collector
-        changed = cache(lambda: change(_part(before(), heads, head)))
-        self.weights = cache(lambda: _with_part(before(), heads, head, changed()))
+        all_heads, heads = self.before, self.heads  # not `self`: it would wait for the garbage collector
+        before = self.used.get(head, lambda: _part(all_heads(), heads, head))
+        self.used[head] = cache(lambda: change(before()))
 
     def mix(self, head: int) -> Tensor:
-        """What a head's weights bring of its values."""
-        weights, values = _part(self.weights(), self.heads, head), self.values
+        """What the weights that a head now uses bring of its values."""
+        weights, values = self.used[head](), self.values
         if self.heads is not None:  # some share theirs
             values = values.select(-3, head * values.shape[-3] // self.heads)
         wide = torch.promote_types(weights.dtype, values.dtype)
         with torch.autocast(weights.device.type, enabled=False):
             return self._dropped(weights).to(wide) @ values.to(wide)
+
+    def brought(self, head: int) -> Tensor:
+        """What a head brought, (..., L, V)."""
+        return _part(self.output, self.heads, head)
+
+    def bring(self, head: int, output: Tensor) -> None:
+        """This is what the head brought, from now on. No other number changes, and no stride."""
+        self.output = self.output.clone()
+        self.brought(head).copy_(output)
 
     def _dropped(self, weights: Tensor) -> Tensor:
         """In training, without some; what is random elsewhere stays as it was."""
@@ -112,13 +121,6 @@ def _part(x: Tensor, heads: int | None, head: int) -> Tensor:
     return x if heads is None else x.select(-3, head)
 
 
-def _with_part(x: Tensor, heads: int | None, head: int, part: Tensor) -> Tensor:
-    """The same with another part for one head, and nothing else changed: neither numbers nor strides."""
-    x = x.clone()
-    _part(x, heads, head).copy_(part)
-    return x
-
-
 class Watcher:
     """Somebody who looks at the attention in a model: all of it, or some layers, by name or by number.
 
@@ -127,9 +129,10 @@ class Watcher:
 
     changes = False
 
-    def __init__(self, model: nn.Module, layers: Iterable[str | int] | None = None):
+    def __init__(self, model: nn.Module, layers: Iterable[str | int] | str | int | None = None):
         check_module("model", model)
         self.names = {module: _plain(name) for name, module in model.named_modules()}
+        layers = [layers] if isinstance(layers, str | int) else layers
         self.layers = None if layers is None else list(dict.fromkeys(layers))
         self.numbers: dict[str, int] = {}
         for layer in self.layers or ():

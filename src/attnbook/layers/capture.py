@@ -13,7 +13,7 @@ from attnbook.layers._watch import Attended, AttentionLayer, Watcher, watching
 def capture_attention(
     model: nn.Module,
     *,
-    layers: Iterable[str | int] | None = None,
+    layers: Iterable[str | int] | str | int | None = None,
     keep: Callable[[Tensor], Tensor] | None = None,
 ) -> Iterator[dict[str, Tensor]]:
     """The weights of every attention in `model`, by the name of the module that computes it; `""` is the model itself.
@@ -58,7 +58,9 @@ def capture_attention(
 class _Capture(Watcher):
     """Keeps what it sees."""
 
-    def __init__(self, model: nn.Module, layers: Iterable[str | int] | None, keep: Callable[[Tensor], Tensor] | None):
+    def __init__(
+        self, model: nn.Module, layers: Iterable[str | int] | str | int | None, keep: Callable[[Tensor], Tensor] | None
+    ):
         super().__init__(model, layers)
         self.keep, self.maps = keep, {}
 
