@@ -308,11 +308,18 @@ def test_others_are_left_alone_and_nothing_is_held():
     model, other = Heads(), Heads()
     before = other(X)
     kept = []
-    with change_attention(model, {(0, None): lambda w: kept.append(weakref.ref(w)) or w.sqrt()}):
+
+    def rooted(weights):
+        weights = weights.sqrt()
+        kept.append(weakref.ref(weights))
+        return weights
+
+    with torch.no_grad(), change_attention(model, {(0, None): rooted}):
         assert torch.equal(other(X), before)
         gc.disable()
         try:
             model(X)
+            assert len(kept) == HEADS
             assert all(weights() is None for weights in kept)  # without a garbage collector
         finally:
             gc.enable()
