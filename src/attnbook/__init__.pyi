@@ -33,6 +33,7 @@ from attnbook.layers.scaling import NTKAware as NTKAware
 from attnbook.layers.scaling import PositionInterpolation as PositionInterpolation
 from attnbook.layers.scaling import YaRN as YaRN
 from attnbook.layers.capture import capture_attention as capture_attention
+from attnbook.layers.change import change_attention as change_attention
 from attnbook.models.transformer import DecoderBlock as DecoderBlock
 from attnbook.models.transformer import EncoderBlock as EncoderBlock
 from attnbook.models.transformer import FeedForward as FeedForward

@@ -67,17 +67,17 @@ def check_mask(mask: Tensor | None, queries: Tensor, shape: Sequence[int], more:
         return
     check_boolean(mask)
     check_device_and_dtype(queries, "the queries", mask=mask)
-    if _broadcasts(mask.shape, shape):
+    if fits(mask.shape, shape):
         return
     letters, wanted = {1: "(M,)", 2: "(L, M)"}.get(len(shape), "(..., L, M)"), shape[-2:]
-    if _broadcasts(mask.shape[-2:], shape[-2:]):
+    if fits(mask.shape[-2:], shape[-2:]):
         wanted, hint = shape, f"Its axes before L and M must fit {tuple(shape[:-2])}, or be 1."
-        if _broadcasts(mask[:, None].shape, shape):
+        if fits(mask[:, None].shape, shape):
             hint = "For one mask a sequence, the same for all heads, try mask[:, None]."
     elif mask.ndim == 2 and len(shape) > 2 and mask.shape == (shape[0], shape[-1]):
         hint = f"One row a sequence, (B, M)? Its queries share it: try mask[:, {'None, ' * (len(shape) - 3)}None]."
     else:
-        turned = mask.ndim > 1 and _broadcasts(mask.mT.shape, shape)
+        turned = mask.ndim > 1 and fits(mask.mT.shape, shape)
         hint = "Rows are queries, columns are keys; " + ("try mask.mT." if turned else "check the two lengths.")
     raise ShapeError("mask", letters, wanted, mask.shape, f"{hint} {more}".rstrip())
 
@@ -232,7 +232,7 @@ def _made(name: str, x: object, otherwise: str) -> str:
     return f"Try torch.tensor({name})." if isinstance(x, list | tuple) else otherwise
 
 
-def _broadcasts(small: Sequence[int], large: Sequence[int]) -> bool:
+def fits(small: Sequence[int], large: Sequence[int]) -> bool:
     """Whether a tensor of the first shape fits one of the second without stretching it."""
     pairs = zip(reversed(small), reversed(large), strict=False)
     return len(small) <= len(large) and all(a in (1, b) for a, b in pairs)

@@ -14,6 +14,7 @@ NAMES = {
     "layers.positions": ["ALiBi", "LearnedPositions", "RelativeBias", "Rotary", "SinusoidalPositions", "sinusoidal"],
     "layers.scaling": ["NTKAware", "PositionInterpolation", "YaRN"],
     "layers.capture": ["capture_attention"],
+    "layers.change": ["change_attention"],
     "models.transformer": [
         "DecoderBlock",
         "EncoderBlock",

@@ -112,3 +112,23 @@ def test_nothing_to_capture_is_said():
         capture_attention(nn.Linear(1, 1)),
     ):
         pass
+
+
+@pytest.mark.parametrize("layers", [["later.0"], [1], ["later.0", 1], "later.0", 1])
+def test_only_some_layers_are_kept(layers):
+    model = Reader()
+    with capture_attention(model, layers=layers) as maps:
+        model(X)
+        model(X)
+    assert maps.keys() == {"later.0"}
+    with capture_attention(model, layers=["first", "later.0"]) as both:
+        model(X)
+    assert_close(both["later.0"], maps["later.0"])
+
+
+def test_a_map_may_be_kept_as_something_smaller():
+    model = Reader()
+    with capture_attention(model) as maps, capture_attention(model, keep=lambda weights: weights.half()) as halves:
+        model(X)
+    assert {weights.dtype for weights in halves.values()} == {torch.float16}
+    assert_close(halves, {name: weights.half() for name, weights in maps.items()})

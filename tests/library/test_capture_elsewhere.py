@@ -12,7 +12,7 @@ from torch.testing import assert_close
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.checkpoint import checkpoint
 
-from attnbook import MultiHeadAttention, attention, capture_attention, causal
+from attnbook import MultiHeadAttention, attention, capture_attention, causal, change_attention
 
 B, L, D, HEADS = 2, 5, 16, 4
 CALL, KERNELS = nn.Module.__call__, _cur_sdpa_kernel_backends()
@@ -216,6 +216,20 @@ def test_hooks_see_each_call_once_and_gradients_flow():
     with capture_attention(model):
         model(X).sum().backward()
     assert all(parameter.grad is not None for parameter in model.parameters())
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_hook_on_what_comes_of_a_fast_layer_runs_once(before):
+    model, calls, seen = nn.MultiheadAttention(D, HEADS, batch_first=True).eval(), [], []
+    model.register_forward_hook(lambda *_: calls.append(1))
+    if before:
+        model.register_forward_pre_hook(lambda _, given: seen.append(1) or tuple(x * 2 for x in given))
+    with torch.no_grad(), capture_attention(model) as maps:
+        model(X, X, X)
+    assert len(calls) == (2 if before else 1)  # what a hook makes of the input, the weights depend on
+    with torch.no_grad():
+        _, want = model(X, X, X, average_attn_weights=False)
+    assert_close(maps[""], want)
 
 
 def test_what_may_be_fast_is_computed_once_more_and_not_oftener(monkeypatch):
@@ -452,3 +466,36 @@ def test_a_model_whose_call_is_gone_round_is_told():
     model = Heads()
     with pytest.raises(ValueError, match=r"call model\(x\) inside, not model.forward\(x\)"), capture_attention(model):
         model.forward(X)
+
+
+FLEX = {
+    "plain": ({}, None),
+    "causal": ({"mask": lambda b, h, i, j: i >= j}, causal(L)),
+    "bias": ({"score_mod": lambda score, b, h, i, j: score + j / 2}, torch.arange(L) / 2),
+    "scale": ({"scale": 2.0}, None),
+    "shared": ({"enable_gqa": True, "kv_heads": 2}, None),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FLEX)
+def test_flex_attention(name):
+    """The rest of what PyTorch has. On a CPU it has no gradients."""
+    flex = pytest.importorskip("torch.nn.attention.flex_attention")
+    options, allowed = FLEX[name]
+    if "mask" in options:
+        options = {"block_mask": flex.create_block_mask(options["mask"], None, None, L, L, device="cpu")}
+
+    class Flexible(Heads):
+        def forward(self, x):
+            q, k, v = (layer(x).unflatten(-1, (-1, D // HEADS)).transpose(1, 2) for layer in self.qkv)
+            return flex.flex_attention(q, k, v, **self.options).transpose(1, 2).flatten(2)
+
+    model = Flexible(**options).requires_grad_(False)
+    assert_close(same_and_maps(model, X)[""], model.by_hand(X, allowed, options.get("scale")))
+    before = model(X).unflatten(-1, (HEADS, -1))
+    with change_attention(model, {(0, 2): "off"}), capture_attention(model) as maps:
+        got = model(X).unflatten(-1, (HEADS, -1))
+    assert torch.equal(got[:, :, [0, 1, 3]], before[:, :, [0, 1, 3]])
+    assert not got[:, :, 2].any()
+    assert not maps[""][:, 2].any()

@@ -12,7 +12,7 @@ from attnbook.device import runs_eagerly
 from attnbook.errors import ShapeError
 from attnbook.layers import _additive_tiled
 from attnbook.layers._sight import clean
-from attnbook.layers.capture import AttentionLayer
+from attnbook.layers._watch import AttentionLayer
 from attnbook.layers.softmax import masked_softmax
 
 
@@ -54,9 +54,9 @@ class AdditiveAttention(AttentionLayer):
     def blend(self, q: Tensor, k: Tensor, values: Tensor, mask: Tensor | None = None) -> Tensor:
         """The same from W_q q and W_k k, for keys that are asked again and again."""
         w = self.score.weight.flatten()
-        if not self._watchers and not self.dropout_now and (module := _fused(q, k, values)):
+        if not self._asked and not self.dropout_now and (module := _fused(q, k, values)):
             return _at_once(module, q, k, values, w, mask)
-        return self._applied(masked_softmax(fast_additive_scores(q, k, w), mask)) @ values
+        return self._applied(masked_softmax(fast_additive_scores(q, k, w), mask), values)
 
 
 def _at_once(module: ModuleType, q: Tensor, k: Tensor, v: Tensor, w: Tensor, mask: Tensor | None) -> Tensor:

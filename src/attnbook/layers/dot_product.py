@@ -6,7 +6,7 @@ from torch import Tensor
 
 from attnbook._inputs import check_mask, check_sequences, check_width
 from attnbook.layers._sight import as_bias, blind, clean, hidden
-from attnbook.layers.capture import AttentionLayer
+from attnbook.layers._watch import AttentionLayer
 from attnbook.layers.masks import is_causal
 from attnbook.layers.softmax import masked_softmax
 
@@ -61,10 +61,10 @@ class DotProductAttention(AttentionLayer):
         sink      (H,): the score of one more key in each head, whose value is zero
         zeroed    queries that see nothing are finite, and values that nobody sees are zeros
         """
-        if not self._watchers and softcap is None:
+        if softcap is None and not self._asked:
             return _fused(q, k, v, mask, bias, sink, self.dropout_now, zeroed)
         k, v = shared(k, q), shared(v, q)
-        return self._applied(_weights(q, k, mask, bias, softcap, sink)) @ v
+        return self._applied(_weights(q, k, mask, bias, softcap, sink), v)
 
 
 def shared(x: Tensor, q: Tensor) -> Tensor:
