@@ -16,7 +16,7 @@ recall     pairs of a key and a value are read, 4 to 28 of them, and then the ke
            before each: softmax and linear attention with keys of width 8, linear with 64; with unit keys and a norm
            alone (`unit`), with fixed fading, one gate for the state, the delta rule, and both, all keys of 8; the gate
            with the features of linear (`gate_elu`); linear below softmax (`below`, and `unit_below`) and above it; and
-           linear, unit, the gate and the delta rule after four times as many steps (`_longer`)
+           linear, the gate and the delta rule after four times as many steps (`_longer`)
 """
 
 from collections.abc import Callable, Iterator
@@ -252,7 +252,6 @@ def recall(seed: int) -> dict[str, object]:
         "unit_below": recalling(seed, "LS", 8, features="unit"),
         "above": recalling(seed, "SL", 8),
         "linear_longer": recalling(seed, "LL", 8, **LONGER),
-        "unit_longer": recalling(seed, "LL", 8, **LONGER, features="unit"),
         "gate_longer": recalling(seed, "LL", 8, **LONGER, decay="state"),
         "delta_longer": recalling(seed, "LL", 8, **LONGER, delta=True),
     }
