@@ -289,7 +289,7 @@ def test_a_layer_that_is_computed_again_for_its_gradient_is_changed_again(use_re
     assert_close(*grads)
 
 
-@pytest.mark.parametrize("change", ["off", "mean", "even", OWN, torch.sqrt], ids=str)
+@pytest.mark.parametrize("change", ["off", "mean", "even", OWN, torch.sqrt], ids=["off", "mean", "even", "own", "sqrt"])
 def test_half_precision_and_autocast(change):
     model = nn.Sequential(Heads(), nn.TransformerEncoderLayer(D, HEADS, 32, batch_first=True)).eval()
     changes = {("0", 2): change, ("1.self_attn", 0): change}
