@@ -13,6 +13,12 @@ from attnbook.layers.additive import AdditiveAttention
 from attnbook.layers.multihead import MultiHeadAttention
 from attnbook.models.transformer import DecoderBlock, EncoderBlock
 
+__all__ = ["copy_weights", "d2l"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
 
 def d2l() -> ModuleType:
     """`d2l.torch`, the code of Dive into Deep Learning, also where torchvision is missing.

@@ -19,6 +19,10 @@ def test_every_public_name_is_there():
     assert set(dir(attnbook)) >= set(attnbook.__all__)
 
 
+def test_the_peers_show_what_is_theirs():
+    assert dir(attnbook.peers) == ["copy_weights", "d2l"]
+
+
 def test_an_unknown_name_lists_the_known():
     with pytest.raises(AttributeError, match=r"attnbook has no 'atention'. Did you mean 'attention'\? It has .*beam"):
         attnbook.atention  # noqa: B018
