@@ -292,6 +292,7 @@ def test_kernels_of_a_block(options, most, as_on_a_gpu, monkeypatch):
     assert more.total() <= most, more
 
 
+@pytest.mark.slow
 def test_short_texts_and_other_models_go_the_plain_way(replayed, as_on_a_gpu, monkeypatch):
     monkeypatch.setattr(_replay, "LEAST", 32)
     prompt = torch.tensor([[3, 4]])

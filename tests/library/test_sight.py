@@ -135,6 +135,7 @@ def test_writes_to_a_mask_made_in_inference_are_seen_though_not_counted():
         assert not layer(x, mask=mask).any()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:There is a performance drop")
 def test_transforms_see_the_mask_they_are_given():
     x, mask, other = torch.randn(2, 5, 8), blind_mask(), padding(torch.tensor([5, 1]), 5)
