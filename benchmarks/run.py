@@ -61,13 +61,12 @@ def _title(section: str) -> str:
 
 
 def a_row_a_line(tables: dict[str, list[list[str]]]) -> str:
-    def text(given: object) -> str:
-        return json.dumps(given, ensure_ascii=False)
-
-    shown = (
-        f"{text(title)}: [\n    {(',' + chr(10) + '    ').join(map(text, rows))}\n  ]" for title, rows in tables.items()
-    )
-    return "{\n  " + ",\n  ".join(shown) + "\n}\n"
+    """Tables as JSON in which a change of a row is a change of a line."""
+    parts = []
+    for title, rows in tables.items():
+        lines = ",\n    ".join(json.dumps(row, ensure_ascii=False) for row in rows)
+        parts.append(f"{json.dumps(title, ensure_ascii=False)}: [\n    {lines}\n  ]")
+    return "{\n  " + ",\n  ".join(parts) + "\n}\n"
 
 
 def main(asked: list[str]) -> None:

@@ -1,7 +1,7 @@
 """How many kernels a GPU starts for a layer, and that none waits for it: counted on the device `meta`, with no GPU.
 
 A tensor there has a shape and no numbers, so layers take the way that they take on a GPU: whoever looks at a number
-gets an error. `F.scaled_dot_product_attention` is one kernel on a GPU, and counts as one.
+gets an error. Attention and RMSNorm are one kernel each on a GPU, and count as one.
 """
 
 from collections import Counter
@@ -29,43 +29,41 @@ from attnbook.layers.multihead import FixedCache
 B, H, L, D = 1, 4, 512, 256
 NO_KERNELS = {"_unsafe_view", "empty", "promote_types"}
 WAITS = {"item", "_local_scalar_dense", "nonzero", "is_nonzero", "equal", "_to_cpu", "masked_select"}
+AS_ONE = (F.scaled_dot_product_attention, F.rms_norm)  # which on `meta` are many
 SDPA = "scaled_dot_product_attention"
 
 
-class Started(TorchDispatchMode):
-    """The kernels that are started within, by name."""
+class Kernels(TorchDispatchMode):
+    """Counts what a GPU would start, by name: no views; and whatever waits."""
 
     def __init__(self):
         super().__init__()
         self.names, self.inside = Counter(), False
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        name = func.overloadpacket.__name__
-        if not func.is_view and name not in NO_KERNELS and not self.inside:
-            self.names[name] += 1
-        return func(*args, **(kwargs or {}))
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        name = operation.overloadpacket.__name__
+        counts = not (self.inside or operation.is_view or name in NO_KERNELS)
+        self.names[name] += counts or name in WAITS
+        return operation(*args, **(kwargs or {}))
+
+    def as_one(self, function):
+        def one(*args, **options):
+            self.names[function.__name__] += 1
+            self.inside = True
+            result = function(*args, **options)
+            self.inside = False
+            return result
+
+        return one
 
 
-@pytest.fixture
-def started(monkeypatch):
-    fused, current = F.scaled_dot_product_attention, []
-
-    def as_one(*args, **options):
-        current[-1].names[SDPA] += 1
-        current[-1].inside = True
-        output = fused(*args, **options)
-        current[-1].inside = False
-        return output
-
-    monkeypatch.setattr(F, SDPA, as_one)
-
-    def count(call) -> Counter:
-        with torch.no_grad(), Started() as kernels:
-            current.append(kernels)
-            call()
-        return kernels.names
-
-    return count
+def started(call) -> Counter:
+    """The kernels that a call starts."""
+    with torch.no_grad(), Kernels() as kernels, pytest.MonkeyPatch.context() as patch:
+        for function in AS_ONE:
+            patch.setattr(F, function.__name__, kernels.as_one(function))
+        call()
+    return +kernels.names
 
 
 def empty(*shape, dtype=None):
@@ -132,7 +130,7 @@ MOST = {  # of a mask that was seen before
 
 
 @pytest.mark.parametrize(("call", "mask"), MOST)
-def test_a_layer_starts_few_kernels(call, mask, started):
+def test_a_layer_starts_few_kernels(call, mask):
     given = MASKS[mask]()
     started(lambda: CALLS[call](given))  # what can be known of a mask is found
     kernels = started(lambda: CALLS[call](given))
@@ -140,14 +138,14 @@ def test_a_layer_starts_few_kernels(call, mask, started):
     assert kernels.total() <= MOST[call, mask], kernels
 
 
-def test_a_dot_product_with_padding_starts_three_kernels(started):
+def test_a_dot_product_with_padding_starts_three_kernels():
     """The queries' and the values' zeros, and the attention."""
     mask = hiding(B, 1, 1, L)
     started(lambda: CALLS["dot product"](mask))
     assert started(lambda: CALLS["dot product"](mask)).total() <= 3
 
 
-def test_the_layers_of_a_model_share_what_is_found(started):
+def test_the_layers_of_a_model_share_what_is_found():
     """Six layers, one mask: what is found of it is found in the first."""
     ids, counts = hiding(B, L).long(), []
     for layers in (1, 2, 6):
@@ -178,7 +176,7 @@ def models():
 
 @pytest.mark.parametrize(("model", "call"), [pytest.param(*rest, id=name) for name, *rest in models()])
 @pytest.mark.parametrize("mask", [None, (1, 9), (9, 1), (9, 9), (B, 1, 9), (B, 9, 9)])
-def test_no_forward_call_waits_for_the_gpu(model, call, mask, started, monkeypatch):
+def test_no_forward_call_waits_for_the_gpu(model, call, mask, monkeypatch):
     monkeypatch.setattr(torch, "autocast", lambda *_, **__: nullcontext())  # which knows no `meta`
     kernels = started(lambda: call(model.to("meta"), None if mask is None else hiding(*mask)))
     assert kernels

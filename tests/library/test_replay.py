@@ -4,12 +4,10 @@ No GPU is needed for either: a step's operations are recorded on the CPU, and th
 time, with no Python of the model's in between, as a graph does.
 """
 
-from collections import Counter
 from copy import deepcopy
 
 import pytest
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 from torch._dynamo.testing import CompileCounterWithBackend
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -34,6 +32,7 @@ from attnbook import (
 from attnbook.layers.positions import Table
 from attnbook.models import _replay
 from attnbook.models._replay import FixedState, Steps
+from tests.library.test_kernels import started
 
 N, STOP = 23, 2
 SMALL = {"D": 16, "heads": 4, "hidden": 32, "layers": 2}
@@ -243,37 +242,9 @@ def test_it_compiles_once_for_many_steps(name, backend):
     assert counter.frame_count == 1
 
 
-class Kernels(TorchDispatchMode):
-    """Counts what a GPU would start: no views; and attention and RMSNorm are one each, which on `meta` are many."""
-
-    def __init__(self):
-        super().__init__()
-        self.names, self.inside = [], False
-
-    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
-        name, out = operation.overloadpacket.__name__, operation(*args, **(kwargs or {}))
-        if isinstance(out, Tensor | tuple) and not (self.inside or operation.is_view or name == "_unsafe_view"):
-            self.names.append(name)
-        return out
-
-    def as_one(self, function):
-        def one(*args, **options):
-            self.names.append(function.__name__)
-            self.inside = True
-            result = function(*args, **options)
-            self.inside = False
-            return result
-
-        return one
-
-
-def kernels(model, monkeypatch):
+def kernels(model):
     state, ids = fixed(model, 32), torch.empty(2, 1, dtype=torch.int64, device="meta")
-    with torch.no_grad(), Kernels() as counting, monkeypatch.context() as patch:
-        for function in (F.scaled_dot_product_attention, F.rms_norm):
-            patch.setattr(F, function.__name__, counting.as_one(function))
-        model.step(ids, state)
-    return Counter(counting.names)
+    return started(lambda: model.step(ids, state))
 
 
 @pytest.mark.parametrize(
@@ -285,9 +256,9 @@ def kernels(model, monkeypatch):
         (MODELS["as published"], 22),  # SwiGLU has 2 more
     ],
 )
-def test_kernels_of_a_block(options, most, as_on_a_gpu, monkeypatch):
+def test_kernels_of_a_block(options, most, as_on_a_gpu):
     one, two = (LanguageModel(N, **SMALL | {"layers": layers}, **options).to("meta").eval() for layers in (1, 2))
-    more = kernels(two, monkeypatch) - kernels(one, monkeypatch)
+    more = kernels(two) - kernels(one)
     assert more["scaled_dot_product_attention"] == 1
     assert more.total() <= most, more
 

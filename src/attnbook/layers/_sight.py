@@ -20,14 +20,14 @@ from attnbook.layers.masks import is_causal
 @once
 def blind(mask: Tensor) -> Tensor | None:
     """Which queries see nothing (..., L, 1); None where it is known that each sees something."""
-    sees = _rows(mask).any(-1, keepdim=True)
+    sees = torch.atleast_2d(mask).any(-1, keepdim=True)
     return None if may_look(mask) and sees.all() else ~sees
 
 
 @once
 def unseen(mask: Tensor) -> Tensor | None:
     """Which keys no query sees (..., M, 1); None where it is known that each is seen."""
-    rows = _rows(mask)
+    rows = torch.atleast_2d(mask)
     seen = (rows[..., 0, :] if rows.shape[-2] == 1 else rows.any(-2))[..., None]
     return None if may_look(mask) and seen.all() else ~seen
 
@@ -44,13 +44,9 @@ def as_bias(mask: Tensor, dtype: torch.dtype) -> Tensor:
 
     Its last axis is contiguous, and rows start at multiples of 8, or kernels refuse it or copy it.
     """
-    numbers, M = torch.where(_rows(_something(mask)), 0.0, -torch.inf), mask.shape[-1]
+    numbers, M = torch.where(torch.atleast_2d(_something(mask)), 0.0, -torch.inf), mask.shape[-1]
     numbers = numbers.to(dtype).contiguous()
     return F.pad(numbers, (0, -M % 8))[..., :M] if M % 8 else numbers
-
-
-def _rows(mask: Tensor) -> Tensor:
-    return mask if mask.ndim > 1 else torch.atleast_2d(mask)
 
 
 def _something(mask: Tensor) -> Tensor:

@@ -167,7 +167,7 @@ class _Run:
         self.model.train()
         self.optimizer.zero_grad()
         given = _to_device(batch(self.generator), device)
-        with nullcontext() if dtype is None else torch.autocast(torch.device(device).type, dtype):
+        with nullcontext() if dtype is None else torch.autocast(device.type, dtype):
             value = loss(self.model, given)
         number = _number(value, self.taken)  # before it spoils what was learned
         value.backward()
