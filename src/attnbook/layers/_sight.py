@@ -49,6 +49,11 @@ def as_bias(mask: Tensor, dtype: torch.dtype) -> Tensor:
     return F.pad(numbers, (0, -M % 8))[..., :M] if M % 8 else numbers
 
 
+def as_seen(scores: Tensor, mask: Tensor | None) -> Tensor:
+    """Scores with -inf where the mask hides a key: the weights are their softmax."""
+    return scores if mask is None else scores.masked_fill(~mask, -torch.inf)
+
+
 def _something(mask: Tensor) -> Tensor:
     """The mask, but blind queries see everything."""
     nothing = blind(mask)

@@ -43,13 +43,16 @@ class AttentionLayer(nn.Module):
         named = [(watcher, watcher.names[self]) for watcher in self._watchers]
         return [(watcher, name) for watcher, name in named if watcher.wants(name)]
 
-    def _applied(self, weights: Tensor, values: Tensor) -> Tensor:
-        """What the weights bring of the values, in training without some that are dropped: shown, or changed."""
+    def _applied(self, weights: Tensor, values: Tensor, **before: Callable[[], Tensor]) -> Tensor:
+        """What the weights bring of the values, in training without some that are dropped: shown, or changed.
+
+        `before` says what the weights came from, as `Attended` takes it.
+        """
         output = F.dropout(weights, self.dropout_now) @ values
         if not self._watchers:
             return output
         heads = getattr(self, "heads", weights.shape[-3] if weights.ndim > 3 else None)
-        return Attended(output, values, lambda: weights, self.dropout_now, heads).shown_to(self._asked)
+        return Attended(output, values, lambda: weights, self.dropout_now, heads, **before).shown_to(self._asked)
 
     def extra_repr(self) -> str:
         return f"dropout={self.dropout}"
@@ -59,22 +62,46 @@ class AttentionLayer(nn.Module):
         return {name: value for name, value in self.__dict__.items() if name != "_watchers"}
 
 
+PARTS = ("queries", "keys", "values", "scores", "weights", "outputs")
+
+
 class Attended:
     """One attention as it happened: what each head brought, which may be changed, and by what weights.
 
-    The weights are worked out when somebody asks for them. `heads` is how many there are on the third axis from the
-    last, or None where there is no such axis, as in (L, M) and (B, L, M).
+    The weights are worked out when somebody asks for them, and so are queries, keys and scores, from which they came.
+    `heads` is how many there are on the third axis from the last, or None where there is no such axis, as in (L, M) and
+    (B, L, M).
     """
 
-    def __init__(self, output: Any, values: Tensor, weights: Callable[[], Tensor], dropout: float, heads: int | None):
+    def __init__(
+        self,
+        output: Any,
+        values: Tensor,
+        weights: Callable[[], Tensor],
+        dropout: float,
+        heads: int | None,
+        **before: Callable[[], Tensor],
+    ):
         self.output, self.values, self.dropout, self.heads = output, values, dropout, heads
-        self.before, self.used = cache(weights), {}
+        self.before, self.used, self.known = cache(weights), {}, before
 
     def shown_to(self, asked: list[tuple["Watcher", str]]) -> Any:
         """The output, after all that want to have seen it, or changed it."""
         for watcher, name in asked:
             watcher.see(name, self)
         return self.output
+
+    def part(self, what: str) -> Tensor:
+        """One of PARTS, of all heads."""
+        if what == "weights":
+            return self.weights()
+        if what == "outputs":
+            return self.output
+        if what == "values":
+            return self.values
+        if what not in self.known:
+            raise ValueError(f"flex_attention keeps its {what} to itself; it shows all else: {', '.join(PARTS)}.")
+        return self.known[what]()
 
     def weights(self) -> Tensor:
         """Those that were used, of all heads."""
@@ -128,6 +155,7 @@ class Watcher:
     """
 
     changes = False
+    looks_inside = False  # at more than weights
 
     def __init__(self, model: nn.Module, layers: Iterable[str | int] | str | int | None = None):
         check_module("model", model)
@@ -347,7 +375,32 @@ def _kernel(
     given = (query, key, value, attn_mask, dropout_p, is_causal)
     output = F.scaled_dot_product_attention(*given, **options)
     heads = query.shape[-3] if query.ndim > 3 else None
-    return Attended(output, value, partial(_of_kernel, *given, **options), dropout_p, heads).shown_to(asked)
+    return _attended(output, given, options, heads).shown_to(asked)
+
+
+def _attended(output: Tensor, given: tuple, options: dict, heads: int | None) -> Attended:
+    """What the kernel gave, with what it was given."""
+    query, key, value, _, dropout_p, _ = given
+    before = {
+        "queries": lambda: query,
+        "keys": lambda: key,
+        "scores": partial(_scores_of_kernel, *given, **options),
+    }
+    return Attended(output, value, partial(_of_kernel, *given, **options), dropout_p, heads, **before)
+
+
+def _scores_of_kernel(query: Tensor, key: Tensor, _, attn_mask=None, dropout_p=0.0, is_causal=False, **options):
+    """What the kernel takes the softmax of."""
+    wide = torch.promote_types(query.dtype, torch.float32)
+    with torch.autocast(query.device.type, enabled=False):
+        key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3) if options.get("enable_gqa") else key
+        scale = options.get("scale")
+        scores = query.to(wide) @ key.to(wide).mT * (query.shape[-1] ** -0.5 if scale is None else scale)
+        if is_causal:
+            attn_mask = scores.new_ones(scores.shape[-2:], dtype=torch.bool).tril()
+        if attn_mask is None:
+            return scores
+        return scores.masked_fill(~attn_mask, -torch.inf) if attn_mask.dtype == torch.bool else scores + attn_mask
 
 
 def _of_kernel(query: Tensor, key: Tensor, value: Tensor, attn_mask=None, dropout_p=0.0, is_causal=False, **options):
@@ -383,7 +436,8 @@ def _flex(
         units = torch.eye(M, dtype=wide, device=value.device).expand(*value.shape[:-1], M).contiguous()
         return function(query.to(wide), key.to(wide), units, *how, **more)[0]
 
-    return Attended(output, value, weights, 0.0, query.shape[-3]).shown_to(asked), *others
+    known = {"queries": lambda: query, "keys": lambda: key}
+    return Attended(output, value, weights, 0.0, query.shape[-3], **known).shown_to(asked), *others
 
 
 def _multi_head(asked: list[tuple[Watcher, str]], args: tuple, kwargs: dict) -> tuple[Tensor, Tensor | None]:
@@ -391,21 +445,21 @@ def _multi_head(asked: list[tuple[Watcher, str]], args: tuple, kwargs: dict) -> 
     bound = _SIGNATURE.bind(*args, **kwargs)
     bound.apply_defaults()
     given = bound.arguments
-    if any(watcher.changes for watcher, _ in asked):
+    if any(watcher.changes or watcher.looks_inside for watcher, _ in asked):
         return _multi_head_from_inside(asked, given)
     output = F.multi_head_attention_forward(**given)
     return Attended(output, given["value"], partial(_of_heads, **given), 0.0, given["num_heads"]).shown_to(asked)
 
 
 def _multi_head_from_inside(asked: list[tuple[Watcher, str]], given: dict) -> tuple[Tensor, Tensor | None]:
-    """The same where heads are changed: its own code, with another kernel in the place of PyTorch's."""
+    """The same for who changes heads or looks inside: its own code, with another kernel in the place of PyTorch's."""
     all_seen: list[Attended] = []
     needed = given["need_weights"]
     attend = _as_for_weights if needed else F.scaled_dot_product_attention
 
     def kernel(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout_p: float, is_causal: bool) -> Tensor:
         options = (q, k, v, mask, dropout_p, is_causal)
-        all_seen.append(Attended(attend(*options), v, partial(_of_kernel, *options), dropout_p, q.shape[1]))
+        all_seen.append(_attended(attend(*options), options, {}, q.shape[1]))
         return all_seen[0].shown_to(asked)
 
     names = {"has_torch_function": lambda _: False, "scaled_dot_product_attention": kernel}

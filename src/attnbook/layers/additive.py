@@ -11,7 +11,7 @@ from attnbook._inputs import check_device_and_dtype, check_fits, check_mask, che
 from attnbook.device import runs_eagerly
 from attnbook.errors import ShapeError
 from attnbook.layers import _additive_tiled
-from attnbook.layers._sight import clean
+from attnbook.layers._sight import as_seen, clean
 from attnbook.layers._watch import AttentionLayer
 from attnbook.layers.softmax import masked_softmax
 
@@ -56,7 +56,9 @@ class AdditiveAttention(AttentionLayer):
         w = self.score.weight.flatten()
         if not self._asked and not self.dropout_now and (module := _fused(q, k, values)):
             return _at_once(module, q, k, values, w, mask)
-        return self._applied(masked_softmax(fast_additive_scores(q, k, w), mask), values)
+        scores = fast_additive_scores(q, k, w)
+        known = {"queries": lambda: q, "keys": lambda: k, "scores": lambda: as_seen(scores, mask)}
+        return self._applied(masked_softmax(scores, mask), values, **known)
 
 
 def _at_once(module: ModuleType, q: Tensor, k: Tensor, v: Tensor, w: Tensor, mask: Tensor | None) -> Tensor:

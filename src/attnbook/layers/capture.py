@@ -6,7 +6,8 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
-from attnbook.layers._watch import Attended, AttentionLayer, Watcher, watching
+from attnbook.errors import meant
+from attnbook.layers._watch import PARTS, Attended, AttentionLayer, Watcher, watching
 
 
 @contextmanager
@@ -14,6 +15,7 @@ def capture_attention(
     model: nn.Module,
     *,
     layers: Iterable[str | int] | str | int | None = None,
+    what: str = "weights",
     keep: Callable[[Tensor], Tensor] | None = None,
 ) -> Iterator[dict[str, Tensor]]:
     """The weights of every attention in `model`, by the name of the module that computes it; `""` is the model itself.
@@ -40,9 +42,17 @@ def capture_attention(
     twice, the last call is shown. The maps are detached, and taken before dropout.
 
     layers   only these, by name, or by number in the order in which they first attend: `list(maps)` has that order
+    what     instead of the weights, what they came from or led to, for each head: "queries", "keys", "values" (as they
+             meet, with their positions in them), "scores" (of which the weights are the softmax), "outputs" (before the
+             heads are joined). For several, open one `capture_attention` inside another.
     keep     what to keep of each map, such as `lambda weights: weights.half().cpu()`
+
+    >>> with capture_attention(block) as maps, capture_attention(block, what="scores") as scores:
+    ...     _ = block(x_BLD)
+    >>> torch.allclose(scores["self_attn"].softmax(-1), maps["self_attn"])
+    True
     """
-    capture = _Capture(model, layers, keep)
+    capture = _Capture(model, layers, what, keep)
     with watching(capture):
         yield capture.maps
     capture.check_met()
@@ -59,12 +69,20 @@ class _Capture(Watcher):
     """Keeps what it sees."""
 
     def __init__(
-        self, model: nn.Module, layers: Iterable[str | int] | str | int | None, keep: Callable[[Tensor], Tensor] | None
+        self,
+        model: nn.Module,
+        layers: Iterable[str | int] | str | int | None,
+        what: str,
+        keep: Callable[[Tensor], Tensor] | None,
     ):
+        if what not in PARTS:
+            ways = ", ".join(map(repr, PARTS))
+            raise ValueError(f"what must be one of {ways}; got {what!r}. {meant(what, PARTS)}".rstrip())
         super().__init__(model, layers)
-        self.keep, self.maps = keep, {}
+        self.what, self.keep, self.maps = what, keep, {}
+        self.looks_inside = what != "weights"
 
     def see(self, name: str, seen: Attended) -> None:
         with torch.no_grad():
-            weights = seen.weights().detach()
-            self.maps[name] = weights if self.keep is None else self.keep(weights)
+            part = seen.part(self.what).detach()
+            self.maps[name] = part if self.keep is None else self.keep(part)

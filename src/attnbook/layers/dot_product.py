@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from attnbook._inputs import check_mask, check_sequences, check_width
-from attnbook.layers._sight import as_bias, blind, clean, hidden
+from attnbook.layers._sight import as_bias, as_seen, blind, clean, hidden
 from attnbook.layers._watch import AttentionLayer
 from attnbook.layers.masks import is_causal
 from attnbook.layers.softmax import masked_softmax
@@ -63,8 +63,9 @@ class DotProductAttention(AttentionLayer):
         """
         if softcap is None and not self._asked:
             return _fused(q, k, v, mask, bias, sink, self.dropout_now, zeroed)
-        k, v = shared(k, q), shared(v, q)
-        return self._applied(_weights(q, k, mask, bias, softcap, sink), v)
+        scores = _scores(q, shared(k, q), bias, softcap)
+        known = {"queries": lambda: q, "keys": lambda: k, "scores": lambda: as_seen(scores, mask)}
+        return self._applied(_weights(scores, mask, sink), shared(v, q), **known)
 
 
 def shared(x: Tensor, q: Tensor) -> Tensor:
@@ -144,13 +145,15 @@ def _by_shared_head(x: Tensor, kv_heads: int) -> Tensor:
     return x.reshape(*x.shape[:-3], kv_heads, x.shape[-3] // kv_heads, x.shape[-1])
 
 
-def _weights(
-    q: Tensor, k: Tensor, mask: Tensor | None, bias: Tensor | None, softcap: float | None, sink: Tensor | None
-) -> Tensor:
-    """Those of `attention`, with all that may happen to the scores."""
+def _scores(q: Tensor, k: Tensor, bias: Tensor | None, softcap: float | None) -> Tensor:
+    """QKᵀ/√K, with all that may happen to it."""
     scores = (q / q.shape[-1] ** 0.5) @ k.mT
     scores = scores if softcap is None else softcap * torch.tanh(scores / softcap)
-    scores = scores if bias is None else scores + bias
+    return scores if bias is None else scores + bias
+
+
+def _weights(scores: Tensor, mask: Tensor | None, sink: Tensor | None) -> Tensor:
+    """Their softmax over what the mask leaves, and over the sink."""
     if sink is None:
         return masked_softmax(scores, mask)
     L, M = scores.shape[-2:]
