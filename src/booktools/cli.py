@@ -57,7 +57,7 @@ def processors(args) -> None:
     known = {processor.name: processor for processor in PROCESSORS}
     if unknown := set(args.only or known) - known.keys():
         raise BookError(f"{', '.join(sorted(unknown))} is no processor; expected one of {', '.join(known)}")
-    run_everywhere(args.notebooks, [known[name] for name in args.only or ()] or usual(), args.jobs)
+    run_everywhere(args.notebooks, [known[name] for name in args.only or ()] or [usual()], args.jobs)
 
 
 @command("How long chapters are, up to *Going further*.", notebooks())

@@ -20,6 +20,7 @@ from nbclient.exceptions import CellTimeoutError, DeadKernelError
 
 from booktools.book import BookError
 from booktools.bubblewrap import NO_NAMESPACES
+from booktools.rehearsal.processors import as_most_readers_have
 
 # What a machine of its own does not have: traces of the environment that the book is built in.
 OURS = ("VIRTUAL_ENV", "PYTHONPATH", "PYTHONHOME", "TQDM_DISABLE", "JUPYTER_PATH", "MPLBACKEND")
@@ -125,6 +126,7 @@ class Machine:
         # One thread, as on Colab's single core; the settings of whoever runs this stay out.
         environment |= {"PATH": path, "OMP_NUM_THREADS": "1", "IPYTHONDIR": str(folder / ".ipython")}
         environment["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # or the kernel's debugger complains
+        environment |= as_most_readers_have()
         with suppress(CellTimeoutError, DeadKernelError):  # the cells that did not run say so
             await client.async_execute(env=environment, cleanup_kc=True)
         client.set_widgets_metadata()  # a kernel that died has left its widgets

@@ -7,7 +7,7 @@ something is trained.
 
 import ast
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -20,8 +20,8 @@ from nbformat.v4 import new_code_cell
 from booktools.book import BookError
 from booktools.book.contents import read_notebook
 from booktools.progress import progress, say
-from booktools.rehearsal.compare import settle_outputs, tolerance
-from booktools.rehearsal.run import EVERYWHERE, KERNEL, keep, merge_streams
+from booktools.rehearsal.printed import differences
+from booktools.rehearsal.run import EVERYWHERE, KERNEL
 
 START = "from booktools.rehearsal import last_bit as _; _.install(); del _"
 # What only the notebook's own process knows.
@@ -50,13 +50,17 @@ PROCESSORS = [
 ]
 
 
-def usual() -> list[Processor]:
-    """All of them. Where AVX2 can be played, the last bit is changed along with it, so that a notebook runs once less:
-    a digit that either changes is seen there, unless the other should change it back."""
-    without_vectors, avx2, last_bit = PROCESSORS
-    if avx2.machine != torch.backends.cpu.get_cpu_capability():
-        return PROCESSORS
-    return [without_vectors, replace(avx2, name=f"{avx2.name} and {last_bit.name}", last_bit=True)]
+def usual() -> Processor:
+    """One that stands for all: a digit that hangs on the vectors is seen on it, and one that hangs on the last bit,
+    unless one should undo the other. `make test` runs each notebook as this machine, and `make rehearse` as AVX2."""
+    without_vectors, _, last_bit = PROCESSORS
+    return replace(without_vectors, name=f"{without_vectors.name} and {last_bit.name}", last_bit=True)
+
+
+def as_most_readers_have() -> dict[str, str]:
+    """The switches of AVX2, where this machine has more; most processors have it, and no AVX-512."""
+    avx2 = PROCESSORS[1]
+    return avx2.switches if avx2.machine == torch.backends.cpu.get_cpu_capability() else {}
 
 
 @dataclass(frozen=True)
@@ -115,41 +119,4 @@ def run_on(path: Path, processor: Processor) -> Run:
             client.execute_cell(cell, place)
     counts = ast.literal_eval(fresh.cells.pop().outputs[0].text) if processor.last_bit else []
     trained = [cell.id for cell in fresh.cells if cell.get("execution_count") in counts]
-    return Run(path, processor, list(_differences(stored, fresh)), trained)
-
-
-def _differences(stored, fresh) -> Iterator[str]:
-    """The cells that printed something else, each with both outputs."""
-    for then, now in zip(stored.cells, fresh.cells, strict=True):
-        if then.cell_type != "code" or (_is_ignored(then) and not _failed(now)):
-            continue
-        outputs = settle_outputs(then.outputs, [o for o in merge_streams(now.outputs) if keep(o)], tolerance(then))
-        before, after = _said(then.outputs), _said(outputs)
-        if before != after:
-            yield f"  cell {then.id}, stored:\n{_indented(before)}\n  printed:\n{_indented(after)}"
-
-
-def _is_ignored(cell) -> bool:
-    return bool({"nbval-ignore-output", "nbval-skip"} & set(cell.metadata.get("tags", [])))
-
-
-def _failed(cell) -> bool:
-    return any(output.output_type == "error" for output in cell.outputs)
-
-
-def _said(outputs: list) -> str:
-    """What outputs say in words; a picture says nothing."""
-    return "\n".join(text for output in outputs for text in _texts(output))
-
-
-def _texts(output) -> Iterator[str]:
-    if output.output_type == "error":
-        yield f"{output.ename}: {output.evalue}"
-    elif "text" in output:
-        yield output.text
-    else:
-        yield from (text for kind, text in sorted(output.data.items()) if not kind.startswith("image/"))
-
-
-def _indented(text: str) -> str:
-    return "\n".join(f"    {line}" for line in text.strip().splitlines())
+    return Run(path, processor, list(differences(stored.cells, fresh.cells)), trained)
