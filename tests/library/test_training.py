@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from itertools import count
 
 import numpy as np
@@ -262,3 +263,68 @@ def test_a_precision_that_needs_more_than_this_is_refused():
         train(dtype=torch.float16)
     with pytest.raises(ValueError, match=r"must be torch\.bfloat16"):
         train(dtype=torch.float64)
+
+
+def test_another_optimizer_has_the_same_rates():
+    """Plain gradient descent: each step goes down its gradient by the rate that rises and falls."""
+    model = nn.Linear(1, 1, bias=False)
+    torch.nn.init.zeros_(model.weight)
+    weights = []
+    fit(
+        model,
+        lambda model, x: 3 - model.weight.sum(),  # its gradient is -1
+        lambda generator: None,
+        6,
+        lr=0.1,
+        warm_up=3,
+        optimizer=torch.optim.SGD,
+        after_step=lambda model, history: weights.append(model.weight.item()),
+    )
+    factors = [min(1, (step + 1) / 3) * (1 + math.cos(math.pi * step / 6)) / 2 for step in range(6)]
+    assert_close(torch.tensor(weights), 0.1 * torch.tensor(factors).cumsum(0))
+
+
+def test_settings_of_an_optimizer_come_along():
+    decayed, plain = (train(optimizer=partial(torch.optim.AdamW, weight_decay=w))[0] for w in (0.5, 0.0))
+    assert not torch.equal(decayed["0.weight"], plain["0.weight"])
+
+
+@pytest.mark.parametrize("optimizer", [torch.optim.SGD(make().parameters()), lambda parameters, lr: None, "adam"])
+def test_what_makes_no_optimizer(optimizer):
+    said = "optimizer must be what makes one of PyTorch's from parameters and lr=, got .*Try torch.optim.SGD"
+    with pytest.raises(ValueError, match=said):
+        train(optimizer=optimizer)
+
+
+def test_small_batches_one_after_the_other_are_one_large_batch():
+    model, x, y = nn.Linear(3, 1), torch.randn(24, 3), torch.randn(24, 1)
+    start = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    parts = iter(list(zip(x.split(8), y.split(8), strict=True)) * 5)
+    many = fit(model, loss, lambda generator: next(parts), 5, accumulate=3)
+    learned = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    model.load_state_dict(start)
+    once = fit(model, loss, lambda generator: (x, y), 5)
+    assert_close(learned, model.state_dict())
+    assert_close(many.losses, once.losses)
+    assert next(parts, None) is None
+
+
+def test_a_small_batch_whose_loss_is_no_number_changes_nothing():
+    model, good = make(), torch.ones(1, 3)
+    start = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    batches = iter([good, good * math.nan])
+    with pytest.raises(ValueError, match="the loss became nan in step 0"):
+        fit(model, lambda model, x: model(x).sum(), lambda generator: next(batches), 1, accumulate=2)
+    assert_close(model.state_dict(), start, rtol=0, atol=0)
+
+
+def test_after_each_step_somebody_may_look():
+    seen = []
+    _, history = train(after_step=lambda model, history: seen.append((model.training, history.losses[-1])))
+    assert seen == [(True, value) for value in history.losses]
+
+
+def test_a_checkpoint_of_another_optimizer_says_so(tmp_path):
+    train(tmp_path / "run.pt", optimizer=torch.optim.SGD)
+    with pytest.raises(ValueError, match=r"of another run: optimizer was SGD {'lr': .*, is Adam {'lr'"):
+        train(tmp_path / "run.pt")

@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,9 @@ def fit(
     warm_up: int = 50,
     betas: tuple[float, float] = (0.9, 0.98),
     clip: float = 1.0,
+    optimizer: Callable[..., torch.optim.Optimizer] | None = None,
+    accumulate: int = 1,
+    after_step: Callable[[nn.Module, History], object] | None = None,
     metric: Callable[[Any], float] | None = None,
     until: float = math.inf,
     every: int = 100,
@@ -49,12 +53,17 @@ def fit(
     device: torch.device | str | None = None,
     dtype: torch.dtype | None = None,
 ) -> History:
-    """The history of a training by Adam, whose rate rises for `warm_up` steps and falls along a cosine to 0.
+    """The history of a training whose rate rises to `lr` in `warm_up` steps and falls along a cosine to 0.
 
     Every random generator starts from `seed` (`seed_everything`), and in the end the model is in evaluation mode.
 
     batch(generator)   draws what one step learns from
     loss(model, it)    is made smaller
+    optimizer          Adam with `betas`, unless given: what makes one from parameters and `lr=`, such as
+                       `partial(torch.optim.AdamW, weight_decay=0.1)`
+    clip               the gradient of a step is made no longer than this
+    accumulate         how many batches a step learns from, one after the other: for more than memory holds at once
+    after_step(model, history)   is called after each step, to draw, log or look inside
     metric(model)      is looked at after every so many steps, in evaluation mode: more is better, and once it is at
                        least `until` training ends
     checkpoint         a file: with every look all is stored there, and a run that was cut off goes on from it, to the
@@ -70,7 +79,7 @@ def fit(
     (3.0, 300)
     """
     check_module("model", model)
-    check_sizes(steps=steps, every=every)
+    check_sizes(steps=steps, every=every, accumulate=accumulate)
     if until < math.inf and metric is None:
         raise ValueError("until is what a metric must reach: give a metric, or leave it out.")
     if dtype not in (None, torch.bfloat16):
@@ -78,15 +87,18 @@ def fit(
         raise ValueError(f"dtype must be torch.bfloat16, for mixed precision, or left out; got {dtype}.{hint}")
     device = _device(device)
     seed_everything(seed)
-    settings = {"steps": steps, "lr": lr, "warm_up": warm_up, "betas": tuple(betas), "clip": clip, "every": every}
+    settings = {"steps": steps, "lr": lr, "warm_up": warm_up, "clip": clip, "every": every, "accumulate": accumulate}
+    settings |= {"seed": seed, "model": str(model), "dtype": dtype and str(dtype)}
     with _on(model, device) as home:
-        run = _Run(model, settings | {"seed": seed, "model": str(model), "dtype": dtype and str(dtype)})
+        run = _Run(model, optimizer or partial(torch.optim.Adam, betas=betas), settings)
         if checkpoint is not None:
             run.go_on_from(Path(checkpoint))
         with tqdm(total=steps, initial=run.taken) as bar:
             while run.taken < steps and not run.metric >= until:
                 run.step(loss, batch, device, dtype)
                 bar.update()
+                if after_step is not None:
+                    after_step(model, run.history)
                 if run.taken % every and run.taken < steps:
                     continue  # it is not time for a look
                 if metric is not None:
@@ -142,6 +154,16 @@ def _finite(what: str, value: float, step: int) -> float:
     return value
 
 
+def _optimizer(make: Callable[..., torch.optim.Optimizer], model: nn.Module, lr: float) -> torch.optim.Optimizer:
+    made = make(model.parameters(), lr=lr) if callable(make) else make
+    if callable(make) and isinstance(made, torch.optim.Optimizer):
+        return made
+    raise ValueError(
+        f"optimizer must be what makes one of PyTorch's from parameters and lr=, got {kind_of(made)}. "
+        "Try torch.optim.SGD, or functools.partial(torch.optim.AdamW, weight_decay=0.1)."
+    )
+
+
 def _warm_up_then_cosine(step: int, steps: int, warm_up: int) -> float:
     """The factor of the learning rate in a step, counted from 0."""
     rising = min(1.0, (step + 1) / max(1, warm_up))
@@ -151,11 +173,13 @@ def _warm_up_then_cosine(step: int, steps: int, warm_up: int) -> float:
 class _Run:
     """A step after the other, a look after some; and all that decides how training goes on, in a file."""
 
-    def __init__(self, model: nn.Module, settings: dict):
-        self.model, self.settings, self.history = model, settings, History()
+    def __init__(self, model: nn.Module, make: Callable[..., torch.optim.Optimizer], settings: dict):
+        self.model, self.history = model, History()
         steps, warm_up = settings["steps"], settings["warm_up"]
         self.generator = torch.Generator().manual_seed(settings["seed"])
-        self.optimizer = torch.optim.Adam(model.parameters(), lr=settings["lr"], betas=settings["betas"])
+        self.optimizer = _optimizer(make, model, settings["lr"])
+        defaults = self.optimizer.defaults | {"lr": settings["lr"]}
+        self.settings = settings | {"optimizer": f"{type(self.optimizer).__name__} {defaults}"}
         self.schedule = torch.optim.lr_scheduler.LambdaLR(
             self.optimizer, lambda step: _warm_up_then_cosine(step, steps, warm_up)
         )
@@ -166,11 +190,13 @@ class _Run:
         """The step of chapter 3, with gradients clipped and a rate that changes."""
         self.model.train()
         self.optimizer.zero_grad()
-        given = _to_device(batch(self.generator), device)
-        with nullcontext() if dtype is None else torch.autocast(device.type, dtype):
-            value = loss(self.model, given)
-        number = _number(value, self.taken)  # before it spoils what was learned
-        value.backward()
+        batches, number = self.settings["accumulate"], 0.0
+        for _ in range(batches):
+            given = _to_device(batch(self.generator), device)
+            with nullcontext() if dtype is None else torch.autocast(device.type, dtype):
+                value = loss(self.model, given)
+            number += _number(value, self.taken) / batches  # before it spoils what was learned
+            (value / batches).backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), self.settings["clip"])
         self.optimizer.step()
         self.schedule.step()
