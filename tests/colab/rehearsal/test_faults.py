@@ -10,6 +10,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from booktools.book import BookError
 from booktools.book.address import address
+from booktools.rehearsal import machine as machine_module
 from booktools.rehearsal import rehearse
 from booktools.rehearsal.machine import Machine
 from booktools.rehearsal.rehearse import BuiltSite
@@ -89,6 +90,22 @@ def test_every_fault_is_told(run, tmp_path):
     ]
 
 
+def test_what_a_reader_of_the_page_sees_is_printed_in_colab_too(run):
+    """But for the last digit of a number with ≈, and for what a widget shows instead of its table."""
+    cells = [
+        new_code_cell("print('≈ 0.12')", id="near", outputs=[new_output("stream", name="stdout", text="≈ 0.13\n")]),
+        new_code_cell("print(3)", id="other", outputs=[new_output("stream", name="stdout", text="2\n")]),
+        new_code_cell("print(4)", id="any", metadata={"tags": ["nbval-ignore-output"]}),
+    ]
+    assert run(*cells).faults == ["cell other, stored:\n    2\n  printed:\n    3"]
+
+
+def test_it_runs_as_on_the_processor_that_most_readers_have(run, monkeypatch):
+    monkeypatch.setattr(machine_module, "as_most_readers_have", lambda: {"ATEN_CPU_CAPABILITY": "default"})
+    ask = new_code_cell("import torch; torch.backends.cpu.get_cpu_capability()", id="cpu")
+    assert "'DEFAULT'" in run(ask).faults[0]
+
+
 def test_a_set_up_cell_that_installs_again_what_is_there(run):
     (fault,) = run(knowing="").faults
     assert fault.startswith("the set-up cell does not know what it installed: ")
@@ -128,7 +145,7 @@ def test_the_next_notebook_gets_a_clean_machine(run, machine, wheel, tmp_path, m
     """The first leaves a package behind, so a new machine is built; the second leaves nothing."""
     built, names = [], ["colab/05_dots", "colab/06_heads"]
     monkeypatch.setattr(Machine, "build", lambda *_: built.append(machine.uv("pip", "uninstall", "more")) or machine)
-    run(new_code_cell("1", id="any"))
+    run(new_code_cell("one = 1", id="any"))
     small_wheel(tmp_path, "more", "1.0")
     first = tmp_path / "colab/05_dots.ipynb"
     shutil.copy(first, tmp_path / "colab/06_heads.ipynb")
