@@ -5,13 +5,16 @@ head_kinds for each of two samples of sixty sentences: which heads look one back
 copying    for each of two draws of random tokens said twice, with heads that were chosen on another: what share of the
            second time is right (`copied`), the loss on plain text (`plain`), and on the second time of plain text said
            twice (`again`), with nothing off, six induction heads, six others, the head (16, 0), and three of its kind
-sink       for each of two texts: the loss of tokens 65 to 160 when all may be seen, the last 64, these and the first,
-           all but the first, all but the sixth; the mean weight on the first token, its share of weight times length of
-           the value, and how long its value is, by those of others
-names      for each of two draws of 64 texts: how often the right name is the likeliest token, what the margin loses
-           without two heads, and without a third in each of four kinds of text, with the number of texts in which it
-           loses; how many heads change the margin by more than .1, the rank correlation of weight and effect over 135
-           heads, and of the effects in two halves of the texts
+sink       for each of eight texts: the loss of tokens 65 to 160 when all may be seen, the last 64, these and the first,
+           all but the first, all but the sixth, and when the first was never there (`deleted`); the mean weight on the
+           first token, its share of weight times length of the value, and how long its value is, by those of others
+names      for each of two draws of 64 texts: how often the right name is the likeliest token; of four heads how much
+           they look at the giver, what the margin loses without them (`total`) and what they themselves add to it
+           (`direct`); what becomes of the margin where two of them bring what they found in the text with the names in
+           the other order, and in how many texts it falls (`turned`); how much more (24, 4) adds without (23, 0), and
+           in how many texts; what the margin loses without (28, 1) in each of four kinds of text, and in how many; how
+           many heads change the margin by more than .1; the rank correlation over 135 heads of total effect and weight
+           on the right name, of its size and weight on either name, and of the effects in two halves of the texts
 """
 
 import copy
@@ -157,13 +160,15 @@ def copying(draw: int) -> dict[str, object]:
 
 
 def sink(text: int, L: int = 160, W: int = 64) -> dict[str, float]:
-    ids_BL = published()[1].encode(" ".join(plain(text)))[None, : L + 1]
+    start = text // 2 * (L + 1)
+    ids_BL = published()[1].encode(" ".join(plain(text % 2)))[None, start : start + L + 1]
     i = torch.arange(L + 1)
     every, early = i[:, None] >= i, i[:, None] < W
     window = every & (i[:, None] - i < W)
     masks = {"all": every, "window": window, "both": window | (every & (i == 0))}
     masks |= {"no_first": every & (early | (i != 0)), "no_sixth": every & (early | (i != 5))}
     row = {name: round(losses(ids_BL, mask=mask)[:, W:].mean().item(), 3) for name, mask in masks.items()}
+    row["deleted"] = round(losses(ids_BL[:, 1:])[:, W - 1 :].mean().item(), 3)
     values: list[Tensor] = []
     hooks = [
         a.get_submodule("value").register_forward_hook(lambda layer, given, value: values.append(value))
@@ -182,31 +187,79 @@ def sink(text: int, L: int = 160, W: int = 64) -> dict[str, float]:
 
 def names(draw: int) -> dict[str, object]:
     model, pairs = published()
-    table, firsts, effects, looks = model.tokens.embedding.weight, [], [], []
+    firsts, totals, directs, looks, exchanged, repaired = [], [], [], [], {"20, 0": [], "23, 3": []}, []
     for template in range(4):
         told = gave_to(draw, template=template)
         ids_BL = torch.stack([pairs.encode(each.text) for each in told])
         right_B, giver_B = (torch.cat([pairs.encode(each[place]) for each in told]) for place in (1, 2))
-        u_BD = table[right_B] - table[giver_B]
+        u_BD = model.tokens.embedding.weight[right_B] - model.tokens.embedding.weight[giver_B]
         last = stream(ids_BL)[:, -1]
         firsts.append((scores_of(last).argmax(-1) == right_B).double())
-        effects.append(torch.stack([(last * u_BD).sum(-1) - (cut * u_BD).sum(-1) for cut in cuts(ids_BL)]))
-        looks.append(
-            (maps_of(ids_BL)[UPPER:, :, :, -1] * (ids_BL == right_B[:, None])[:, None]).sum(-1).mT.flatten(0, 1)
-        )
-    effect, look = torch.cat(effects, -1).mean(-1), torch.cat(looks, -1).mean(-1)
+        totals.append(torch.stack([((last - cut) * u_BD).sum(-1) for cut in cuts(ids_BL)]).unflatten(0, (-1, 9)))
+        read_BD = read_by(ids_BL, u_BD)
+        directs.append(direct(ids_BL, read_BD))
+        maps = maps_of(ids_BL)[:, :, :, -1]
+        looks.append(torch.stack([(maps * (ids_BL == name[:, None])[:, None]).sum(-1) for name in (right_B, giver_B)]))
+        for name, moved in exchanged.items():
+            with changed([tuple(map(int, name.split(", ")))], from_the_other_order):
+                moved.append(((stream(ids_BL)[:, -1] - last) * u_BD).sum(-1))
+        with changed([(23, 0)], without_at_last):
+            repaired.append((direct(ids_BL, read_BD) - directs[-1])[24, :, 4])
+    total_NHB, direct_NBH = torch.cat(totals, -1), torch.cat(directs, 1)
+    total, look = total_NHB.mean(-1), torch.cat(looks, 2).mean(2)[:, UPPER:]
+    heads = [(23, 3), (20, 0), (24, 4), (23, 0)]
+    moved = {name: torch.cat(by) for name, by in exchanged.items()}
     return {
         "draw": draw,
         "texts": len(torch.cat(firsts)),
         "first": round(torch.cat(firsts).mean().item(), 3),
-        "mover": round(effect[(23 - UPPER) * 9 + 3].item(), 3),
-        "brightest": round(effect[(24 - UPPER) * 9 + 4].item(), 3),
-        "correlation": rank_correlation(effect, look),
-        "turns": [round(kind[(28 - UPPER) * 9 + 1].mean().item(), 3) for kind in effects],
-        "agree": [int((kind[(28 - UPPER) * 9 + 1] > 0).sum()) for kind in effects],
-        "large": int((effect.abs() > 0.1).sum()),
-        "in_halves": rank_correlation(*(torch.cat(effects, -1)[:, k::2].mean(-1) for k in (0, 1))),
+        "on_giver": {f"{n}, {h}": round(look[1, n - UPPER, h].item(), 3) for n, h in heads},
+        "total": {f"{n}, {h}": round(total[n - UPPER, h].item(), 3) for n, h in heads},
+        "direct": {f"{n}, {h}": round(direct_NBH[n, :, h].mean().item(), 3) for n, h in heads},
+        "exchanged": {name: round(by.mean().item(), 3) for name, by in moved.items()},
+        "turned": int((moved["20, 0"] < 0).sum()),
+        "repair": round(torch.cat(repaired).mean().item(), 3),
+        "repaired": int((torch.cat(repaired) > 0).sum()),
+        "correlation": rank_correlation(total, look[0]),
+        "size_correlation": rank_correlation(total.abs(), look.sum(0)),
+        "turns": [round(kind[28 - UPPER, 1].mean().item(), 3) for kind in totals],
+        "agree": [int((kind[28 - UPPER, 1] > 0).sum()) for kind in totals],
+        "large": int((total.abs() > 0.1).sum()),
+        "in_halves": rank_correlation(*(total_NHB[..., k::2].mean(-1) for k in (0, 1))),
     }
+
+
+def read_by(ids_BL: Tensor, u_BD: Tensor) -> Tensor:
+    """u at the last token, as it meets the stream before the last norm: with the norm's gain and scale."""
+    norm, last = published()[0].decoder.norm, []
+    hook = norm.register_forward_pre_hook(lambda layer, given: last.append(given[0][:, -1]))
+    stream(ids_BL)
+    hook.remove()
+    return u_BD * norm.weight * (last[0].square().mean(-1, keepdim=True) + 1e-5).rsqrt()
+
+
+def direct(ids_BL: Tensor, u_BD: Tensor) -> Tensor:
+    """What each head itself adds to u at the last token: (blocks, B, heads)."""
+    with capture_attention(published()[0], what="outputs") as outputs:
+        stream(ids_BL)
+    found = []
+    for layer, y_BHLK in zip(attentions(), outputs.values(), strict=True):
+        into_BHK = (u_BD @ layer.get_submodule("output").weight).unflatten(-1, (9, 64))
+        found.append((into_BHK * y_BHLK[:, :, -1]).sum(-1))
+    return torch.stack(found)
+
+
+def without_at_last(y_BLD: Tensor, h: int) -> Tensor:
+    y_BLD = y_BLD.clone()
+    y_BLD[:, -1, 64 * h : 64 * (h + 1)] = 0
+    return y_BLD
+
+
+def from_the_other_order(y_BLD: Tensor, h: int) -> Tensor:
+    """At the last token, what the head found in the text of the same two people, named in the other order."""
+    y_BLD, part = y_BLD.clone(), slice(64 * h, 64 * (h + 1))
+    y_BLD[:, -1, part] = y_BLD[:, -1, part].unflatten(0, (-1, 2)).flip(1).flatten(0, 1)
+    return y_BLD
 
 
 def cuts(ids_BL: Tensor) -> Iterator[Tensor]:

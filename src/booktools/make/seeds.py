@@ -110,7 +110,7 @@ def main() -> None:
         "twice": (twice, 3),
         "head_kinds": (head_kinds, 2),
         "copying": (copying, 2),
-        "sink": (sink, 2),
+        "sink": (sink, 8),
         "names": (names, 2),
         "windows": (windows, 2),
         "loud": (loud, 3),
