@@ -18,6 +18,7 @@ readers    chapter 4: for each of three seeds, the reader of dates after 400 ste
            scores how many with a blindfold, and where it looks
 joint      chapter 6: for each of ten seeds, one head whose values know the mark, trained as on the page: the shares of
            right answers under the star and under the dot
+deep       the same for one head with a hidden layer behind it
 copiers    chapter 6: for each of three seeds, one causal layer that reads a passage twice, twice as wide as the page's,
            with twice as many heads and trained ten and thirty times as long: the share of letters that it copies
 wider      the same four times as wide as the page's, and as many heads, trained as long and ten times as long
@@ -101,6 +102,7 @@ def main() -> None:
         "rates_4": (rates_4, 3),
         "readers": (readers, 3),
         "joint": (joint, 10),
+        "deep": (deep, 10),
         "copiers": (copiers, 3),
         "wider": (wider, 3),
         "vocabularies": (vocabularies, 3),
@@ -349,9 +351,24 @@ class JointFinder(marks.Finder):
         return super().forward(letters + len(marks.LETTERS) * marked, marked)
 
 
+class DeepFinder(marks.Finder):
+    def __init__(self, heads: int, D: int = 16):
+        super().__init__(heads, D)
+        hidden = nn.Linear(D, 2 * D)
+        self.answers = nn.Sequential(hidden, nn.ReLU(), nn.Linear(2 * D, 2 * len(marks.LETTERS)))
+
+
 def joint(seed: int) -> dict[str, float]:
+    return answers_of_one_head(JointFinder, seed)
+
+
+def deep(seed: int) -> dict[str, float]:
+    return answers_of_one_head(DeepFinder, seed)
+
+
+def answers_of_one_head(kind: type[marks.Finder], seed: int) -> dict[str, float]:
     torch.manual_seed(seed)
-    model = JointFinder(1)
+    model = kind(1)
     generator, draw = torch.Generator().manual_seed(0), marks.marked_letters(64)
     optimizer = torch.optim.Adam(model.parameters(), 0.003)
     for _ in range(1000):
