@@ -40,7 +40,7 @@ class Finder(nn.Module):
         self.query = nn.Parameter(torch.randn(1, 1, D))
         self.marks, self.letters = nn.Embedding(len(MARKS), D), nn.Embedding(len(LETTERS), D)
         self.attention = MultiHeadAttention(D, heads)
-        self.answers = nn.Linear(D, 2 * len(LETTERS))
+        self.answers: nn.Module = nn.Linear(D, 2 * len(LETTERS))
 
     def forward(self, letters: Tensor, marks: Tensor) -> Tensor:
         asks = self.query.expand(len(letters), 1, -1)
