@@ -13,8 +13,8 @@ UNIT = 1 / 4096
 
 def to_bytes(models: Mapping[str, nn.Module], **more) -> bytes:
     """The networks under their names; what else is given goes into the first line."""
-    shapes = {name: {part: list(x.shape) for part, x in model.named_parameters()} for name, model in models.items()}
-    header = json.dumps({"unit": UNIT, "shapes": shapes} | more) + "\n"
+    shapes = {name: _shapes(model) for name, model in models.items()}
+    header = _head(more, unit=UNIT, shapes=shapes)
     numbers = torch.cat([nn.utils.parameters_to_vector(model.parameters()).detach() for model in models.values()])
     steps = (numbers / UNIT).round()
     if steps.abs().max() > 32767:
@@ -28,13 +28,21 @@ def to_single_bytes(model: nn.Module, **more) -> bytes:
 
     What else is given goes into the first line.
     """
-    units, steps = {}, []
-    for name, x in model.named_parameters():
-        units[name] = float(f"{x.detach().abs().max().item() / 127:.6g}")
-        steps.append((x.detach() / units[name]).round().clamp(-127, 127).to(torch.int8).flatten())
-    shapes = {name: list(x.shape) for name, x in model.named_parameters()}
-    header = json.dumps({"units": units, "shapes": shapes} | more, separators=(",", ":")) + "\n"
-    return header.encode() + torch.cat(steps).numpy().tobytes()
+    units, steps = [], []
+    for x in model.parameters():
+        units.append(float(f"{x.detach().abs().max().item() / 127:.6g}"))
+        steps.append((x.detach() / units[-1]).round().clamp(-127, 127).to(torch.int8).flatten())
+    return _head(more, units=units, shapes=_shapes(model)).encode() + torch.cat(steps).numpy().tobytes()
+
+
+def _shapes(model: nn.Module) -> dict:
+    """Of a module those of its parameters and modules, by their names."""
+    own = {name: list(x.shape) for name, x in model.named_parameters(recurse=False)}
+    return own | {name: _shapes(part) for name, part in model.named_children() if any(True for _ in part.parameters())}
+
+
+def _head(more: dict[str, Any], **facts) -> str:
+    return json.dumps(facts | more, separators=(",", ":")) + "\n"
 
 
 def header(path: Path) -> dict:
@@ -59,7 +67,6 @@ def unpack_single(path: Path, model: nn.Module) -> None:
     _, _, steps = path.read_bytes().partition(b"\n")
     numbers = torch.frombuffer(bytearray(steps), dtype=torch.int8)
     model.eval().requires_grad_(False)
-    for (name, x), part in zip(
-        model.named_parameters(), numbers.split([x.numel() for x in model.parameters()]), strict=True
-    ):
-        x.copy_(part.view_as(x) * units[name])
+    parts = numbers.split([x.numel() for x in model.parameters()])
+    for x, part, unit in zip(model.parameters(), parts, units, strict=True):
+        x.copy_(part.view_as(x) * unit)

@@ -1,7 +1,9 @@
 // A network that is asked about pictures, as attnbook/tasks/pictures.py has it.
 
 import { plus } from "../shared/core.js";
-import { meanOf, network, patchesOf } from "../shared/network.js";
+import { attention, feed, linear, meanOf, norm } from "../shared/network.js";
+import { patchesOf } from "../shared/patches.js";
+import { stored } from "../shared/stored.js";
 
 /** The four places in 8 × 16 of each patch. */
 export const PATCHES = patchesOf(16);
@@ -13,18 +15,26 @@ export const PATCHES = patchesOf(16);
  *   file says of the network
  */
 export function asker(bytes) {
-  const { parts, linear, norm, attend, feed, about } = network(bytes);
-  const block = (name, xs) => feed(name, attend(`${name}.self_attention`, xs).xs);
+  const { parts, ...about } = stored(bytes);
+  const selfAttention = (block) => attention(block.self_attention, block.self_attention_norm, about.heads);
+  const through = (xs, block) =>
+    selfAttention(block)
+      .among(xs)
+      .map(({ x }) => feed(block, x));
   const ask = (image, ids) => {
     const patches = PATCHES.map((places, p) => {
-      const pixels = places.map((place) => image[place]);
-      return plus(linear("embed", pixels), parts.places[p]);
+      const pixels = Float64Array.from(places, (place) => image[place]);
+      return plus(linear(parts.embed, pixels), parts.places[p]);
     });
-    const memory = block("sees.1", block("sees.0", patches));
-    const words = ids.map((id, i) => plus(parts["words.weight"][id], parts.order[i]));
-    const looked = attend("asks.cross_attention", attend("asks.self_attention", words).xs, memory);
-    const scores = linear("scores", norm("norm", meanOf(feed("asks", looked.xs))));
-    return { scores, looks: looked.weights };
+    const memory = Object.values(parts.sees).reduce(through, patches);
+    const words = ids.map((id, i) => plus(parts.words.weight[id], parts.order[i]));
+    const cross = attention(parts.asks.cross_attention, parts.asks.cross_attention_norm, about.heads);
+    cross.remember(memory);
+    const looked = selfAttention(parts.asks)
+      .among(words)
+      .map(({ x }) => cross.look(x));
+    const scores = linear(parts.scores, norm(parts.norm, meanOf(looked.map(({ x }) => feed(parts.asks, x)))));
+    return { scores: Array.from(scores), looks: looked.map(({ weights }) => weights) };
   };
   return { ask, about };
 }

@@ -21,7 +21,7 @@ import { beams } from "../shared/beams.js";
 import { motion } from "../shared/motion.js";
 import { nearestWords } from "../shared/nearest.js";
 import { wordVectors } from "../shared/lexicon.js";
-import { networks } from "../shared/stored.js";
+import { stored } from "../shared/stored.js";
 import { whenNeeded } from "../shared/needed.js";
 
 // Words in a line, words in a ranking, how far above or below the line is out of it.
@@ -151,7 +151,7 @@ function needleOf(say) {
 // The scores and weights of the words x for the one that asks, and what it becomes: by the vectors themselves, or by what
 // a reader's matrices make of them.
 function look(x, place, reader) {
-  const by = (part) => (reader ? x.map((word) => times(reader[`${part}.weight`], word)) : x);
+  const by = (part) => (reader ? x.map((word) => times(reader[part].weight, word)) : x);
   const [queries, keys, values] = ["query", "key", "value"].map(by);
   const scale = reader ? Math.sqrt(keys[0].length) : 1;
   const scores = keys.map((key) => dot(key, queries[place]) / scale);
@@ -205,7 +205,7 @@ async function render({ model, el }) {
   const subscriptions = follower(model);
   const [sentences, matrices] = await Promise.all(["words", "learned"].map((name) => asset(model, name)));
   const [{ tries, tray, between }, few] = [headed(sentences), wordVectors(sentences)];
-  const { reader } = networks(matrices).models;
+  const { reader } = stored(matrices).parts;
   const tables = model.get("tables");
   const hint = element("p", { class: "ab-hint", role: "status" });
   const fetched = whenNeeded(model, "vectors", wordVectors);

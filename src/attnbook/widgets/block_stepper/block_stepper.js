@@ -13,14 +13,12 @@ import {
   number,
   plus,
   update,
-  softmax,
-  times,
   words,
 } from "../shared/core.js";
 import { motion } from "../shared/motion.js";
 import { slider } from "../shared/slider.js";
 import { normals } from "../shared/random.js";
-import { layerNorm, sinusoid, split } from "../shared/layers.js";
+import { attend, layerNorm, linear, sinusoid } from "../shared/network.js";
 
 const WORDS = ["time", "flies", "like", "an", "arrow"];
 const [D, HEADS, HIDDEN, BLOCKS] = [8, 2, 32, 6];
@@ -43,49 +41,43 @@ function weightsOf(block) {
   const draws = normals(block, 4 * D * D + 2 * D * HIDDEN);
   let next = 0;
   return sizes.map(([rows, columns]) =>
-    Array.from({ length: rows }, () => Array.from(draws.slice(next, (next += columns)), (x) => x / Math.sqrt(columns))),
+    Array.from({ length: rows }, () =>
+      Float64Array.from(draws.slice(next, (next += columns)), (x) => x / Math.sqrt(columns)),
+    ),
   );
 }
 
 const BLOCK = Array.from({ length: BLOCKS }, (_, n) => weightsOf(n + 1));
 
-function attend([W_q, W_k, W_v, W_o], xs) {
-  const [q, k, v] = [W_q, W_k, W_v].map((W) => xs.map((x) => split(times(W, x), HEADS)));
-  const weights = Array.from({ length: HEADS }, (_, h) =>
-    q.map((query) => softmax(k.map((key) => dot(query[h], key[h]) / Math.sqrt(D / HEADS)))),
-  );
-  const joined = xs.map((_, i) =>
-    weights.flatMap((head, h) =>
-      v[0][h].map((_, n) =>
-        dot(
-          head[i],
-          v.map((value) => value[h][n]),
-        ),
-      ),
-    ),
-  );
-  return { weights, attention: joined.map((x) => times(W_o, x)) };
+function attention([W_q, W_k, W_v, W_o], xs) {
+  const [q, k, v] = [W_q, W_k, W_v].map((W) => xs.map((x) => linear({ weight: W }, x)));
+  const looks = q.map((query) => attend(query, k, v, HEADS));
+  return {
+    weights: Array.from({ length: HEADS }, (_, h) => looks.map(({ weights }) => weights[h])),
+    attention: looks.map(({ mixed }) => linear({ weight: W_o }, mixed)),
+  };
 }
 
 function through([W_q, W_k, W_v, W_o, W_1, W_2], xs, pre, shortcut) {
   const found = { in: xs };
+  const normed = () => xs.map((x) => layerNorm(x));
   const around = (n, layer) => {
-    const given = pre ? (found[`norm${n}`] = xs.map(layerNorm)) : xs;
+    const given = pre ? (found[`norm${n}`] = normed()) : xs;
     const out = layer(given);
     xs = found[`add${n}`] = shortcut ? xs.map((x, i) => plus(x, out[i])) : out;
-    if (!pre) xs = found[`norm${n}`] = xs.map(layerNorm);
+    if (!pre) xs = found[`norm${n}`] = normed();
   };
-  around(1, (given) => Object.assign(found, attend([W_q, W_k, W_v, W_o], given)).attention);
+  around(1, (given) => Object.assign(found, attention([W_q, W_k, W_v, W_o], given)).attention);
   around(2, (given) => {
-    found.hidden = given.map((x) => times(W_1, x).map((number) => Math.max(number, 0)));
-    return (found.forward = found.hidden.map((x) => times(W_2, x)));
+    found.hidden = given.map((x) => linear({ weight: W_1 }, x).map((number) => Math.max(number, 0)));
+    return (found.forward = found.hidden.map((x) => linear({ weight: W_2 }, x)));
   });
   return { found, out: xs };
 }
 
 const START = (() => {
   const draws = normals(0, WORDS.length * D);
-  return WORDS.map((_, i) => plus(Array.from(draws.slice(i * D, (i + 1) * D)), sinusoid(i, D)));
+  return WORDS.map((_, i) => plus(sinusoid(i, D), draws.slice(i * D, (i + 1) * D)));
 })();
 
 const average = (numbers) => numbers.reduce((sum, x) => sum + x, 0) / numbers.length;
@@ -311,8 +303,8 @@ function render({ model, el }) {
       xs.push(runs.at(-1).out);
     }
     const { found } = runs[block - 1];
-    const shown = found[part];
     const isWeights = part === "weights";
+    const shown = (isWeights ? found[part].flat() : found[part]).map((row) => Array.from(row));
     const sizes = isWeights ? [HEADS, WORDS.length, WORDS.length] : [WORDS.length, shown[0].length];
     const gaps = { shape: `(${[1, ...sizes].join(", ")})` };
     const nothing = part.startsWith("add") && shortcut === "without";
@@ -320,7 +312,7 @@ function render({ model, el }) {
     shape.textContent =
       part === "hidden" ? count(say.zeros, shown.flat().filter((x) => x === 0).length, gaps) : fill(say.shape, gaps);
     tensor.node.style.setProperty("--at", PARTS[norm].indexOf(part) + 1);
-    tensor.draw(isWeights ? shown.flat() : shown, isWeights);
+    tensor.draw(shown, isWeights);
     course.draw(xs, block);
     inside.draw(norm, shortcut, part, found);
     const flow = `${[norm, shortcut, block]}`;

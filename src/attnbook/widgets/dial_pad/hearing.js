@@ -1,7 +1,8 @@
 // From a number to its sound, its spectrogram, and what a network writes of it: attnbook/tasks/tones.py and __init__.py here.
 
-import { dot, headed, plus, softmax } from "../shared/core.js";
-import { layerNorm, sinusoid, split } from "../shared/layers.js";
+import { plus } from "../shared/core.js";
+import { attention, decoder, feed, linear, meanOf, norm, sinusoid } from "../shared/network.js";
+import { stored } from "../shared/stored.js";
 import { normals, uniform } from "../shared/random.js";
 
 export const RATE = 4000; // samples a second
@@ -101,7 +102,7 @@ export function play(wave, ended) {
 // ---- the network ----
 
 const [START, STOP, FIRST] = [1, 2, 3]; // ids of tokens; then come the keys
-const STRIDE = 2; // frames from one place of the memory to the next
+const [STRIDE, NEAR] = [2, 3]; // frames from one place of the memory to the next, and that it is made of
 
 /**
  * A key that was written, how sure the network was, and the mean weight on each place of the memory; the end is no key.
@@ -113,94 +114,33 @@ const STRIDE = 2; // frames from one place of the memory to the next
  * @returns {(frames: Float64Array[]) => Step[]}
  */
 export function listener(bytes) {
-  const { units, shapes, keys: known, heads, longest, start } = headed(bytes);
-  const parts = {};
-  let next = start;
-  for (const [name, shape] of Object.entries(shapes)) {
-    const size = shape.reduce((a, b) => a * b);
-    const unit = Math.fround(units[name]);
-    parts[name] = Float32Array.from(new Int8Array(bytes, next, size), (step) => step * unit);
-    next += size;
-  }
-  const rows = (matrix, x) =>
-    Array.from({ length: matrix.length / x.length }, (_, i) => dot(x, matrix.subarray(i * x.length)));
-  const linear = (name, x) => rows(parts[`${name}.weight`], x).map((y, i) => y + parts[`${name}.bias`][i]);
-  const norm = (name, x) =>
-    layerNorm(x).map((number, i) => number * parts[`${name}.weight`][i] + parts[`${name}.bias`][i]);
-  const table = parts["source.embedding.weight"];
-  const D = shapes["source.embedding.weight"][1];
-  // Keys and values once added are kept for all who ask later.
-  const attention = (name) => {
-    const [keys, values] = [[], []];
-    return {
-      add(x) {
-        keys.push(split(linear(`${name}.key`, x), heads));
-        values.push(split(linear(`${name}.value`, x), heads));
-      },
-      look(x) {
-        const weights = split(linear(`${name}.query`, x), heads).map((q, h) =>
-          softmax(keys.map((key) => dot(q, key[h]) / Math.sqrt(q.length))),
-        );
-        const joined = weights.flatMap((row, h) =>
-          row.reduce((sum, weight, j) => sum.map((y, i) => y + weight * values[j][h][i]), new Array(D / heads).fill(0)),
-        );
-        return { weights, output: linear(`${name}.output`, joined) };
-      },
-    };
-  };
-  const feedForward = (block, x) => {
-    const hidden = linear(`${block}.feed_forward.0`, norm(`${block}.feed_forward_norm`, x));
-    return plus(
-      x,
-      linear(
-        `${block}.feed_forward.3`,
-        hidden.map((y) => Math.max(y, 0)),
-      ),
-    );
-  };
+  const { keys: known, heads, longest, parts } = stored(bytes);
+  const { norm: last, ...blocks } = parts.encoder;
 
   // Three frames for each place, as torch.nn.Conv1d reads them.
   const places = (frames) => {
-    const [silence, [, F, width]] = [new Float64Array(frames[0].length), shapes["frames.weight"]];
+    const silence = new Float64Array(BINS);
     return Array.from({ length: Math.ceil(frames.length / STRIDE) }, (_, m) => {
-      const near = Array.from({ length: width }, (_, n) => frames[STRIDE * m + n - 1] ?? silence);
-      const x = Float64Array.from({ length: F * width }, (_, i) => near[i % width][Math.floor(i / width)]);
-      return plus(
-        linear("frames", x).map((y) => Math.max(y, 0)),
-        sinusoid(m, D),
-      );
+      const near = Array.from({ length: NEAR }, (_, n) => frames[STRIDE * m + n - 1] ?? silence);
+      const x = Float64Array.from({ length: BINS * NEAR }, (_, i) => near[i % NEAR][Math.floor(i / NEAR)]);
+      const y = linear(parts.frames, x).map((y) => Math.max(y, 0));
+      return plus(y, sinusoid(m, y.length));
     });
-  };
-  const memoryOf = (frames) => {
-    let xs = places(frames);
-    for (const block of ["encoder.0", "encoder.1"]) {
-      const own = attention(`${block}.self_attention`);
-      xs = xs.map((x) => {
-        const asks = norm(`${block}.self_attention_norm`, x);
-        own.add(asks); // and so each place looks at itself and those before
-        return feedForward(block, plus(x, own.look(asks).output));
-      });
-    }
-    return xs.map((x) => norm("encoder.norm", x));
   };
 
   return (frames) => {
-    const memory = memoryOf(frames);
-    const [own, cross] = ["self", "cross"].map((kind) => attention(`decoder.0.${kind}_attention`));
-    memory.forEach(cross.add);
+    let xs = places(frames);
+    for (const block of Object.values(blocks)) {
+      const own = attention(block.self_attention, block.self_attention_norm, heads);
+      xs = xs.map((x) => feed(block, own.next(x).x));
+    }
+    const memory = xs.map((x) => norm(last, x));
+    const next = decoder(parts, memory, heads);
     const steps = [];
     for (let token = START; steps.length < longest && token !== STOP;) {
-      const embedded = Array.from(table.subarray(token * D, (token + 1) * D), (y) => y * Math.sqrt(D));
-      let x = plus(embedded, sinusoid(steps.length, D));
-      const asks = norm("decoder.0.self_attention_norm", x);
-      own.add(asks);
-      x = plus(x, own.look(asks).output);
-      const { weights, output } = cross.look(norm("decoder.0.cross_attention_norm", x));
-      x = norm("decoder.norm", feedForward("decoder.0", plus(x, output)));
-      const chances = softmax(rows(table, x));
+      const { chances, cross } = next(token);
       token = chances.indexOf(Math.max(...chances.slice(STOP)), STOP); // what comes before the end is never written
-      const mean = weights.reduce(plus).map((sum) => sum / heads);
-      steps.push({ key: known[token - FIRST] ?? "", chance: chances[token], weights: mean });
+      steps.push({ key: known[token - FIRST] ?? "", chance: chances[token], weights: meanOf(cross) });
     }
     return steps;
   };

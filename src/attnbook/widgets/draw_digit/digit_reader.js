@@ -1,7 +1,9 @@
 // A small vision Transformer, as in attnbook/tasks/digits.py, and the bitmap of what is drawn.
 
 import { plus } from "../shared/core.js";
-import { meanOf, network, patchesOf } from "../shared/network.js";
+import { attention, feed, linear, meanOf, norm } from "../shared/network.js";
+import { patchesOf } from "../shared/patches.js";
+import { stored } from "../shared/stored.js";
 
 export const SIDE = 16;
 const [BITS, PEN, WIDTH, LARGEST] = [32, 2.4, 26, 4];
@@ -41,22 +43,22 @@ export const PATCHES = patchesOf(8);
  *   scores and what the class token looks at in each block; the mean image; and which digits held out are read wrong
  */
 export function digitReader(bytes) {
-  const { parts, linear, norm, attend, feed, about } = network(bytes);
+  const { parts, heads, mean, wrong } = stored(bytes);
   const read = (image) => {
     const looks = [];
     const patches = PATCHES.map((places) =>
       linear(
-        "embed",
-        places.map((place) => image[place]),
+        parts.embed,
+        Float64Array.from(places, (place) => image[place]),
       ),
     );
     let xs = [parts.class_token, ...patches].map((x, i) => plus(x, parts.positions[i]));
-    for (let n = 0; `blocks.${n}.feed_forward.0.weight` in parts; n++) {
-      const looked = attend(`blocks.${n}.self_attention`, xs);
-      looks.push(meanOf(looked.weights[0]).slice(1));
-      xs = feed(`blocks.${n}`, looked.xs);
+    for (const block of Object.values(parts.blocks)) {
+      const looked = attention(block.self_attention, block.self_attention_norm, heads).among(xs);
+      looks.push(meanOf(looked[0].weights).slice(1));
+      xs = looked.map(({ x }) => feed(block, x));
     }
-    return { scores: linear("scores", norm("norm", xs[0])), looks };
+    return { scores: Array.from(linear(parts.scores, norm(parts.norm, xs[0]))), looks };
   };
-  return { read, mean: about.mean, wrong: about.wrong };
+  return { read, mean, wrong };
 }

@@ -19,8 +19,7 @@ import {
 } from "../shared/core.js";
 import { beams } from "../shared/beams.js";
 import { normals } from "../shared/random.js";
-import { split } from "../shared/layers.js";
-import { networks } from "../shared/stored.js";
+import { stored } from "../shared/stored.js";
 
 const [LETTERS, MARKS, LENGTH, TESTS] = ["abcdefgh", ["", "★", "●"], 8, 200];
 
@@ -40,22 +39,23 @@ function texts(seed, count) {
 // The network, as in data/marks.py: one query; keys are marks, values letters. Nothing is left of a head that is off.
 // `parts` is what each head adds to the scores of both answers.
 function finder(found, heads) {
-  const per = (x) => split(x, heads);
-  const query = per(times(found["attention.query.weight"], found.query[0][0]));
-  const keys = found["marks.weight"].map((mark) => per(times(found["attention.key.weight"], mark)));
-  const values = found["letters.weight"].map((letter) => per(times(found["attention.value.weight"], letter)));
-  const output = found["attention.output.weight"].map(per);
+  const width = found.query[0].length / heads;
+  const per = (x) => Array.from({ length: heads }, (_, h) => x.slice(h * width, (h + 1) * width));
+  const query = per(times(found.attention.query.weight, found.query[0]));
+  const keys = found.marks.weight.map((mark) => per(times(found.attention.key.weight, mark)));
+  const values = found.letters.weight.map((letter) => per(times(found.attention.value.weight, letter)));
+  const output = found.attention.output.weight.map(per);
   return ({ letters, marks }, off) => {
     const weights = query.map((q, h) => softmax(marks.map((mark) => dot(q, keys[mark][h]) / Math.sqrt(q.length))));
     const parts = weights.map((row, h) => {
       const share = off.includes(h) ? 0 : 1;
       const blended = row.map((weight, j) => values[letters[j]][h].map((x) => share * weight * x)).reduce(plus);
       return times(
-        found["answers.weight"],
+        found.answers.weight,
         output.map((line) => dot(line[h], blended)),
       );
     });
-    const scores = parts.reduce(plus, found["answers.bias"]);
+    const scores = parts.reduce(plus, found.answers.bias);
     const of = (n, x) => x.slice(n * LETTERS.length, (n + 1) * LETTERS.length);
     return {
       weights,
@@ -154,7 +154,7 @@ function answersOf(say) {
 async function render({ model, el }) {
   const say = words(model);
   const subscriptions = follower(model);
-  const { models } = networks(await asset(model, "models"));
+  const { parts: models } = stored(await asset(model, "models"));
   const networksOf = Object.fromEntries(
     Object.entries(models).map(([heads, found]) => [heads, finder(found, Number(heads))]),
   );

@@ -16,7 +16,7 @@ import {
 import { slider } from "../shared/slider.js";
 import { beams } from "../shared/beams.js";
 import { normals } from "../shared/random.js";
-import { networks } from "../shared/stored.js";
+import { stored } from "../shared/stored.js";
 import { copier } from "./copier.js";
 
 const [LETTERS, SHORTEST, LONGEST, TESTS] = ["abcdefghijklmnopqrstuvwxyz", 3, 12, 100];
@@ -139,12 +139,10 @@ function fieldOf(model, subscriptions, say) {
 async function render({ model, el }) {
   const say = words(model);
   const subscriptions = follower(model);
-  const { models, heads } = networks(await asset(model, "models"));
-  const most = heads * Object.keys(models).length;
+  const { parts, heads } = stored(await asset(model, "models"));
+  const most = heads * Object.keys(parts).length;
   const indices = [...Array(most).keys()];
-  const read = Object.fromEntries(
-    Object.entries(models).map(([layers, found]) => [layers, copier(found, Number(layers), heads)]),
-  );
+  const read = Object.fromEntries(Object.entries(parts).map(([layers, own]) => [layers, copier(own, heads)]));
   const letters = () => twice(idsOf(model.get("text")));
   const at = () => Math.min(model.get("at"), letters().length - 1) - 1;
   const scene = sceneOf(say, (place) => update(model, { at: Math.min(place, letters().length - 1) }));

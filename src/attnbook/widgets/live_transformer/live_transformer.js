@@ -1,9 +1,8 @@
-import { asset, body, choice, element, fill, follower, number, plus, update, words } from "../shared/core.js";
+import { asset, body, choice, element, fill, follower, number, update, words } from "../shared/core.js";
 import { STOP, namer, ranking, reading, textField } from "../shared/letters.js";
 import { motion } from "../shared/motion.js";
+import { meanOf } from "../shared/network.js";
 import { dateTransformer } from "./date_transformer.js";
-
-const mean = (heads) => heads.reduce(plus).map((sum) => sum / heads.length);
 
 // The letter that was written last and what could stand in its place; a press on one of those writes it.
 function choosing(say, writer, press) {
@@ -60,7 +59,7 @@ async function render({ model, el }) {
     draw({
       letters: run.steps.map(({ token }) => writer.letter(token)),
       where,
-      weights: weights.map((heads) => heads[head - 1] ?? mean(heads)),
+      weights: weights.map((heads) => heads[head - 1] ?? meanOf(heads)),
     });
     chosen.draw(at(), run.steps[at() - 1]);
     if (at() > seen) film.play();

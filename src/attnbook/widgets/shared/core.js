@@ -260,29 +260,40 @@ export const dot = (a, b) => {
  */
 export const length = (a) => Math.sqrt(dot(a, a));
 /**
- * @param {number[]} a
- * @param {number[]} b
- * @returns {number[]}
+ * @template {number[] | Float32Array | Float64Array} T
+ * @param {T} a
+ * @param {ArrayLike<number>} b
+ * @returns {T}
  */
 export const plus = (a, b) => a.map((x, i) => x + b[i]);
 /**
- * @param {number[][]} matrix
- * @param {number[]} x
+ * @param {ArrayLike<number>[]} matrix
+ * @param {ArrayLike<number>} x
  * @returns {number[]}
  */
 export const times = (matrix, x) => matrix.map((row) => dot(row, x));
 
 /**
  * Softmax of the scores that are not -Infinity; all zeros where none is left.
- * @param {number[]} scores
- * @returns {number[]}
+ * @template {number[] | Float32Array | Float64Array} T
+ * @param {T} scores
+ * @returns {T}
  */
-export function softmax(scores) {
-  const top = Math.max(...scores);
-  if (top === -Infinity) return scores.map(() => 0);
-  const powers = scores.map((x) => Math.exp(x - top));
-  const total = powers.reduce((a, b) => a + b, 0);
-  return powers.map((x) => x / total);
+export const softmax = (scores) => softened(scores.slice());
+
+/**
+ * The same, in the place of the scores.
+ * @template {number[] | Float32Array | Float64Array} T
+ * @param {T} scores
+ * @returns {T}
+ */
+export function softened(scores) {
+  let [top, total] = [-Infinity, 0];
+  for (let i = 0; i < scores.length; i++) top = Math.max(top, scores[i]);
+  if (top === -Infinity) return scores.fill(0);
+  for (let i = 0; i < scores.length; i++) total += scores[i] = Math.exp(scores[i] - top);
+  for (let i = 0; i < scores.length; i++) scores[i] /= total;
+  return scores;
 }
 
 /**

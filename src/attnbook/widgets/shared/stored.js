@@ -3,17 +3,22 @@
 import { headed } from "./core.js";
 
 /**
- * From a file made by data/stored.py: of each network every parameter by its name, a matrix as a list of rows.
+ * From a file made by data/stored.py: a network as PyTorch nests it, of modules by their names and in them parameters; or
+ * several networks by their names.
  * @param {ArrayBuffer} bytes
- * @returns {{ models: Object<string, Object<string, any>> }} and what else its head says
+ * @returns {{ parts: Object<string, any> }} and what else its head says
  */
-export function networks(bytes) {
-  const { unit, shapes, start, ...more } = headed(bytes);
-  const numbers = new Int16Array(bytes, start);
-  let next = 0;
-  const take = (n) => Array.from(numbers.subarray(next, (next += n)), (step) => step * unit);
-  const rows = (shape) =>
-    shape.length > 1 ? Array.from({ length: shape[0] }, () => rows(shape.slice(1))) : take(shape[0]);
-  const read = (parts) => Object.fromEntries(Object.entries(parts).map(([name, shape]) => [name, rows(shape)]));
-  return { ...more, models: Object.fromEntries(Object.entries(shapes).map(([name, parts]) => [name, read(parts)])) };
+export function stored(bytes) {
+  const { unit, units, shapes, start, ...about } = headed(bytes);
+  const steps = new (units ? Int8Array : Int16Array)(bytes, start);
+  let [next, n] = [0, 0];
+  const read = ([name, shape]) => {
+    if (!Array.isArray(shape)) return [name, Object.fromEntries(Object.entries(shape).map(read))];
+    const [rows, width] = [shape[0], shape.slice(1).reduce((a, b) => a * b, 1)];
+    const size = Math.fround(unit ?? units[n++]);
+    const numbers = Float64Array.from(steps.subarray(next, (next += rows * width)), (step) => Math.fround(step * size));
+    const row = (_, i) => numbers.subarray(i * width, (i + 1) * width);
+    return [name, shape.length > 1 ? Array.from({ length: rows }, row) : numbers];
+  };
+  return { ...about, parts: read(["", shapes])[1] };
 }

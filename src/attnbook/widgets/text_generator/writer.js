@@ -1,7 +1,8 @@
 // A small language model, as in attnbook/tasks/writing.py, and how its next token is drawn, as in models/decoding.py.
 
-import { dot, headed, plus, softmax } from "../shared/core.js";
-import { turn } from "../shared/rotary.js";
+import { softmax } from "../shared/core.js";
+import { attention, embed, feed, linear, norm } from "../shared/network.js";
+import { stored } from "../shared/stored.js";
 
 const BASE = 10000;
 
@@ -15,65 +16,28 @@ const BASE = 10000;
  * @returns {(ids: number[]) => Step[]} which reads what it has not read already: keys and values are kept
  */
 export function writer(bytes) {
-  const { units, shapes, heads, start } = headed(bytes);
-  const parts = {};
-  let next = start;
-  for (const [name, shape] of Object.entries(shapes)) {
-    const size = shape.reduce((a, b) => a * b);
-    parts[name] = Float32Array.from(new Int8Array(bytes, next, size), (step) => step * units[name]);
-    next += size;
-  }
-  const product = (name, x) => {
-    const matrix = parts[`${name}.weight`];
-    const y = new Array(matrix.length / x.length).fill(0);
-    for (let row = 0, at = 0; row < y.length; row++) for (let i = 0; i < x.length; i++) y[row] += matrix[at++] * x[i];
-    return y;
-  };
-  const norm = (name, x) => {
-    const size = Math.sqrt(dot(x, x) / x.length + 1e-5);
-    return x.map((number, i) => (number / size) * parts[`${name}.weight`][i]);
-  };
-  const D = parts["decoder.norm.weight"].length;
-  const blocks = [];
-  while (`decoder.${blocks.length}.feed_forward.up.weight` in parts) blocks.push({ keys: [], values: [] });
+  const { heads, parts } = stored(bytes);
+  const { norm: last, ...all } = parts.decoder;
+  const blocks = Object.values(all);
+  const looking = blocks.map((block) => attention(block.self_attention, block.self_attention_norm, heads, BASE));
 
-  const read = (id, place) => {
+  const read = (id) => {
     const weights = [];
-    let x = Array.from(
-      parts["tokens.embedding.weight"].subarray(id * D, (id + 1) * D),
-      (number) => number * Math.sqrt(D),
-    );
-    blocks.forEach(({ keys, values }, n) => {
-      const [block, own] = [`decoder.${n}`, `decoder.${n}.self_attention`];
-      const asks = norm(`${own}_norm`, x);
-      const per = (name) => {
-        const all = product(`${own}.${name}`, asks);
-        return Array.from({ length: heads }, (_, h) => all.slice((h * D) / heads, ((h + 1) * D) / heads));
-      };
-      const turned = (name) => per(name).map((part) => turn(part, place, BASE));
-      keys[place] = turned("key");
-      values[place] = per("value");
-      const joined = turned("query").flatMap((q, h) => {
-        const row = softmax(keys.map((key) => dot(q, key[h]) / Math.sqrt(q.length)));
-        weights.push(row);
-        return q.map((_, i) => row.reduce((sum, weight, j) => sum + weight * values[j][h][i], 0));
-      });
-      x = plus(x, product(`${own}.output`, joined));
-      const given = norm(`${block}.feed_forward_norm`, x);
-      const up = product(`${block}.feed_forward.up`, given);
-      const open = product(`${block}.feed_forward.gate`, given).map((z, i) => (up[i] * z) / (1 + Math.exp(-z)));
-      x = plus(x, product(`${block}.feed_forward.down`, open));
+    let x = embed(parts.tokens, id);
+    blocks.forEach((block, n) => {
+      const look = looking[n].next(x);
+      weights.push(...look.weights);
+      x = feed(block, look.x);
     });
-    return { scores: product("tokens.embedding", norm("decoder.norm", x)), weights };
+    return { scores: Array.from(linear(parts.tokens.embedding, norm(last, x))), weights };
   };
 
   let [known, steps] = [[], []];
   return (ids) => {
     const differs = ids.findIndex((id, i) => id !== known[i]);
     const same = differs < 0 ? ids.length : differs;
-    steps = steps.slice(0, same);
-    for (const { keys, values } of blocks) keys.length = values.length = same;
-    for (let i = same; i < ids.length; i++) steps.push(read(ids[i], i));
+    for (const own of looking) own.forget(same);
+    steps = [...steps.slice(0, same), ...ids.slice(same).map(read)];
     known = [...ids];
     return steps;
   };
