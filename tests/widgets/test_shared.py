@@ -54,23 +54,6 @@ def test_page_files_are_complete():
         assert all(t.page_name in files for t in kind.inputs().values() if isinstance(t, Asset))
 
 
-LITERAL = re.compile(r"""("(?:\\.|[^"\\\n])*"|`[^`]*`)""")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("path", sorted(ROOMS.glob("*/*.js")), ids=lambda path: path.name)
-def test_a_script_travels_without_comments_and_spaces_and_says_the_same(path):
-    lines = [line.strip() for line in path.read_text("utf-8").splitlines()]
-    written = "\n".join(re.sub(r"\s//.*", "", line) for line in lines if not line.startswith(("//", "/**", "* ", "*/")))
-    sent = page_files()[path.relative_to(ROOMS).as_posix()].decode()
-    assert LITERAL.findall(sent) == LITERAL.findall(written)
-    assert without_spaces(sent) == without_spaces(written)
-
-
-def without_spaces(script):
-    return re.sub(r"[;,](?=[\])}])", "", re.sub(r"\s", "", script))
-
-
 def test_words_of_a_page_keep_the_order_of_their_file():
     """Options are listed in it."""
     assert '{"before": "−∞ before softmax", "zero": "0 before softmax", "after":' in page_words([PaintMask])

@@ -36,7 +36,10 @@ def to_single_bytes(model: nn.Module, **more) -> bytes:
 
 
 def _shapes(model: nn.Module) -> dict:
-    """Of a module those of its parameters and modules, by their names."""
+    """Those of a module's own parameters, and of the modules in it, by their names.
+
+    They stand in the order of the parameters, for which JavaScript wants names that are integers first.
+    """
     own = {name: list(x.shape) for name, x in model.named_parameters(recurse=False)}
     return own | {name: _shapes(part) for name, part in model.named_children() if any(True for _ in part.parameters())}
 

@@ -19,7 +19,7 @@ from html import escape
 from pathlib import Path
 
 from attnbook.language import words
-from attnbook.widgets.shared.files import one_module, tight, without_comments
+from attnbook.widgets.shared.files import one_module, without_comments
 from booktools.book.checked import stub
 from booktools.write.checks import HANDFUL, judging_source
 from booktools.write.definitions import above
@@ -58,10 +58,10 @@ def versioned(file: str, content: bytes) -> str:
 def engine() -> tuple[str, dict[str, bytes]]:
     """A folder's name, made of what is in it, and what is fetched at the first press, or when it is asked for."""
     files = {name: without_comments(HERE / "front" / name).encode() for name in ("picture.js", "picture.css")}
-    files["ask.js"] = tight(without_comments(HERE / "front/ask.js")).encode()
-    files["worker.js"] = tight(one_module(HERE / "front/worker.js")).encode()
+    files["ask.js"] = without_comments(HERE / "front/ask.js").encode()
+    files["worker.js"] = one_module(HERE / "front/worker.js").encode()
     files |= {name: (HERE / "micropython" / name).read_bytes() for name in ("micropython.mjs", "micropython.wasm")}
-    files["more.js"] = tight(without_comments(HANDFUL / "more.js")).encode()
+    files["more.js"] = without_comments(HANDFUL / "more.js").encode()
     files["picture.json"] = as_json(words(HERE)["picture"])
     modules = python()
     for name in RARE:

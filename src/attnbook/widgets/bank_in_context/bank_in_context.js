@@ -187,7 +187,7 @@ function ownWords(model, say, hint, between, knowing) {
     spellcheck: "false",
   });
   input.addEventListener("change", async () => {
-    const said = input.value.split(/[\s.,;:!?\x22“”]+/).filter(Boolean);
+    const said = input.value.split(/[\s.,;:!?"“”]+/).filter(Boolean);
     const { list, row } = await knowing(said);
     const known = said.flatMap((word) => list[row(word)] ?? []);
     const tokens = known.slice(0, MOST);

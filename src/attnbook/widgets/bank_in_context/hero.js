@@ -76,7 +76,7 @@ function ghosts(root) {
   const [input, line] = [root.querySelector("input[type=text]"), root.querySelector(".ab-line")];
   let [written, of] = [[], null];
   input.addEventListener("change", () => {
-    [written, of] = [input.value.split(/[\s.,;:!?\x22“”]+/).filter(Boolean), null];
+    [written, of] = [input.value.split(/[\s.,;:!?"“”]+/).filter(Boolean), null];
   });
   return (tokens) => {
     line.querySelectorAll("s").forEach((ghost) => ghost.remove());

@@ -21,8 +21,8 @@ function end() {
   answers = 0;
 }
 
-const TEXT = /#.*|"""[^]*?"""|'''[^]*?'''|"(?:\\.|[^\x22\\\n])*"|'(?:\\.|[^'\\\n])*'|[([{]|[)\]}]|\n/g;
-const INTO = /^([\t\x20]*)([A-Za-z_][\w.]*(?:\[[^\]\n]*\])*)[\t\x20]*(\*\*|\/\/|[*/%&|^])=(?!=)/gm;
+const TEXT = /#.*|"""[^]*?"""|'''[^]*?'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|[([{]|[)\]}]|\n/g;
+const INTO = /^([\t ]*)([A-Za-z_][\w.]*(?:\[[^\]\n]*\])*)[\t ]*(\*\*|\/\/|[*/%&|^])=(?!=)/gm;
 
 // Where the expression ends that begins at a place: at the end of its line, unless a bracket is open, or at a comment.
 function endOf(code, from) {
@@ -76,7 +76,7 @@ function fieldOf(text, from) {
   return -1;
 }
 
-const FORMATTED = /(?<!\w)f([\x22'])((?:\\.|(?!\1)[^\\\n])+)\1/g;
+const FORMATTED = /(?<!\w)f(["'])((?:\\.|(?!\1)[^\\\n])+)\1/g;
 
 // `{x:.2f}` as a call, as MicroPython would format no tensor.
 export function formatted(code) {
