@@ -20,8 +20,9 @@ from attnbook.tasks.digits import (
     patches,
     rollout,
 )
-from attnbook.tasks.pictures import QUESTIONS, Asker, answer, clip_loss, questions, spelled, two_digits
-from attnbook.tasks.sets import Counter, Walker, graphs, sets
+from attnbook.tasks.pictures import QUESTIONS, Asker, answer, questions, two_digits
+from attnbook.tasks.sets import graphs, sets
+from booktools.make.beyond_text import on_the_page, seen_numbers, split_at_random
 
 
 def test_the_digits_are_as_they_were_collected():
@@ -97,7 +98,7 @@ def test_pictures_show_the_numbers_that_may_be_drawn():
     allowed = torch.zeros(10, 10, dtype=torch.bool)
     allowed[4, 2] = allowed[0, 7] = True
     pictures_BHW, numbers_B2 = two_digits(digits(), 50, allowed)(torch.Generator().manual_seed(0))
-    assert {*spelled(numbers_B2)} == {"four two", "zero seven"}
+    assert {*map(tuple, numbers_B2.tolist())} == {(4, 2), (0, 7)}
     reader = digit_reader()
     halves = [reader(half).argmax(-1) for half in pictures_BHW.split(8, -1)]
     assert (torch.stack(halves, 1) == numbers_B2).double().mean() > 0.95
@@ -109,33 +110,60 @@ def test_pictures_show_the_numbers_that_may_be_drawn():
     assert Asker()(pictures_BHW[:2], asked[:2]).shape == (2, 19)
 
 
+def test_numbers_that_are_never_shown_are_so_in_both_orders_and_each_digit_equally_often():
+    seen_NN = seen_numbers()
+    assert torch.equal(seen_NN, seen_NN.T)
+    assert ((~seen_NN).sum(1) == 2).all()
+
+
+def test_splits_are_drawn_anew_and_forms_stay_whole():
+    (learn, test), (_, other) = split_at_random("digit", 0), split_at_random("digit", 1)
+    assert (len(learn[1]), len(test[1])) == (1437, 360)
+    assert not torch.equal(test[0], other[0])
+    (learn, test) = split_at_random("form", 0)
+    assert len(learn[1]) + len(test[1]) == 1797
+    ends = [*FORMS[1:], 1797]
+    forms = {b - a for a, b in zip(FORMS, ends, strict=True)}
+    assert any(a + b + c == len(test[1]) for a in forms for b in forms for c in forms)
+
+
 def test_clip_wants_each_picture_beside_its_own_name():
     """Zero for pairs that are alike, log B where all are alike, more where names are exchanged."""
-
-    class Given(nn.Module):
-        sharpness = torch.tensor(5.0)
-
-        def forward(self, pictures_BD, names_BD):
-            return pictures_BD, names_BD
-
-    eye = torch.eye(6)
-    assert clip_loss(Given(), (eye, eye)) < 1e-6
-    torch.testing.assert_close(
-        clip_loss(Given(), (eye[:1].expand(6, 6), eye[:1].expand(6, 6))), torch.tensor(6.0).log()
-    )
-    assert clip_loss(Given(), (eye, eye.flip(0))) > 100
+    loss, eye = on_the_page().contrastive_loss, torch.eye(6)
+    assert loss(eye, eye, 150.0) < 1e-6
+    same = eye[:1].expand(6, 6)
+    torch.testing.assert_close(loss(same, same, 150.0), torch.tensor(6.0).log())
+    assert loss(eye, eye.flip(0), 150.0) > 100
 
 
 def test_a_set_has_no_order():
     torch.manual_seed(0)
-    model = Counter()
+    model = on_the_page().Counter()
     images_BLHW, counts_B = sets(digits(), 20)(torch.Generator().manual_seed(0))
     assert counts_B.min() >= 1
     assert counts_B.max() <= 6
     order = torch.randperm(6)
     torch.testing.assert_close(model(images_BLHW[:, order]), model(images_BLHW))
-    members_BLD = model.embed(images_BLHW)
-    torch.testing.assert_close(model.blocks(members_BLD[:, order]), model.blocks(members_BLD)[:, order])
+
+
+@pytest.mark.parametrize("attends", [True, False])
+def test_only_a_sum_sees_how_many_members_there_are(attends):
+    torch.manual_seed(0)
+    images_BLHW = sets(digits(), 3)(torch.Generator().manual_seed(0))[0]
+    for pool, sees in (("mean", False), ("sum", True)):
+        model = on_the_page().Counter(attends, pool)
+        once, twice = model(images_BLHW), model(images_BLHW.repeat(1, 2, 1, 1))
+        assert torch.allclose(once, twice, atol=1e-4) != sees
+
+
+def test_members_that_do_not_attend_are_seen_by_themselves():
+    images_BLHW = sets(digits(), 3)(torch.Generator().manual_seed(0))[0]
+    for attends in (True, False):
+        torch.manual_seed(0)
+        model = on_the_page().Counter(attends, "sum")
+        model.scores = nn.Identity()
+        one_by_one = sum(model(image_B1HW) for image_B1HW in images_BLHW.split(1, 1))
+        assert torch.allclose(model(images_BLHW), one_by_one, atol=1e-4) != attends
 
 
 def test_nodes_see_as_far_as_there_are_layers():
@@ -146,7 +174,7 @@ def test_nodes_see_as_far_as_there_are_layers():
     assert torch.equal(two_BLL.float()[marked_BL.bool()], near_BL)
     torch.manual_seed(0)
     for layers, reached_BLL in ((1, edges_BLL), (2, two_BLL)):
-        model = Walker(layers)
+        model = on_the_page().Walker(layers)
         with_mark, without = model(edges_BLL, marked_BL), model(edges_BLL, torch.zeros_like(marked_BL))
         assert torch.equal((with_mark - without).abs() > 1e-6, reached_BLL[marked_BL.bool()])
     order = torch.randperm(12)

@@ -15,11 +15,10 @@ from torch import Tensor, nn
 
 from attnbook.data import FOLDER, stored
 from attnbook.models.transformer import DecoderBlock, EncoderBlock
-from attnbook.tasks.digits import PATCH, VisionTransformer, by_label, digits, one_of_each, patches
+from attnbook.tasks.digits import PATCH, by_label, digits, one_of_each, patches
 
 QUESTIONS = ("the left digit", "the right digit", "the larger digit", "the smaller digit", "the sum")
 WORDS = ("", "the", "left", "right", "larger", "smaller", "digit", "sum")
-NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 P = 8 * 16 // PATCH**2
 HELD_OUT, APART = 360, 57  # digits held out, and how far apart the two of a picture of these are
 
@@ -118,38 +117,3 @@ def asker() -> Asker:
     model = Asker()
     stored.unpack_single(FOLDER / "asker.bin", model)
     return model
-
-
-def spelled(numbers_B2: Tensor) -> list[str]:
-    """The names of numbers, digit by digit.
-
-    >>> spelled(torch.tensor([[4, 2], [0, 7]]))
-    ['four two', 'zero seven']
-    """
-    return [f"{NAMES[left]} {NAMES[right]}" for left, right in numbers_B2.tolist()]
-
-
-class Pairs(nn.Module):
-    """Two encoders, of pictures and of names, whose vectors (B, D) of length 1 can be compared."""
-
-    def __init__(self, D: int = 32, heads: int = 4, hidden: int = 64, *, order: bool = True):
-        super().__init__()
-        self.picture = VisionTransformer(D, heads, hidden, P=P, classes=D)
-        self.words = nn.Embedding(len(NAMES), D)
-        self.order = nn.Parameter(torch.randn(2, D), requires_grad=order)
-        self.name = EncoderBlock(D, heads, hidden, dropout=0.0, norm="pre")
-        self.sharpness = nn.Parameter(torch.tensor(2.0))
-        if not order:
-            nn.init.zeros_(self.order)
-
-    def forward(self, pictures_BHW: Tensor, names_B2: Tensor) -> tuple[Tensor, Tensor]:
-        names_BD = self.name(self.words(names_B2) + self.order).mean(1)
-        return F.normalize(self.picture(pictures_BHW), dim=-1), F.normalize(names_BD, dim=-1)
-
-
-def clip_loss(model: Pairs, given: tuple[Tensor, Tensor]) -> Tensor:
-    """Each picture must find its own name among all of the batch, and each name its own picture."""
-    pictures_BD, names_BD = model(*given)
-    scores_BB = model.sharpness.exp() * pictures_BD @ names_BD.T
-    labels_B = torch.arange(len(scores_BB), device=scores_BB.device)
-    return (F.cross_entropy(scores_BB, labels_B) + F.cross_entropy(scores_BB.T, labels_B)) / 2

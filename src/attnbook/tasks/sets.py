@@ -12,10 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attnbook.models.transformer import EncoderBlock
 from attnbook.tasks.digits import by_label, one_of_each
-
-OPTIONS = {"dropout": 0.0, "norm": "pre"}
 
 
 def sets(data: tuple[Tensor, Tensor], size: int, L: int = 6) -> Callable[[torch.Generator], tuple[Tensor, Tensor]]:
@@ -33,26 +30,6 @@ def sets(data: tuple[Tensor, Tensor], size: int, L: int = 6) -> Callable[[torch.
         return images_NHW[chosen_BL], F.one_hot(wanted_BL, 10).amax(1).sum(-1)
 
     return draw
-
-
-class Counter(nn.Module):
-    """Scores (B, 11) for how many different digits a set shows: members look at each other, and there are no positions.
-
-    With attends=False each member is seen by itself, and only the mean, or the sum, is seen of all.
-    """
-
-    def __init__(self, D: int = 64, heads: int = 4, hidden: int = 128, *, attends: bool = True, pool: str = "mean"):
-        super().__init__()
-        self.embed = nn.Sequential(nn.Flatten(2), nn.Linear(64, hidden), nn.GELU(), nn.Linear(hidden, D))
-        block = [EncoderBlock(D, heads, hidden, **OPTIONS) for _ in range(2)] if attends else [nn.GELU()]
-        self.blocks, self.pool = nn.Sequential(*block), pool
-        self.scores = nn.Sequential(nn.LayerNorm(D), nn.Linear(D, hidden), nn.GELU(), nn.Linear(hidden, 11))
-        if pool == "sum":
-            self.scores[0] = nn.Identity()  # whose norm would take the size away
-
-    def forward(self, images_BLHW: Tensor) -> Tensor:
-        members_BLD = self.blocks(self.embed(images_BLHW))
-        return self.scores(members_BLD.sum(1) if self.pool == "sum" else members_BLD.mean(1))
 
 
 def count_loss(model: nn.Module, given: tuple[Tensor, Tensor]) -> Tensor:
@@ -79,35 +56,6 @@ def graphs(
         return edges_BLL, marked_BL, near_BL
 
     return draw
-
-
-class Walker(nn.Module):
-    """For each node a score (B, L) that it is near the marked one: a node looks at its neighbours, once a layer.
-
-    edges="mask"     they are the mask
-    edges="nothing"  everyone looks at everyone
-    edges="read"     that, too, but a node reads its row of the edges, and knows which row is its own
-    """
-
-    def __init__(
-        self, layers: int = 2, D: int = 32, heads: int = 4, hidden: int = 64, edges: str = "mask", L: int = 12
-    ):
-        super().__init__()
-        self.edges = edges
-        self.marks = nn.Embedding(2, D)
-        self.rows = nn.Linear(2 * L, D) if edges == "read" else None
-        self.blocks = nn.ModuleList(EncoderBlock(D, heads, hidden, **OPTIONS) for _ in range(layers))
-        self.norm, self.score = nn.LayerNorm(D), nn.Linear(D, 1)
-
-    def forward(self, edges_BLL: Tensor, marked_BL: Tensor) -> Tensor:
-        x_BLD = self.marks(marked_BL)
-        if self.rows is not None:
-            own_BLL = torch.eye(edges_BLL.shape[1]).expand(edges_BLL.shape)
-            x_BLD = x_BLD + self.rows(torch.cat([edges_BLL.float(), own_BLL], -1))
-        mask_BLL = edges_BLL if self.edges == "mask" else None
-        for block in self.blocks:
-            x_BLD = block(x_BLD, mask_BLL)
-        return self.score(self.norm(x_BLD))[..., 0]
 
 
 def reach_loss(model: nn.Module, given: tuple[Tensor, Tensor, Tensor]) -> Tensor:

@@ -1,38 +1,50 @@
 """What chapter 14 measures with several seeds.
 
-images     a vision Transformer, after 1,000 steps, on images that are moved a little: the share of digits held out, by
-           digit and by form, that it gets right; and by digit with images as they are, with the patches of all images
-           in one other order, with another order for each image, without positions, and with fewer digits to learn
-           from; beside it the nearest image, a convolution and a network of one layer, which learn as long
+images     the share of digits held out that a vision Transformer, a convolution and a network of one layer get right
+           after 600 steps on images that are moved a little, and beside them the nearest image. Each seed is a draw:
+           of 360 digits that are held out (`digit`), of three whole forms (`form`), and of 100 and of 400 digits to
+           learn from; `reshaped` is the Transformer with pixels in the order of the file for patches
+orders     a vision Transformer after 1,000 steps: images as they are (`row_by_row`), the patches of all images
+           in one other order, another order for each image, and no positions
 looks      over all digits held out by digit: the rank correlation, within an image, of what the class token looks at
            (in each block, the mean of its heads; and multiplied through the blocks) with how much the right score falls
            when the patch is covered by the mean image; the same with where ink is, and where it is unusual; how often
            the most looked-at patch is the one whose cover costs most; and how much the score falls when the three most
            looked-at patches are covered, three with most ink, three at random
 questions  an `Asker` after 1,000 steps: the share of right answers, by question, to pictures of digits held out, and
-           with another question in place of the one asked; what share of its looks at patches is on the side asked for;
-           and how often an answer about one side stays when the digit on the other side is exchanged
+           with the next question in place of the one asked; what share of its looks at patches is on the side asked
+           for; how often an answer about one side stays when the digit on the other side is exchanged; and the share
+           of right answers of a network that gets pixels and words in one row
 pairs      pictures and names that learned by CLIP's loss, 600 steps, but 20 of the 100 numbers never: the share of
            pictures of seen and of new numbers whose nearest name, of all 100, is right; the same without positions in
-           the names, where 42 and 24 are one name and a coin decides (`mirrored`: the share that is given the other)
-counts     how many different digits a set of six shows, after 600 steps: for sets of four, six and nine, with members
-           that attend, and with those that do not, averaged or summed up, and those after 3,000 steps, too
+           the names, where 42 and 24 are one name and a coin decides (`mirrored`: the share that is given the other);
+           with a convolution for the pictures; with that and no attention between the words of a name, either; and the
+           mean loss of the last 50 steps
+counts     how many different digits a set of six shows, after 400 and 1,600 steps, for sets of four, six and nine; and
+           how many members a set of one to nine has, after 300 steps: with members that attend and with members that
+           see only themselves, averaged or added up
 reach      who is within two steps of the marked node of a graph, after 400 steps: the share of nodes and of whole
-           graphs of 12 and of 24 nodes, edges as the mask; with one layer; with no mask; with no mask but edges to be
-           read, after 1,200 steps, too; and what is right when every node says no
+           graphs of 12 and of 24 nodes, edges as the mask; with one layer; with no mask but edges to be read, after
+           1,200 steps, too
 """
 
 from collections.abc import Callable
-from typing import TypeVar
+from functools import cache
+from itertools import product
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, TypeVar
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from attnbook.data import handwritten_digits
 from attnbook.device import seed_everything
 from attnbook.layers.capture import capture_attention
 from attnbook.learning.training import fit
 from attnbook.tasks.digits import (
+    FORMS,
     VisionTransformer,
     digit_loss,
     digits,
@@ -43,29 +55,54 @@ from attnbook.tasks.digits import (
     right,
     rollout,
 )
-from attnbook.tasks.pictures import QUESTIONS, Asker, Pairs, asked, clip_loss, question_loss, questions, two_digits
-from attnbook.tasks.sets import Counter, Walker, count_loss, graphs, reach_loss, sets
+from attnbook.tasks.pictures import (
+    QUESTIONS,
+    WORDS,
+    Asker,
+    asked,
+    question_loss,
+    questions,
+    two_digits,
+)
+from attnbook.tasks.sets import count_loss, graphs, reach_loss, sets
+from booktools.book.edition import edition
 
 Network = TypeVar("Network", bound=nn.Module)
-STEPS, BATCH, RATE, MOVE = 1000, 64, 5e-3, 0.05
-TESTED = 1000  # sets, graphs, pictures
+STEPS, FEWER, BATCH, RATE, MOVE = 1000, 600, 64, 5e-3, 0.05
+COUNTED, SIZED = (400, 1600), 300
+TESTED, HELD_OUT = 1000, 360  # sets, graphs, pictures; digits
+ROOT = Path(__file__).parents[3]
 
 
-def learned(kind: Callable[[], Network], data: tuple[Tensor, Tensor], seed: int, move: float = MOVE) -> Network:
+@cache
+def on_the_page() -> SimpleNamespace:
+    """The models that chapter 14 builds, as its readers take them along."""
+    made: dict = {"__name__": "chapter_14"}
+    exec(edition(ROOT).from_scratch["14_beyond_text"], made)
+    return SimpleNamespace(**made)
+
+
+def learned(kind: Callable[[], Network], data: tuple[Tensor, Tensor], seed: int, steps: int = STEPS) -> Network:
     seed_everything(seed)
     model = kind()
-    fit(model, digit_loss, draws(data, BATCH, move=move), STEPS, lr=RATE, seed=seed, device="cpu")
+    fit(model, digit_loss, draws(data, BATCH, move=MOVE), steps, lr=RATE, seed=seed, device="cpu")
     return model
-
-
-def convolution() -> nn.Module:
-    """As many parameters as the Transformer has, about."""
-    layers = [nn.Conv2d(1, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(32, 48, 3, padding=1), nn.ReLU()]
-    return nn.Sequential(nn.Unflatten(1, (1, 8)), *layers, nn.MaxPool2d(2), nn.Flatten(), nn.Linear(192, 10))
 
 
 def network() -> nn.Module:
     return nn.Sequential(nn.Flatten(), nn.Linear(64, 240), nn.ReLU(), nn.Linear(240, 10))
+
+
+class Reshaped(nn.Module):
+    """A vision Transformer that takes the pixels four by four as they follow each other for patches."""
+
+    def __init__(self):
+        super().__init__()
+        self.model = on_the_page().VisionTransformer()
+
+    def forward(self, images_BHW: Tensor) -> Tensor:
+        x_BPp = images_BHW.reshape(-1, 4, 4, 2, 2)
+        return self.model(x_BPp.transpose(2, 3).reshape(-1, 8, 8))
 
 
 def nowhere() -> nn.Module:
@@ -105,27 +142,50 @@ def with_patches_mixed(seed: int, *, each: bool) -> float:
     return right(model, (mixed(images_BHW, torch.Generator().manual_seed(8)), labels_B))
 
 
+def split_at_random(by: str, seed: int) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
+    """Digits to learn from and `HELD_OUT` of them, or three whole forms of fourteen, to be tested on."""
+    numbers, generator = handwritten_digits(), torch.Generator().manual_seed(seed)
+    out_N = torch.zeros(len(numbers), dtype=torch.bool)
+    if by == "digit":
+        out_N[torch.randperm(len(numbers), generator=generator)[:HELD_OUT]] = True
+    else:
+        ends = [*FORMS[1:], len(numbers)]
+        for form in torch.randperm(len(FORMS), generator=generator)[:3].tolist():
+            out_N[FORMS[form] : ends[form]] = True
+    images_NHW, labels_N = numbers[:, :-1].view(-1, 8, 8) / 16, numbers[:, -1]
+    return (images_NHW[~out_N], labels_N[~out_N]), (images_NHW[out_N], labels_N[out_N])
+
+
 def images(seed: int) -> dict[str, object]:
-    row: dict[str, object] = {"seed": seed, "steps": STEPS}
-    for by in ("digit", "form"):
-        learn, test = digits(by=by), digits(held_out=True, by=by)
-        row[f"tested_{by}"] = len(test[1])
-        row[f"nearest_{by}"] = round(nearest(learn, test), 3)
-        for name, kind in (("transformer", VisionTransformer), ("convolution", convolution), ("network", network)):
-            model = learned(kind, learn, seed)
-            row[f"{name}_{by}"] = round(right(model, test), 3)
-            row[f"{name}_parameters"] = sum(p.numel() for p in model.parameters())
-        row[f"as_they_are_{by}"] = round(right(learned(VisionTransformer, learn, seed, move=0.0), test), 3)
-    learn, test = digits(), digits(held_out=True)
-    row["one_order"] = round(with_patches_mixed(seed, each=False), 3)
-    row["own_orders"] = round(with_patches_mixed(seed, each=True), 3)
-    row["no_positions"] = round(right(learned(nowhere, learn, seed), test), 3)
+    page = on_the_page()
+    kinds = {"transformer": page.VisionTransformer, "convolution": page.convolution, "network": network}
+    digit, form = (split_at_random(by, seed) for by in ("digit", "form"))
+    tasks = {"digit": digit, "form": form}
     for few in (100, 400):
-        some = learn[0][:few], learn[1][:few]
-        row[f"transformer_{few}"] = round(right(learned(VisionTransformer, some, seed), test), 3)
-        row[f"convolution_{few}"] = round(right(learned(convolution, some, seed), test), 3)
-        row[f"nearest_{few}"] = round(nearest(some, test), 3)
+        chosen = torch.randperm(len(digit[0][1]), generator=torch.Generator().manual_seed(seed))[:few]
+        tasks[f"{few}"] = (digit[0][0][chosen], digit[0][1][chosen]), digit[1]
+    row: dict[str, object] = {"seed": seed, "steps": FEWER}
+    row |= {f"{name}_parameters": sum(p.numel() for p in kind().parameters()) for name, kind in kinds.items()}
+    for task, (learn, test) in tasks.items():
+        row[f"tested_{task}"] = len(test[1])
+        row[f"nearest_{task}"] = round(nearest(learn, test), 3)
+        for name, kind in kinds.items():
+            row[f"{name}_{task}"] = round(right(learned(kind, learn, seed, steps=FEWER), test), 3)
+    for by, (learn, test) in (("digit", digit), ("form", form)):
+        row[f"reshaped_{by}"] = round(right(learned(Reshaped, learn, seed, steps=FEWER), test), 3)
     return row
+
+
+def orders(seed: int) -> dict[str, object]:
+    learn, test = digits(), digits(held_out=True)
+    return {
+        "seed": seed,
+        "steps": STEPS,
+        "row_by_row": round(right(learned(VisionTransformer, learn, seed), test), 3),
+        "one_order": round(with_patches_mixed(seed, each=False), 3),
+        "own_orders": round(with_patches_mixed(seed, each=True), 3),
+        "no_positions": round(right(learned(nowhere, learn, seed), test), 3),
+    }
 
 
 def ranks(x_BP: Tensor) -> Tensor:
@@ -177,72 +237,106 @@ def compared(model: VisionTransformer, seed: int = 0) -> dict[str, object]:
     return row
 
 
-def asker_trained(seed: int) -> Asker:
+def asker_trained(seed: int, kind: Callable[[], Network] = Asker) -> Network:
     seed_everything(seed)
-    model = Asker()
+    model = kind()
     fit(model, question_loss, questions(digits(), 60), STEPS, lr=RATE, seed=seed, device="cpu")
     return model
 
 
+class InOneRow(nn.Module):
+    """The same without attention: two hidden layers over all pixels and all words of the question, in one row."""
+
+    def __init__(self, hidden: int = 104):
+        super().__init__()
+        self.words = nn.Embedding(len(WORDS), 16)
+        wide = [nn.Linear(128 + 3 * 16, hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.ReLU()]
+        self.layers = nn.Sequential(*wide, nn.Linear(hidden, 19))
+
+    def forward(self, pictures_BHW: Tensor, questions_BL: Tensor) -> Tensor:
+        return self.layers(torch.cat([pictures_BHW.flatten(1), self.words(questions_BL).flatten(1)], 1))
+
+
 def questions_and_pictures(seed: int) -> dict[str, object]:
-    return {"seed": seed, **answered(asker_trained(seed))}
+    simple = asker_trained(seed, InOneRow)
+    return {"seed": seed, **answered(asker_trained(seed)), "in_one_row": right_answers(simple)}
+
+
+def asked_pictures() -> tuple[Tensor, Tensor]:
+    return two_digits(digits(held_out=True), TESTED)(torch.Generator().manual_seed(1))
+
+
+@torch.no_grad()
+def right_answers(model: nn.Module, shift: int = 0) -> dict[str, float]:
+    """The share of right answers to each question, when the one so many after it is asked."""
+    pictures_BHW, numbers_B2 = asked_pictures()
+    left, right_ = numbers_B2.T
+    answers_QB = torch.stack([left, right_, numbers_B2.amax(1), numbers_B2.amin(1), left + right_])
+    ids_Q3, row = asked(len(QUESTIONS)).roll(-shift, 0), {}
+    for name, ids_3, answers_B in zip(QUESTIONS, ids_Q3, answers_QB, strict=True):
+        said_B = model(pictures_BHW, ids_3.expand(len(pictures_BHW), -1)).argmax(-1)
+        row[name] = round((said_B == answers_B).double().mean().item(), 3)
+    return row
 
 
 @torch.no_grad()
 def answered(model: Asker) -> dict[str, object]:
-    n, Q = TESTED, len(QUESTIONS)
-    draw = two_digits(digits(held_out=True), n)
-    pictures_BHW, numbers_B2 = draw(torch.Generator().manual_seed(1))
-    others_BHW, others_B2 = draw(torch.Generator().manual_seed(2))
-    left, right_ = numbers_B2.T
-    answers = dict(zip(QUESTIONS, [left, right_, numbers_B2.amax(1), numbers_B2.amin(1), left + right_], strict=True))
-    ids_Q3 = asked(Q)
-
-    def said(pictures_BHW: Tensor, question: int) -> Tensor:
-        return model(pictures_BHW, ids_Q3[question].expand(len(pictures_BHW), -1)).argmax(-1)
-
-    def share(x: Tensor) -> float:
-        return round(x.double().mean().item(), 3)
-
-    row: dict[str, object] = {"tested": n}
-    row["right"] = {name: share(said(pictures_BHW, q) == want) for q, (name, want) in enumerate(answers.items())}
-    row["other_question"] = {
-        name: share(said(pictures_BHW, (q + 1) % Q) == want) for q, (name, want) in enumerate(answers.items())
+    pictures_BHW, _ = asked_pictures()
+    others_BHW, _ = two_digits(digits(held_out=True), TESTED)(torch.Generator().manual_seed(2))
+    row: dict[str, object] = {
+        "tested": TESTED,
+        "right": right_answers(model),
+        "other_question": right_answers(model, shift=1),
     }
-    both_differ = (numbers_B2 != others_B2).any(1)
-    row["other_picture"] = share((said(others_BHW, 4) == left + right_)[both_differ])
-    row["looks"], row["stays"] = {}, {}
+    looks_at, stays = {}, {}
     for q, side in enumerate(("left", "right")):
+        ids_B3 = asked(len(QUESTIONS))[q].expand(TESTED, -1)
         with capture_attention(model) as maps:
-            model(pictures_BHW, ids_Q3[q].expand(n, -1))
+            said_B = model(pictures_BHW, ids_B3).argmax(-1)
         weights_P = maps["asks.cross_attention"].mean((0, 1, 2)).view(4, 2, 4).sum((0, 2))
-        row["looks"][side] = round(weights_P[q].item(), 3)
-        swapped_BHW = torch.cat([pictures_BHW[..., :8], others_BHW[..., 8:]], -1)
+        looks_at[side] = round(weights_P[q].item(), 3)
+        halves = pictures_BHW[..., :8], others_BHW[..., 8:]
         if side == "right":
-            swapped_BHW = torch.cat([others_BHW[..., :8], pictures_BHW[..., 8:]], -1)
-        row["stays"][side] = share(said(swapped_BHW, q) == said(pictures_BHW, q))
-    return row
+            halves = others_BHW[..., :8], pictures_BHW[..., 8:]
+        again_B = model(torch.cat(halves, -1), ids_B3).argmax(-1)
+        stays[side] = round((again_B == said_B).double().mean().item(), 3)
+    return row | {"looks": looks_at, "stays": stays}
 
 
 def seen_numbers() -> Tensor:
-    """Of the numbers 00 to 99 (10, 10) all but 20."""
-    seen_100 = torch.ones(100, dtype=torch.bool)
-    seen_100[torch.randperm(100, generator=torch.Generator().manual_seed(0))[:20]] = False
-    return seen_100.view(10, 10)
+    """Of the numbers 00 to 99 (10, 10) all but the 20 whose digits are 4 or 6 apart: with 40, 04 is left out, too."""
+    apart_NN = (torch.arange(10)[:, None] - torch.arange(10)).abs()
+    return (apart_NN != 4) & (apart_NN != 6)
+
+
+def without_attention(*, names: bool = False) -> nn.Module:
+    """`Pairs` whose pictures go through a convolution and, unless `names` attend, each word by itself."""
+    model = on_the_page().Pairs()
+    model.picture = on_the_page().convolution(classes=32, patches=32)
+    if not names:
+        model.name = nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Linear(64, 32))
+    return model
 
 
 def pairs(seed: int) -> dict[str, object]:
+    page = on_the_page()
     row: dict[str, object] = {"seed": seed, "tested": TESTED}
-    for name, order in (("clip", True), ("no_order", False)):
+    for name, kind in (
+        ("clip", page.Pairs),
+        ("no_order", lambda: page.Pairs(order=False)),
+        ("convolution", lambda: without_attention(names=True)),
+        ("without", without_attention),
+    ):
         seed_everything(seed)
-        model = Pairs(order=order)
-        fit(model, clip_loss, two_digits(digits(), 64, seen_numbers()), 600, lr=5e-3, seed=seed, device="cpu")
-        row[name] = found(model)
+        model = kind()
+        draw = two_digits(digits(), 64, seen_numbers())
+        history = fit(model, page.clip_loss, draw, 600, lr=5e-3, seed=seed, device="cpu")
+        row[name] = found(model) | {"loss": round(sum(history.losses[-50:]) / 50, 2)}
     return row
 
 
 @torch.no_grad()
-def found(model: Pairs) -> dict[str, float]:
+def found(model: nn.Module) -> dict[str, float]:
     every_K2 = torch.cartesian_prod(torch.arange(10), torch.arange(10))
     row = {}
     for name, allowed in (("seen", seen_numbers()), ("new", ~seen_numbers())):
@@ -261,35 +355,54 @@ def found(model: Pairs) -> dict[str, float]:
 
 def counts(seed: int) -> dict[str, object]:
     row: dict[str, object] = {"seed": seed, "tested": TESTED}
-    for name, steps, attends, pool in (
-        ("attends", 600, True, "mean"),
-        ("averaged", 600, False, "mean"),
-        ("summed", 600, False, "sum"),
-        ("summed_longer", 3000, False, "sum"),
-    ):
-        seed_everything(seed)
-        model = Counter(attends=attends, pool=pool)
-        fit(model, count_loss, sets(digits(), 64), steps, lr=3e-3, seed=seed, device="cpu")
-        for L in (4, 6, 9):
-            images_BLHW, counts_B = sets(digits(held_out=True), TESTED, L)(torch.Generator().manual_seed(1))
-            with torch.no_grad():
-                row[f"{name}_{L}"] = round((model(images_BLHW).argmax(-1) == counts_B).double().mean().item(), 3)
+    for attends, pool in product((True, False), ("mean", "sum")):
+        name = f"{'attends' if attends else 'alone'}_{pool}"
+        for steps in COUNTED:
+            model = counter(seed, attends, pool, sets(digits(), 64), steps)
+            for L in (4, 6, 9):
+                test = sets(digits(held_out=True), TESTED, L)(torch.Generator().manual_seed(1))
+                row[f"{name}_{steps}_{L}"] = round(right(model, test), 3)
+        model = counter(seed, attends, pool, of_every_size(digits(), 8), SIZED)
+        tests = of_every_size(digits(held_out=True), 100)(torch.Generator().manual_seed(1))
+        row[f"{name}_size"] = round(sum(right(model, test) for test in tests) / len(tests), 3)
     return row
 
 
+def counter(seed: int, attends: bool, pool: str, draw: Callable, steps: int) -> nn.Module:
+    """Trained on one batch per step, or on several."""
+
+    def loss(model: nn.Module, given: Any) -> Tensor:
+        batches = given if isinstance(given, list) else [given]
+        return torch.stack([count_loss(model, batch) for batch in batches]).mean()
+
+    seed_everything(seed)
+    model = on_the_page().Counter(attends, pool)
+    fit(model, loss, draw, steps, lr=3e-3, seed=seed, device="cpu")
+    return model
+
+
+def of_every_size(data: tuple[Tensor, Tensor], size: int) -> Callable[[torch.Generator], list[tuple[Tensor, Tensor]]]:
+    """To be called in each step of training: so many sets of 1 to 9 images each, and how many members they have."""
+
+    def draw(generator: torch.Generator) -> list[tuple[Tensor, Tensor]]:
+        return [(sets(data, size, L)(generator)[0], torch.full((size,), L)) for L in range(1, 10)]
+
+    return draw
+
+
 def reach(seed: int) -> dict[str, object]:
+    Walker = on_the_page().Walker
     row: dict[str, object] = {"seed": seed, "tested": TESTED}
-    for name, layers, edges, steps in (
-        ("mask", 2, "mask", 400),
-        ("one_layer", 1, "mask", 400),
-        ("no_mask", 2, "nothing", 400),
-        ("read", 2, "read", 400),
-        ("read_longer", 2, "read", 1200),
+    for name, kind, steps in (
+        ("mask", Walker, 400),
+        ("one_layer", lambda: Walker(layers=1), 400),
+        ("read", lambda: ReadsEdges(Walker()), 400),
+        ("read_longer", lambda: ReadsEdges(Walker()), 1200),
     ):
         seed_everything(seed)
-        model = Walker(layers, edges=edges)
+        model = kind()
         fit(model, reach_loss, graphs(64), steps, lr=3e-3, seed=seed, device="cpu")
-        for L in (12,) if edges == "read" else (12, 24):
+        for L in (12,) if name.startswith("read") else (12, 24):
             edges_BLL, marked_BL, near_BL = graphs(TESTED, L)(torch.Generator().manual_seed(1))
             with torch.no_grad():
                 right_BL = (model(edges_BLL, marked_BL) > 0) == near_BL.bool()
@@ -297,5 +410,19 @@ def reach(seed: int) -> dict[str, object]:
                 "nodes": round(right_BL.double().mean().item(), 3),
                 "graphs": round(right_BL.all(1).double().mean().item(), 3),
             }
-            row[f"no_{L}"] = round(1 - near_BL.mean().item(), 3)
     return row
+
+
+class ReadsEdges(nn.Module):
+    """A `Walker` without a mask, whose nodes read their row of the edges, and know which row is their own."""
+
+    def __init__(self, walker: nn.Module, L: int = 12, D: int = 32):
+        super().__init__()
+        self.walker, self.rows = walker, nn.Linear(2 * L, D)
+
+    def forward(self, edges_BLL: Tensor, marked_BL: Tensor) -> Tensor:
+        own_BLL = torch.eye(edges_BLL.shape[1]).expand(edges_BLL.shape)
+        x_BLD = self.walker.marks(marked_BL) + self.rows(torch.cat([edges_BLL.float(), own_BLL], -1))
+        for block in self.walker.blocks:
+            x_BLD = block(x_BLD)
+        return self.walker.score(self.walker.norm(x_BLD))[..., 0]

@@ -39,7 +39,7 @@ head_kinds, copying, sink, names
            chapter 12: see real_heads.py
 windows, loud, lengths, experts, recall
            chapter 13: see today.py
-images, looks, questions, pairs, counts, reach
+images, orders, looks, questions, pairs, counts, reach
            chapter 14: see beyond_text.py
 listeners, without
            chapter 14: see tones.py
@@ -74,7 +74,7 @@ from attnbook.models.transformer import LanguageModel, Transformer
 from attnbook.tasks import marks
 from attnbook.tasks.dates import date_pairs, share_on_spans
 from attnbook.tasks.phrases import new_and_control, phrase_pairs
-from booktools.make.beyond_text import counts, images, looks_and_covers, pairs, questions_and_pictures, reach
+from booktools.make.beyond_text import counts, images, looks_and_covers, orders, pairs, questions_and_pictures, reach
 from booktools.make.places import places
 from booktools.make.real_heads import copying, head_kinds, names, sink
 from booktools.make.small_models import loops, parts, sizes, twice, vocabularies
@@ -119,7 +119,8 @@ def main() -> None:
         "lengths": (lengths, 3),
         "experts": (experts, 3),
         "recall": (recall, 3),
-        "images": (images, 3),
+        "images": (images, 5),
+        "orders": (orders, 3),
         "looks": (looks_and_covers, 3),
         "questions": (questions_and_pictures, 3),
         "pairs": (pairs, 3),
