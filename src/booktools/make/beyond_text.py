@@ -416,7 +416,7 @@ def reach(seed: int) -> dict[str, object]:
 class ReadsEdges(nn.Module):
     """A `Walker` without a mask, whose nodes read their row of the edges, and know which row is their own."""
 
-    def __init__(self, walker: nn.Module, L: int = 12, D: int = 32):
+    def __init__(self, walker: Any, L: int = 12, D: int = 32):
         super().__init__()
         self.walker, self.rows = walker, nn.Linear(2 * L, D)
 
