@@ -181,6 +181,7 @@ KINDS = {
     "Kimi": {"decay": "feature", "delta": True},
     "a sum of unit keys": {"features": "unit"},
     "a gate over elu": {"decay": "state", "features": "elu"},
+    "a sum of keys as they are": {"features": "none"},
 }
 each_kind = pytest.mark.parametrize("kind", KINDS)
 
@@ -207,7 +208,10 @@ def by_hand(layer, x):
     for h in range(H):
         q, k, v, fade, beta = (None if part is None else part[h] for part in parts)
         elu = layer.norm is None
-        q, k = (F.elu(x) + 1 if elu else x / x.norm(dim=-1, keepdim=True) for x in (q, k))
+        if elu:
+            q, k = (F.elu(x) + 1 for x in (q, k))
+        elif layer.features == "unit":
+            q, k = (x / x.norm(dim=-1, keepdim=True) for x in (q, k))
         v = F.pad(v, (0, 1), value=1.0) if elu else v
         decay = None if fade is None else fade.sigmoid().log()
         if layer.decay == "fixed":
@@ -375,10 +379,14 @@ ACTS = {
     ),
     "other features": (
         lambda: LinearAttention(D, H, features="relu"),
-        "features must be one of 'elu', 'unit'; got 'relu'",
+        "features must be one of 'elu', 'unit', 'none'; got 'relu'",
     ),
     "a delta rule of sums": (
         lambda: LinearAttention(D, H, delta=True, features="elu"),
+        "delta rule needs features='unit'",
+    ),
+    "a delta rule of keys of any length": (
+        lambda: LinearAttention(D, H, delta=True, features="none"),
         "delta rule needs features='unit'",
     ),
     "another x": (lambda: LinearAttention(D, H)(torch.zeros(B, L, 5)), "made for x of width 12"),

@@ -130,7 +130,7 @@ class RunningState:
 
 
 _DECAYS = (None, "fixed", "state", "feature")
-_FEATURES = ("elu", "unit")
+_FEATURES = ("elu", "unit", "none")
 
 
 class LinearAttention(nn.Module):
@@ -147,8 +147,9 @@ class LinearAttention(nn.Module):
     convolution      so many tokens, the last one included, are mixed, feature by feature, before they are projected
     gated            whether a head's output is opened and closed by the token
     features         what is made of queries and keys: "elu", elu + 1, with outputs divided by the sum of weights, as in
-                     the first linear attention; or "unit", unit length, with a norm on each head's output instead.
-                     Unless told, the first with neither decay nor delta, and the second with either
+                     the first linear attention; "unit", unit length, with a norm on each head's output instead; or
+                     "none", as they are, with that norm, as in RetNet. Unless told, the first with neither decay nor
+                     delta, and the second with either
     bias, dropout    a bias in the projections; the share of the heads' outputs to drop in training
 
     The layer is causal; a mask is taken for the sake of blocks, and must say no more than that.
@@ -181,9 +182,9 @@ class LinearAttention(nn.Module):
             features = "unit" if delta or decay is not None else "elu"
         if features not in _FEATURES:
             raise ValueError(f"features must be one of {', '.join(map(repr, _FEATURES))}; got {features!r}.")
-        if features == "elu" and delta:
+        if features != "unit" and delta:
             raise ValueError("the delta rule needs features='unit': what it replaces is held for keys of unit length.")
-        self.heads, self.decay, self.delta = heads, decay, delta
+        self.heads, self.decay, self.delta, self.features = heads, decay, delta, features
         self.convolution, self.mix = convolution, nn.Conv1d(D, D, convolution, groups=D) if convolution > 1 else None
         self.query, self.key = nn.Linear(D, heads * d_k, bias), nn.Linear(D, heads * d_k, bias)
         self.value, self.output = nn.Linear(D, heads * d_v, bias), nn.Linear(heads * d_v, D, bias)
@@ -194,7 +195,7 @@ class LinearAttention(nn.Module):
                 self.fade.bias.copy_(_rates(heads).logit().repeat_interleave(len(self.fade.bias) // heads))
         self.beta = nn.Linear(D, heads) if delta else None
         self.gate = nn.Linear(D, heads * d_v) if gated else None
-        self.norm = nn.RMSNorm(d_v) if features == "unit" else None
+        self.norm = None if features == "elu" else nn.RMSNorm(d_v)  # None: divided by the sum of weights
         self.dropout = nn.Dropout(dropout)
 
     def new_cache(self) -> RunningState:
@@ -205,10 +206,12 @@ class LinearAttention(nn.Module):
         self._check(x, mask, past)
         mixed = self._mixed(x, cache)
         q, k, v = (self._heads(layer(mixed)) for layer in (self.query, self.key, self.value))
-        if self.norm is None:
-            q, k, v = F.elu(q) + 1, F.elu(k) + 1, F.pad(v, (0, 1), value=1.0)
-        else:
+        if self.features == "elu":
+            q, k = F.elu(q) + 1, F.elu(k) + 1
+        elif self.features == "unit":
             q, k = F.normalize(q, dim=-1), F.normalize(k, dim=-1)
+        if self.norm is None:
+            v = F.pad(v, (0, 1), value=1.0)
         beta = None if self.beta is None else self._heads(self.beta(mixed)).sigmoid()
         y, state = linear_attention(q, k, v, self._decay(mixed), beta, state=None if cache is None else cache.state)
         if cache is not None:
@@ -252,8 +255,7 @@ class LinearAttention(nn.Module):
             )
 
     def extra_repr(self) -> str:
-        features = "elu" if self.norm is None else "unit"
-        return f"heads={self.heads}, decay={self.decay!r}, delta={self.delta}, features={features!r}"
+        return f"heads={self.heads}, decay={self.decay!r}, delta={self.delta}, features={self.features!r}"
 
 
 def _rates(heads: int, **options) -> Tensor:

@@ -37,7 +37,7 @@ vocabularies, parts, sizes, loops, twice
            chapter 11: see small_models.py
 head_kinds, copying, sink, names
            chapter 12: see real_heads.py
-windows, loud, lengths, experts, recall
+windows, silent, loud, lengths, experts, recall
            chapter 13: see today.py
 images, orders, looks, questions, pairs, counts, reach
            chapter 14: see beyond_text.py
@@ -78,7 +78,7 @@ from booktools.make.beyond_text import counts, images, looks_and_covers, orders,
 from booktools.make.places import places
 from booktools.make.real_heads import copying, head_kinds, names, sink
 from booktools.make.small_models import loops, parts, sizes, twice, vocabularies
-from booktools.make.today import experts, lengths, loud, recall, windows
+from booktools.make.today import experts, lengths, loud, recall, silent, windows
 from booktools.make.tones import listeners, without
 
 SIZES = {"D": 32, "heads": 4, "hidden": 128, "dropout": 0.0}
@@ -115,6 +115,7 @@ def main() -> None:
         "sink": (sink, 8),
         "names": (names, 2),
         "windows": (windows, 2),
+        "silent": (silent, 3),
         "loud": (loud, 3),
         "lengths": (lengths, 3),
         "experts": (experts, 3),

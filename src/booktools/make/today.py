@@ -2,21 +2,27 @@
 
 windows    for each of two passages of 512 tokens, the loss of chapter 12's published model over the last 256 when each
            sees all tokens before it (`all`), or the last 16 or 64 alone, with the first one, and with the first four;
-           and when each head picks 4 blocks of 16 tokens (`picked`), and has the first token besides
+           when each head picks 4 blocks of 16 tokens (`picked`), and has the first token besides; when it has the first
+           token, the last 64, and the means of four for all between (`pooled`), or as many of the last tokens as these
+           are in all (`as_many`); and when all keys and values are kept in fewer bits (`fp8`, `int8`, `int4`)
+silent     one head is asked for the values of keys, and should answer zeros when it is asked for a key that isn't there
+           (`absent`) or by a token that asks for nothing (`idle`), which is the half: the mean square of what each half
+           is off, for softmax, with a first token to look at, with a learned sink, and with a gate on the output
 loud       chapter 11's model of characters, 200 steps at four rates: bits per character of the text that is held out,
            and the largest score, as it is, with a norm of queries and keys, and with scores that are capped at 30
 lengths    the same model after 400 steps on 64 characters: its loss over the last 32 of 64, 128, 256 and 512, as it is,
-           with positions interpolated, with a larger base, with YaRN, and when it sees the last 64 alone; and
-           after 100 more steps on 256 characters, as it is and interpolated
+           with positions interpolated, with a larger base, with YaRN, and when it sees the last 64 alone; after 100
+           more steps on 256 characters, as it is and interpolated; and trained with a quarter of the features turned
 experts    the same model, 400 steps, with networks of width 128; with eight of width 64, two for each character, with
            and without a loss that balances them; and with one of width 512, all of it for each character: bits per
            character, the smallest share of the choices that an expert has, and the largest
 recall     pairs of a key and a value are read, 4 to 28 of them, and then the keys again in another order: the share of
            values that is right, with 4, 16 and 28 pairs, after 800 steps. Two layers of one head, a short convolution
-           before each: softmax and linear attention with keys of width 8, linear with 64; with unit keys and a norm
-           alone (`unit`), with fixed fading, one gate for the state, the delta rule, and both, all keys of 8; the gate
-           with the features of linear (`gate_elu`); linear below softmax (`below`, and `unit_below`) and above it; and
-           linear, the gate and the delta rule after four times as many steps (`_longer`)
+           before each, keys of width 8: softmax; linear attention with elu + 1 and divided sums (`linear`), with a norm
+           in place of the division (`normed`), with keys as they are (`signed`), of unit length (`unit`), these without
+           the norm (`bare`), with one gate for the state, and with the delta rule; the gate with the features of linear
+           (`gate_elu`); linear with unit keys below softmax (`unit_below`), and linear above it (`above`); and linear
+           and the delta rule after four times as many steps (`_longer`)
 """
 
 from collections.abc import Callable, Iterator
@@ -45,6 +51,7 @@ from booktools.make.small_models import BATCH, CONTEXT, STEPS, bits, model_of, t
 
 SEEN = ((16, 0), (16, 1), (16, 4), (64, 0), (64, 1), (64, 4))  # windows, and how many of the first tokens
 BLOCK, TOP = 16, 4
+POOLED = 4  # tokens to a mean
 RATES = (0.01, 0.03, 0.1, 0.3)
 HEADS = 4  # of the model of characters, 64 wide
 LENGTHS, LAST = (64, 128, 256, 512), 32
@@ -59,32 +66,125 @@ def windows(passage: int) -> dict[str, float]:
     ids_BL = published()[1].encode(text)[None, :513]
     seen = {"all": (512, 0)} | {f"{window}+{sinks}": (window, sinks) for window, sinks in SEEN}
     masks = {name: sliding_window(513, window=window, sinks=sinks) for name, (window, sinks) in seen.items()}
+    masks["as_many"] = narrowing(513)
     row = {name: round(losses(ids_BL, mask=mask)[0, 256:].mean().item(), 3) for name, mask in masks.items()}
-    for sinks in (0, 1):
-        with picking(sinks):
-            loss = losses(ids_BL, mask=sliding_window(513, window=513))[0, 256:].mean().item()
-        row["picked+1" if sinks else "picked"] = round(loss, 3)
+    ways = {"picked": picked(0), "picked+1": picked(1), "pooled": pooled}
+    for name, way in (ways | {kind: stored(kind) for kind in ("fp8", "int8", "int4")}).items():
+        with attending(way):
+            row[name] = round(losses(ids_BL, mask=masks["all"])[0, 256:].mean().item(), 3)
     return row
 
 
+Change = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]
+
+
 @contextmanager
-def picking(sinks: int) -> Iterator[None]:
-    """Inside, each head of the published model sees the blocks that it likes best, and the first tokens."""
+def attending(change: Change) -> Iterator[None]:
+    """Inside, heads of the published model attend to what `change` makes of their keys, values and mask."""
     layers = attentions(published()[0])
 
-    def picked(attend: Callable) -> Callable:
+    def changed(attend: Callable) -> Callable:
         def attended(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, *rest, **options) -> Tensor:
-            seen = top_blocks(q, shared(k, q), block=BLOCK, top=TOP)
-            first = sliding_window(q.shape[-2], window=1, sinks=sinks)
-            return attend(q, shared(k, q), shared(v, q), seen | first, *rest, **options)
+            return attend(q, *change(q, shared(k, q), shared(v, q), mask), *rest, **options)
 
         return attended
 
     for layer in layers:
-        layer._attend = picked(layer._attend)
+        layer._attend = changed(layer._attend)
     yield
     for layer in layers:
         del layer._attend
+
+
+def picked(sinks: int) -> Change:
+    """Each head sees the blocks that it likes best, and the first tokens."""
+
+    def change(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return k, v, top_blocks(q, k, block=BLOCK, top=TOP) | sliding_window(q.shape[-2], window=1, sinks=sinks)
+
+    return change
+
+
+def pooled(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Of keys and values that left a window of 64 there are means of four, except of the first."""
+    L, whole = k.shape[-2], k.shape[-2] // POOLED
+    mean_k, mean_v = (x[..., : whole * POOLED, :].unflatten(-2, (whole, POOLED)).mean(-2) for x in (k, v))
+    left_LN = (torch.arange(whole) + 1) * POOLED + 63 <= torch.arange(L)[:, None]
+    alone_LL = causal(L) & ~F.pad(left_LN.repeat_interleave(POOLED, 1), (0, L - whole * POOLED))
+    alone_LL[:, 0] = True
+    return torch.cat([k, mean_k], -2), torch.cat([v, mean_v], -2), torch.cat([alone_LL, left_LN], 1)
+
+
+def narrowing(L: int) -> Tensor:
+    """The first token, and as many of the last as `pooled` has keys: a window that grows by one in four tokens."""
+    back_LL = torch.arange(L)[:, None] - torch.arange(L)
+    window_L1 = 64 + (torch.arange(L)[:, None] - 64).clamp(min=0) // POOLED
+    return causal(L) & ((back_LL < window_L1) | (torch.arange(L) == 0))
+
+
+def stored(kind: str) -> Change:
+    """Keys and values as they come back from a cache; integers have a scale for each token and head."""
+
+    def rounded(x: Tensor) -> Tensor:
+        if kind == "fp8":
+            return x.to(torch.float8_e4m3fn).to(x.dtype)
+        unit = x.abs().amax(-1, keepdim=True) / {"int8": 127, "int4": 7}[kind]
+        return (x / unit).round() * unit
+
+    return lambda q, k, v, mask: (rounded(k), rounded(v), mask)
+
+
+class Answering(nn.Module):
+    """One head, (B, L, V), which may have a first token to look at, a learned sink or a gate on its output."""
+
+    def __init__(self, D: int, V: int, way: str):
+        super().__init__()
+        self.way, self.query, self.key = way, nn.Linear(D, D, bias=False), nn.Linear(D, D, bias=False)
+        self.sink = nn.Parameter(torch.zeros(1, 1, 1))
+        self.first = nn.Parameter(torch.zeros(1, 1, D))
+        self.gate = nn.Linear(D, V)
+
+    def forward(self, x_BLD: Tensor, keys_BMD: Tensor, values_BMV: Tensor) -> Tensor:
+        k = self.key(keys_BMD)
+        k = torch.cat([self.first.expand(len(k), -1, -1), k], 1)
+        scores_BLN = self.query(x_BLD) @ k.mT / k.shape[-1] ** 0.5
+        if self.way == "sink":
+            scores_BLN = torch.cat([self.sink.expand(*scores_BLN.shape[:2], 1), scores_BLN[..., 1:]], -1)
+        elif self.way != "first":
+            scores_BLN = scores_BLN[..., 1:]
+        y_BLV = scores_BLN.softmax(-1)[..., -values_BMV.shape[1] :] @ values_BMV
+        return y_BLV * self.gate(x_BLD).sigmoid() if self.way == "gate" else y_BLV
+
+
+def asked(kind: str, size: int, generator: torch.Generator) -> tuple[Tensor, ...]:
+    """Tokens that ask (size, 8, 17), eight keys and values, the right answers, and which of them are zeros."""
+    keys, others = (F.normalize(torch.randn(size, 8, 16, generator=generator), dim=-1) for _ in range(2))
+    values = torch.randn(size, 8, 8, generator=generator)
+    which = torch.randint(8, (size, 8, 1), generator=generator)
+    silent = torch.rand(size, 8, 1, generator=generator) < 0.5
+    found = keys.gather(1, which.expand(-1, -1, 16))
+    asking = torch.where(silent, others, found) if kind == "absent" else found
+    flag = silent.to(keys) if kind == "idle" else torch.zeros(size, 8, 1)
+    right = values.gather(1, which.expand(-1, -1, 8)) * ~silent
+    return torch.cat([asking, flag], -1), F.pad(keys, (0, 1)), values, right, silent[..., 0]
+
+
+def silent(seed: int) -> dict[str, object]:
+    row: dict[str, object] = {"seed": seed}
+    for kind in ("absent", "idle"):
+        for way in ("softmax", "first", "sink", "gate"):
+            seed_everything(seed)
+            model = Answering(17, 8, way)
+
+            def loss(model: nn.Module, given: tuple[Tensor, ...]) -> Tensor:
+                return (model(*given[:3]) - given[3]).square().mean()
+
+            fit(model, loss, lambda generator, kind=kind: asked(kind, 64, generator), 1000, lr=1e-2, seed=seed)
+            *given, right, is_silent = asked(kind, 2000, torch.Generator().manual_seed(1000 + seed))
+            with torch.no_grad():
+                off = (model(*given) - right).square().mean(-1)
+            row[f"{kind}_{way}"] = [round(off[part].mean().item(), 3) for part in (~is_silent, is_silent)]
+    return row
 
 
 def attentions(model: nn.Module) -> list[MultiHeadAttention]:
@@ -134,6 +234,13 @@ def at_the_end(model: LanguageModel, length: int) -> float:
     return round(F.cross_entropy(torch.cat(parts).mT, rows[:, -LAST:]).item(), 3)
 
 
+class Partly(PositionInterpolation):
+    """Of the features a quarter turns, at the speeds of a head of this width; the others stay as they are."""
+
+    def frequencies(self, K: int, base: float = 10000.0) -> Tensor:
+        return F.pad(super().frequencies(K // 4, base), (0, K // 2 - K // 8))
+
+
 def lengths(seed: int) -> dict[str, object]:
     model = trained(seed)
     row: dict[str, object] = {"seed": seed, "lengths": LENGTHS}
@@ -151,6 +258,10 @@ def lengths(seed: int) -> dict[str, object]:
         draw = pieces(tokens_of(65)[0], BATCH * CONTEXT // TUNED, TUNED)
         fit(longer, next_token_loss, draw, TUNING, lr=1e-3, seed=seed)
         row[f"{name}_tuned"] = [at_the_end(longer, length) for length in LENGTHS]
+    seed_everything(seed)
+    partly = scaled(model_of(65), Partly(1))
+    fit(partly, next_token_loss, pieces(tokens_of(65)[0], BATCH, CONTEXT), STEPS, lr=1e-2, seed=seed)
+    row["partly"] = [at_the_end(partly, length) for length in LENGTHS]
     return row
 
 
@@ -218,11 +329,25 @@ class Recaller(nn.Module):
         return self(ids)[:, half::2].flatten(0, 1), ids[:, half + 1 :: 2].flatten()
 
 
-def recalling(seed: int, kinds: str, width: int, steps: int = 800, lr: float = 8e-3, **options) -> list[float]:
+class Bare(nn.Identity):
+    """In the place of a norm."""
+
+    weight = torch.ones(1)
+
+
+def linear(*sizes: int, norm: Callable[[int], nn.Module] | None = None, **options) -> LinearAttention:
+    """With a norm instead of the division, or with something instead of the norm."""
+    layer = LinearAttention(*sizes, **options)
+    if norm is not None:
+        layer.norm = norm(options["d_v"])
+    return layer
+
+
+def recalling(seed: int, kinds: str, steps: int = 800, lr: float = 8e-3, **options) -> list[float]:
     """The shares that are right; of the kinds, S is softmax and L linear, the lower layer first."""
     seed_everything(seed)
-    make = {"S": MultiHeadAttention, "L": partial(LinearAttention, **options)}
-    model = Recaller([make[kind](64, 1, d_k=width, d_v=64) for kind in kinds])
+    make = {"S": MultiHeadAttention, "L": partial(linear, **options)}
+    model = Recaller([make[kind](64, 1, d_k=8, d_v=64) for kind in kinds])
 
     def draw(generator: torch.Generator) -> Tensor:
         return asked_again(32, int(torch.randint(4, 29, (), generator=generator)), generator)
@@ -239,19 +364,17 @@ def recalling(seed: int, kinds: str, width: int, steps: int = 800, lr: float = 8
 def recall(seed: int) -> dict[str, object]:
     return {
         "seed": seed,
-        "softmax": recalling(seed, "SS", 8),
-        "linear": recalling(seed, "LL", 8),
-        "unit": recalling(seed, "LL", 8, features="unit"),
-        "gate_elu": recalling(seed, "LL", 8, decay="state", features="elu"),
-        "wide": recalling(seed, "LL", 64),
-        "fixed": recalling(seed, "LL", 8, decay="fixed"),
-        "gate": recalling(seed, "LL", 8, decay="state"),
-        "delta": recalling(seed, "LL", 8, delta=True),
-        "both": recalling(seed, "LL", 8, decay="state", delta=True),
-        "below": recalling(seed, "LS", 8),
-        "unit_below": recalling(seed, "LS", 8, features="unit"),
-        "above": recalling(seed, "SL", 8),
-        "linear_longer": recalling(seed, "LL", 8, **LONGER),
-        "gate_longer": recalling(seed, "LL", 8, **LONGER, decay="state"),
-        "delta_longer": recalling(seed, "LL", 8, **LONGER, delta=True),
+        "softmax": recalling(seed, "SS"),
+        "linear": recalling(seed, "LL"),
+        "normed": recalling(seed, "LL", norm=nn.RMSNorm),
+        "signed": recalling(seed, "LL", features="none"),
+        "unit": recalling(seed, "LL", features="unit"),
+        "bare": recalling(seed, "LL", features="unit", norm=Bare),
+        "gate_elu": recalling(seed, "LL", decay="state", features="elu"),
+        "gate": recalling(seed, "LL", decay="state"),
+        "delta": recalling(seed, "LL", delta=True),
+        "unit_below": recalling(seed, "LS", features="unit"),
+        "above": recalling(seed, "SL"),
+        "linear_longer": recalling(seed, "LL", **LONGER),
+        "delta_longer": recalling(seed, "LL", **LONGER, delta=True),
     }
