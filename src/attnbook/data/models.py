@@ -31,6 +31,7 @@ class NamedModel:
     placed               of four layers with attention in a row, how many know places (4: all)
     base, local_base     of rotary positions; in windowed layers, where it differs
     scaling, factor, original   how positions were stretched, how far, and from which length
+    gated                whether a token opens and closes what its heads found
     experts, chosen, shared     in a layer, for a token by a router, and for every token
     sources, cite        where the numbers were read; the entry of the bibliography
     """
@@ -61,6 +62,7 @@ class NamedModel:
     learned_sink: bool = False
     softcap: float = 0
     qk_norm: bool | None = None
+    gated: bool = False
     placed: int = 4
     base: int | None = None
     local_base: int | None = None
