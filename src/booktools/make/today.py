@@ -25,6 +25,7 @@ recall     pairs of a key and a value are read, 4 to 28 of them, and then the ke
            and the delta rule after four times as many steps (`_longer`)
 """
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -75,17 +76,17 @@ def windows(passage: int) -> dict[str, float]:
     return row
 
 
-Change = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]
+Change = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, ...]]
 
 
 @contextmanager
 def attending(change: Change) -> Iterator[None]:
-    """Inside, heads of the published model attend to what `change` makes of their keys, values and mask."""
+    """Inside, heads of the published model attend to the keys and values, mask and bias, that `change` makes."""
     layers = attentions(published()[0])
 
     def changed(attend: Callable) -> Callable:
-        def attended(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, *rest, **options) -> Tensor:
-            return attend(q, *change(q, shared(k, q), shared(v, q), mask), *rest, **options)
+        def attended(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, bias: None, **options) -> Tensor:
+            return attend(q, *change(q, shared(k, q), shared(v, q), mask), **options)
 
         return attended
 
@@ -99,20 +100,21 @@ def attending(change: Change) -> Iterator[None]:
 def picked(sinks: int) -> Change:
     """Each head sees the blocks that it likes best, and the first tokens."""
 
-    def change(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def change(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tensor, ...]:
         return k, v, top_blocks(q, k, block=BLOCK, top=TOP) | sliding_window(q.shape[-2], window=1, sinks=sinks)
 
     return change
 
 
-def pooled(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Of keys and values that left a window of 64 there are means of four, except of the first."""
+def pooled(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tensor, ...]:
+    """Of keys and values that left a window of 64 there are means of four, with the weight of four; the first stays."""
     L, whole = k.shape[-2], k.shape[-2] // POOLED
     mean_k, mean_v = (x[..., : whole * POOLED, :].unflatten(-2, (whole, POOLED)).mean(-2) for x in (k, v))
     left_LN = (torch.arange(whole) + 1) * POOLED + 63 <= torch.arange(L)[:, None]
     alone_LL = causal(L) & ~F.pad(left_LN.repeat_interleave(POOLED, 1), (0, L - whole * POOLED))
     alone_LL[:, 0] = True
-    return torch.cat([k, mean_k], -2), torch.cat([v, mean_v], -2), torch.cat([alone_LL, left_LN], 1)
+    bias_LN = F.pad(torch.full((L, whole), math.log(POOLED)), (L, 0))
+    return torch.cat([k, mean_k], -2), torch.cat([v, mean_v], -2), torch.cat([alone_LL, left_LN], 1), bias_LN
 
 
 def narrowing(L: int) -> Tensor:
@@ -329,13 +331,14 @@ class Recaller(nn.Module):
         return self(ids)[:, half::2].flatten(0, 1), ids[:, half + 1 :: 2].flatten()
 
 
-class Bare(nn.Identity):
+class Bare(nn.RMSNorm):
     """In the place of a norm."""
 
-    weight = torch.ones(1)
+    def forward(self, x: Tensor) -> Tensor:
+        return x
 
 
-def linear(*sizes: int, norm: Callable[[int], nn.Module] | None = None, **options) -> LinearAttention:
+def linear(*sizes: int, norm: type[nn.RMSNorm] | None = None, **options) -> LinearAttention:
     """With a norm instead of the division, or with something instead of the norm."""
     layer = LinearAttention(*sizes, **options)
     if norm is not None:
