@@ -27,7 +27,7 @@ setup: .venv/ready programs             ## everything pinned, in .venv; and the 
 programs: .venv/ready
 	@.ci/system
 
-.venv/ready: requirements.txt overrides.txt pyproject.toml src/booktools/pyproject.toml
+.venv/ready: requirements.txt overrides.txt pyproject.toml src/booktools/pyproject.toml src/grading/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "The book needs Python 3.11 or newer; try: make PYTHON=python3.12 setup")'
 	@test -x $(BIN)/uv || { $(PYTHON) -m venv .venv && $(BIN)/pip install -q "$$(grep ^uv== requirements.txt)"; }
 	@echo "Installing Python packages into .venv. The first time this takes a few minutes."

@@ -1,1 +1,1 @@
-"""What makes the book and grades its assignments. Readers install `attnbook` alone, which knows nothing of this."""
+"""Tools that make the book. Readers install `attnbook` alone, which never imports them."""

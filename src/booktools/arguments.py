@@ -4,7 +4,7 @@ import argparse
 import os
 import re
 from collections.abc import Callable
-from datetime import datetime
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,9 @@ COMMANDS: dict[str, tuple[str, tuple[Argument, ...], Command]] = {}
 
 
 def parser() -> argparse.ArgumentParser:
+    """Reads the command line. Other packages add commands: each names a module that defines them."""
+    for package in entry_points(group="attnbook.commands"):
+        package.load()
     top = argparse.ArgumentParser(prog="attnbook", description="Tools of the book. Run them in its folder.")
     commands = top.add_subparsers(required=True, metavar="command")
     for name, (text, arguments, function) in COMMANDS.items():
@@ -71,43 +74,10 @@ def folder(name: str) -> Path:
     return Path(name)
 
 
-def secret(name: str) -> str:
-    try:
-        text = Path(name).read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError):
-        raise argparse.ArgumentTypeError(f"{name} is no file with a text in it") from None
-    if len(text) < 16:
-        raise argparse.ArgumentTypeError(f"{name} holds {len(text)} characters; a secret has 16 or more")
-    return text
-
-
 def positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"expected a whole number from 1 on, got {text!r}")
     return int(text)
-
-
-def table(name: str) -> Path:
-    if not Path(name).is_file():
-        raise argparse.ArgumentTypeError(f"{name} is not there; expected a CSV file")
-    return Path(name)
-
-
-def percent(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = -1
-    if not 0 <= number <= 100:
-        raise argparse.ArgumentTypeError(f"expected a percentage from 0 to 100, such as 10, got {text!r}")
-    return number
-
-
-def moment(text: str) -> datetime:
-    try:
-        return datetime.fromisoformat(text).astimezone()
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"expected a time such as 2026-11-30T23:59, got {text!r}") from None
 
 
 def notebooks(which: str = "a chapter, chapters/NN_….ipynb") -> Argument:
@@ -130,76 +100,3 @@ def only(metavar: str, text: str) -> Argument:
 
 ASSIGNMENT = "an assignment, assignments/source/NN_….ipynb"
 BUILT = Argument("html", type=folder, metavar="HTML_FOLDER", help="the built site, _build/html")
-OVERLAY = Argument(
-    "--overlay",
-    type=folder,
-    metavar="FOLDER",
-    help="your private folder: a notebook there with cells of the same id replaces those cells",
-)
-SECRET = Argument(
-    "--secret",
-    type=secret,
-    metavar="FILE",
-    help="a file with your course's secret, from which each student's variant is drawn, with the login",
-)
-UNSAFE = Argument(
-    "--unsafe",
-    action="store_true",
-    help="run students' code without a sandbox: it can read, change and send whatever you can",
-)
-SUBMISSIONS = Argument(
-    "submissions",
-    type=folder,
-    nargs="+",
-    metavar="SUBMISSIONS",
-    help="a folder of STUDENT.ipynb, of STUDENT/ASSIGNMENT/NAME.ipynb as nbgrader collects them, or, with a roster, "
-    "as Canvas, Moodle or Gradescope name them; of several rounds the earlier folder first",
-)
-CLASS = "the class"
-ROSTER = Argument(
-    "--roster",
-    type=table,
-    group=CLASS,
-    metavar="FILE",
-    help="a CSV with the columns login and name, and where you like email, id, deadline, extension, handed in",
-)
-LATE = "lateness"
-LATENESS = (
-    Argument(
-        "--deadline",
-        type=moment,
-        group=LATE,
-        metavar="TIME",
-        help="what is handed in later has the status late: 2026-11-30T23:59, your time",
-    ),
-    Argument(
-        "--grace",
-        type=positive,
-        default=0,
-        group=LATE,
-        metavar="MINUTES",
-        help="so much after the deadline is in time",
-    ),
-    Argument(
-        "--late-penalty",
-        type=percent,
-        default=0,
-        group=LATE,
-        metavar="PERCENT",
-        help="of all points, for each day begun after the deadline (default: nothing)",
-    ),
-    Argument(
-        "--late-most",
-        type=percent,
-        default=100,
-        group=LATE,
-        metavar="PERCENT",
-        help="of all points, the most that lateness costs (default: all)",
-    ),
-    Argument(
-        "--timestamps",
-        action="store_true",
-        group=LATE,
-        help="believe the timestamp.txt beside a notebook: nbgrader writes it, but a student's own zip may hold one",
-    ),
-)

@@ -1,35 +1,21 @@
-"""The `attnbook` command."""
+"""The `attnbook` command. What instructors type is in the package `grading`, which adds it."""
 
 import os
 import sys
-from collections import Counter
-from datetime import timedelta
 from pathlib import Path
 
 from attnbook.language import speaking
 from booktools.arguments import (
-    ASSIGNMENT,
     BUILT,
-    CLASS,
-    LATENESS,
-    OVERLAY,
-    ROSTER,
-    SECRET,
-    SUBMISSIONS,
-    UNSAFE,
     Argument,
     command,
     jobs,
-    notebook,
     notebooks,
     only,
     page,
     parser,
-    percent,
     positive,
-    table,
     tag,
-    to,
 )
 from booktools.book import BookError
 
@@ -221,30 +207,6 @@ def rehearse(args) -> None:
 
 
 @command(
-    "Write students' copies of assignments: no solutions, no hidden tests.",
-    notebooks(ASSIGNMENT),
-    to("where they go; a folder for each student, where students have variants"),
-    OVERLAY,
-    ROSTER,
-    SECRET,
-)
-def student(args) -> None:
-    from booktools.book.assignment import Assignment
-    from booktools.book.edition import edition
-    from booktools.grading.roster import Roster
-    from booktools.printers.student import write_copies, write_variants
-
-    book = edition(Path())
-    with book.spoken():
-        chosen = [Assignment.read(path, args.overlay, Path()) for path in args.notebooks]
-    if args.roster:
-        logins = list(Roster.read(args.roster).students)
-        print(*write_variants(book, args.to, chosen, logins, args.secret), sep="\n")
-    else:
-        print(*write_copies(book, args.to, chosen), sep="\n")
-
-
-@command(
     "How far a translation is: what is stale or missing is shown in English.",
     Argument("language", type=tag, metavar="LANGUAGE", help="such as zh or pt-BR"),
     Argument(
@@ -275,121 +237,6 @@ def translation(args) -> None:
                 print(f"    stale: {name}, whose English is {digest(english[name])} now")
             if found.missing:
                 print(f"    missing: {', '.join(found.missing)}")
-
-
-@command(
-    "Prove assignments: solutions pass, empty copies don't, every known wrong answer fails.",
-    notebooks(ASSIGNMENT),
-    OVERLAY,
-    Argument(
-        "--variants",
-        type=positive,
-        default=50,
-        metavar="N",
-        help="of an assignment that is another one for each student, so many are proven (default: %(default)s)",
-    ),
-    UNSAFE,
-)
-def prove(args) -> None:
-    from booktools.grading.fork_server import ForkServer
-    from booktools.grading.prove import Proof, prove_all
-
-    proofs = [Proof.read(path, args.overlay, args.variants) for path in args.notebooks]
-    with ForkServer(walled=not args.unsafe) as server:
-        prove_all(proofs, server)
-
-
-@command(
-    "Grade a class. Interrupted, it goes on where it was; a second run grades what has changed.",
-    Argument("source", type=notebook, metavar="NOTEBOOK", help=ASSIGNMENT),
-    SUBMISSIONS,
-    to("where grades and feedback go"),
-    jobs(),
-    ROSTER,
-    Argument(
-        "--adjustments",
-        type=table,
-        group=CLASS,
-        metavar="FILE",
-        help="a CSV of login, exercise, points to add and a comment: what you change by hand, and keep",
-    ),
-    Argument(
-        "--attempts",
-        choices=["best", "last"],
-        group=CLASS,
-        help="which counts of several submissions of a student (default: several are a fault)",
-    ),
-    *LATENESS,
-    Argument(
-        "--seconds",
-        type=positive,
-        default=120,
-        help="the most that one submission may take in all, a sixth of it for one cell (default: %(default)s)",
-    ),
-    OVERLAY,
-    SECRET,
-    UNSAFE,
-)
-def grade(args) -> None:
-    from booktools.book.limits import Limits
-    from booktools.grading import say
-    from booktools.grading.adjustments import read_adjustments
-    from booktools.grading.classroom import Classwork, grade_all
-    from booktools.grading.downloads import platform_of
-    from booktools.grading.fork_server import ForkServer
-    from booktools.grading.lateness import Rules
-    from booktools.grading.reports import write_all
-    from booktools.grading.roster import Roster
-    from booktools.grading.scores import Reckoner, odd
-    from booktools.grading.summary import write_summary
-
-    roster = Roster.read(args.roster) if args.roster else None
-    rules = Rules.checked(roster, args.deadline, args.late_penalty, args.late_most, timedelta(minutes=args.grace))
-    about = {"stamped": args.timestamps, "roster": roster, "several": bool(args.attempts)}
-    work = Classwork.read(args.source, args.submissions, args.overlay, args.secret, **about)
-    students = {submission.student for submission in work.submissions}
-    adjustments = read_adjustments(args.adjustments, work.assignment, students) if args.adjustments else {}
-    reckoner = Reckoner(work.assignment, rules, roster, adjustments, args.attempts or "last")
-    with ForkServer(walled=not args.unsafe) as server:
-        grades = grade_all(work, args.to, server, jobs=args.jobs, limits=Limits.within(args.seconds))
-    scores = reckoner.scores(work.submissions, grades)
-    write_all(args.to, work.assignment, scores)
-    write_summary(args.to, work.assignment, scores)
-    counts = Counter(score.status for score in scores)
-    print(f"{', '.join(f'{count} {status}' for status, count in counts.items())}; see {args.to / 'grades.csv'}")
-    platform = "" if roster else platform_of(args.submissions)
-    for sentence in (*odd(scores, rules), *([say("foreign", platform=platform)] if platform else ())):
-        print(sentence)
-
-
-@command(
-    "Which students' code is alike: hints where to look, and not evidence. Nothing is run.",
-    Argument("source", type=notebook, metavar="NOTEBOOK", help=ASSIGNMENT),
-    SUBMISSIONS,
-    to("where similar.html and similar.csv go"),
-    ROSTER,
-    Argument(
-        "--threshold",
-        type=percent,
-        default=40,
-        metavar="PERCENT",
-        help="how much of the shorter work both must have to be told (default: %(default)s)",
-    ),
-    OVERLAY,
-    SECRET,
-)
-def similar(args) -> None:
-    from booktools.grading.classroom import Classwork
-    from booktools.grading.hints import find_pairs, write_hints
-    from booktools.grading.roster import Roster
-
-    roster = Roster.read(args.roster) if args.roster else None
-    work = Classwork.read(args.source, args.submissions, args.overlay, roster=roster, several=True)
-    assignment = work.assignment.variant("", args.secret)
-    codes, pairs = find_pairs(assignment, work.submissions, args.threshold / 100)
-    write_hints(args.to, assignment, codes, pairs)
-    found = f"Pairs that are alike, among {len(codes)} students: {len(pairs)}."
-    print(f"{found} A hint, no evidence: {args.to / 'similar.html'}")
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -6,9 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from booktools.grading import fork_server, run_tests
-from booktools.grading.fork_server import ForkServer
-from booktools.grading.sandbox import Sandbox
+from grading import run_tests
+from grading.sandbox import fork_server
+from grading.sandbox.client import Sandbox
+from grading.sandbox.fork_server import ForkServer
 
 
 @pytest.fixture(scope="session")

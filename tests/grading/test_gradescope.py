@@ -10,16 +10,16 @@ import pytest
 import yaml
 
 from booktools.book.assignment import Assignment
-from booktools.grading.classroom import Grade
-from booktools.grading.collect import find_submissions
-from booktools.grading.downloads import Sender
-from booktools.grading.gradescope import write_autograder
-from booktools.grading.lateness import Rules
-from booktools.grading.reports import write_all
-from booktools.grading.roster import Roster
-from booktools.grading.run_tests import Outcome, Result
-from booktools.grading.scores import Reckoner, Score
-from booktools.grading.submissions import Submission
+from grading.classroom import Grade
+from grading.collect import find_submissions
+from grading.gradescope import write_autograder
+from grading.lateness import Rules
+from grading.platforms import Sender
+from grading.reports import write_all
+from grading.roster import Roster
+from grading.run_tests import Outcome, Result
+from grading.scores import Reckoner, Score
+from grading.submissions import Submission
 from tests.grading.three_things import write
 
 WHEN = datetime(2026, 11, 30, 22, 30, 0, 500_000, tzinfo=UTC)

@@ -25,18 +25,19 @@ from booktools.book import BookError
 from booktools.book.assignment import SET_UP, Assignment, Exercise
 from booktools.book.limits import Limits
 from booktools.cli import main
-from booktools.grading import HERE, classroom
-from booktools.grading.classroom import Classwork, Grade, grade_all
-from booktools.grading.collect import find_submissions
-from booktools.grading.fork_server import ForkServer
-from booktools.grading.lateness import Rules
-from booktools.grading.made import Made, show
-from booktools.grading.prove import Proof, prove_all, sandbox_leaks, self_test
-from booktools.grading.remote import Remote
-from booktools.grading.reports import feedback, write_all
-from booktools.grading.run_tests import PARTS, Attempts, Outcome, Result, names_given
-from booktools.grading.scores import Reckoner
-from booktools.grading.submissions import Submission, code_of
+from grading import classroom
+from grading.classroom import Classwork, Grade, grade_all
+from grading.collect import find_submissions
+from grading.lateness import Rules
+from grading.prove import Proof, prove_all, sandbox_leaks, self_test
+from grading.reports import feedback, write_all
+from grading.run_tests import PARTS, Attempts, Outcome, Result, names_given
+from grading.sandbox.fork_server import ForkServer
+from grading.sandbox.made import Made, show
+from grading.sandbox.remote import Remote
+from grading.scores import Reckoner
+from grading.submissions import Submission, code_of
+from grading.wording import HERE
 from tests import ROOT
 from tests.grading.three_things import answered, graded, three_things, write
 from tests.widgets.forgotten import left_over
@@ -857,8 +858,8 @@ def test_time_that_runs_out_is_an_error_and_no_zero(source, tmp_path, grade, own
 def test_nothing_is_loaded_in_a_students_time_by_the_grader():
     """In a process of its own, since others have loaded a lot in this one."""
     tried = """
-import sys, torch, booktools.grading.run_tests
-from booktools.grading.first_use import use_once
+import sys, torch, grading.run_tests
+from grading.sandbox.first_use import use_once
 from torch.utils._python_dispatch import TorchDispatchMode
 class Watch(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):

@@ -13,18 +13,19 @@ import torch.nn.functional as F
 from torch import nn
 
 import booktools
+import grading
 from booktools.book import BookError
 from booktools.book.assignment import Assignment, Exercise
 from booktools.book.limits import Limits
-from booktools.grading import fork_server
-from booktools.grading.forbidden_calls import Forbidden, ForbiddenCalls
-from booktools.grading.fork_server import ForkServer
-from booktools.grading.remote import Remote
-from booktools.grading.run_tests import OutOfTime, run_tests
-from booktools.grading.sandbox import StudentError
-from booktools.grading.submissions import code_of
-from booktools.grading.values import send
-from booktools.grading.walls import MACHINES, REFUSED, SIEVED
+from grading.run_tests import OutOfTime, run_tests
+from grading.sandbox import fork_server
+from grading.sandbox.client import StudentError
+from grading.sandbox.confinement import MACHINES, REFUSED, SIEVED
+from grading.sandbox.forbidden_calls import Forbidden, ForbiddenCalls
+from grading.sandbox.fork_server import ForkServer
+from grading.sandbox.messages import send
+from grading.sandbox.remote import Remote
+from grading.submissions import code_of
 from tests import ROOT
 from tests.grading.three_things import SHARES, answered, write
 
@@ -479,7 +480,7 @@ FORBIDDEN = {
     "below the surface, by another name": "import torch as t\n" + body("return t.ops.aten._softmax(x, -1, False)"),
     "by a computed name below the surface": body("return getattr(torch, 'o' + 'ps').aten._softmax(x, -1, False)"),
     "by a safer sister": body("return torch._safe_softmax(x, -1)"),
-    "with the fence patched": "import booktools.grading.forbidden_calls as f\n"
+    "with the fence patched": "import grading.sandbox.forbidden_calls as f\n"
     "f.ForbiddenCalls.refuse = lambda *_: None\n" + body("return x.softmax(-1)"),
     "with the fence switched off": body("with torch._C.DisableTorchFunction():\n    return torch.softmax(x, -1)"),
 }
@@ -490,7 +491,7 @@ def test_a_forbidden_call_earns_nothing_and_is_named(case, assignment, server):
     outcome = grade(assignment, server, shares=FORBIDDEN[case])
     assert outcome.total(assignment) == REST
     named = [*outcome.used.get("shares", []), *outcome.cells]
-    told = "torch.softmax|masked_softmax|(ops|_C|jit|booktools) is not for graded|can't start new thread"
+    told = "torch.softmax|masked_softmax|(ops|_C|jit|grading) is not for graded|can't start new thread"
     assert any(re.search(told, name) for name in [*named, *map(str, outcome.results.values())]), outcome
 
 
@@ -519,22 +520,31 @@ def test_what_a_function_comes_down_to_is_watched(loss):
         torch.ones(3).exp().log().softmax(-1).sum()
 
 
-PACKAGE = Path(booktools.__file__).parent
-POP = "import sys\nsys.modules.pop('booktools')\n"
+PACKAGES = {package.__name__: Path(package.__file__).parent for package in (booktools, grading)}
+POP = "import sys\nsys.modules.pop('grading')\n"
 # name: (cell, what the feedback says)
 GRADER = {
-    "by its name": ("import booktools", "booktools is not for graded notebooks"),
-    "a part of it": ("from booktools.grading.run_tests import run_tests", "booktools is not for graded notebooks"),
-    "in a function": (body("from booktools.grading import worker\nreturn x"), "booktools is not for graded notebooks"),
-    "by a computed name": (body("__import__('book' + 'tools')\nreturn x"), "import of booktools halted"),
-    "a part of it, by a computed name": (
-        "import importlib\nimportlib.import_module('book' + 'tools.grading.prove')",
-        "No module named 'booktools.grading'",
+    "by its name": ("import grading", "grading is not for graded notebooks"),
+    "what it stands on": ("import booktools", "booktools is not for graded notebooks"),
+    "a part of it": ("from grading.run_tests import run_tests", "grading is not for graded notebooks"),
+    "in a function": (body("from grading.sandbox import worker\nreturn x"), "grading is not for graded notebooks"),
+    "by a computed name": (body("__import__('grad' + 'ing')\nreturn x"), "import of grading halted"),
+    "what it stands on, by a computed name": (
+        body("__import__('book' + 'tools')\nreturn x"),
+        "import of booktools halted",
     ),
-    "once more": (POP + "__import__('book' + 'tools.grading')", "No module named 'booktools.grading'"),
-    "from its files": (body(f"return open({str(PACKAGE / 'grading/prove.py')!r}).read()"), "No such file"),
+    "a part of it, by a computed name": (
+        "import importlib\nimportlib.import_module('grad' + 'ing.prove')",
+        "No module named 'grading.prove'",
+    ),
+    "once more": (POP + "__import__('grad' + 'ing.prove')", "No module named 'grading.prove'"),
+    "from its files": (body(f"return open({str(PACKAGES['grading'] / 'prove.py')!r}).read()"), "No such file"),
+    "what it stands on, from its files": (
+        body(f"return open({str(PACKAGES['booktools'] / 'cli.py')!r}).read()"),
+        "No such file",
+    ),
     "in a place of its own": (
-        f"import sys\nsys.path.insert(0, {str(PACKAGE / 'grading')!r})\n__import__('prove')",
+        f"import sys\nsys.path.insert(0, {str(PACKAGES['grading'])!r})\n__import__('prove')",
         "No module named 'prove'",
     ),
 }

@@ -7,9 +7,9 @@ import nbformat
 import pytest
 
 from booktools.book import BookError
-from booktools.grading.collect import find_submissions
-from booktools.grading.downloads import platform_of, senders
-from booktools.grading.roster import Roster
+from grading.collect import find_submissions
+from grading.platforms import platform_of, senders
+from grading.roster import Roster
 from tests.grading.three_things import three_things
 
 CLASS = 'login,name,id\njdoe,Jane Doe,12\nbob,"O’Neil-Smith, Bob",13\nzoe,Zoë van der Berg,14\n'

@@ -11,16 +11,17 @@ import pytest
 from booktools.book import BookError
 from booktools.book.assignment import Assignment
 from booktools.cli import main
-from booktools.grading import classroom, fork_server
-from booktools.grading.adjustments import Adjustment, read_adjustments
-from booktools.grading.classroom import Grade
-from booktools.grading.downloads import Sender
-from booktools.grading.lateness import Rules
-from booktools.grading.reports import feedback, gradescope, write_all
-from booktools.grading.roster import Roster, Student
-from booktools.grading.run_tests import Outcome, Result
-from booktools.grading.scores import BEST, Reckoner
-from booktools.grading.submissions import Submission
+from grading import classroom
+from grading.adjustments import Adjustment, read_adjustments
+from grading.classroom import Grade
+from grading.lateness import Rules
+from grading.platforms import Sender
+from grading.reports import feedback, gradescope, write_all
+from grading.roster import Roster, Student
+from grading.run_tests import Outcome, Result
+from grading.sandbox import fork_server
+from grading.scores import BEST, Reckoner
+from grading.submissions import Submission
 from tests.grading.three_things import three_things, write
 
 DEADLINE = datetime(2026, 11, 30, 12, tzinfo=UTC)

@@ -8,9 +8,9 @@ import pytest
 from booktools.book.assignment import Assignment
 from booktools.book.limits import Limits
 from booktools.cli import main
-from booktools.grading.run_tests import run_tests
-from booktools.grading.similarity import MANY, similar, stretches
-from booktools.grading.submissions import code_of
+from grading.run_tests import run_tests
+from grading.similarity import MANY, similar, stretches
+from grading.submissions import code_of
 from tests import ROOT
 from tests.grading.styles import STYLES, disguised
 from tests.grading.three_things import answered, write

@@ -6,12 +6,12 @@ import pytest
 from bs4 import BeautifulSoup
 
 from booktools.book.assignment import Assignment
-from booktools.grading import say
-from booktools.grading.classroom import Grade
-from booktools.grading.run_tests import Outcome, Result
-from booktools.grading.scores import Reckoner
-from booktools.grading.submissions import Submission
-from booktools.grading.summary import fallen, write_summary
+from grading.classroom import Grade
+from grading.run_tests import Outcome, Result
+from grading.scores import Reckoner
+from grading.submissions import Submission
+from grading.summary import fallen, write_summary
+from grading.wording import say
 from tests.grading.three_things import write
 
 

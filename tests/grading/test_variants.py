@@ -13,9 +13,9 @@ from booktools.book.edition import edition
 from booktools.book.limits import Limits
 from booktools.book.variants import GAP, Draw, drawn, filled, seed_of
 from booktools.cli import main
-from booktools.grading.classroom import Classwork, grade_all
-from booktools.grading.prove import Proof, prove_all
 from booktools.printers.student import alike, write_variants
+from grading.classroom import Classwork, grade_all
+from grading.prove import Proof, prove_all
 from tests import ROOT
 from tests.grading.three_things import three_things, write
 

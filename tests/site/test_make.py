@@ -38,7 +38,7 @@ def test_jupyterlab_starts_for_root_and_where_one_wants_it():
 
 INSTALL = "pip install --python .venv/bin/python"
 PACKAGES = f"{INSTALL} -r requirements.txt --overrides overrides.txt"
-OURS = f"{INSTALL} --quiet --no-deps --no-build-isolation -e . -e src/booktools"
+OURS = f"{INSTALL} --quiet --no-deps --no-build-isolation -e . -e src/booktools -e src/grading"
 # It writes down how it is called, and can't reach PyTorch's index where PyTorch is said to be out of reach.
 UV = """#!/bin/sh
 echo "$*" >> asked

@@ -18,8 +18,7 @@ from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 
-from booktools.book import BookError
-from booktools.bubblewrap import NO_NAMESPACES
+from booktools.book import NO_NAMESPACES, BookError
 from booktools.rehearsal.processors import as_most_readers_have
 
 # What a machine of its own does not have: traces of the environment that the book is built in.

@@ -10,13 +10,13 @@ from pathlib import Path
 from booktools.book import BookError
 from booktools.book.assignment import Assignment
 from booktools.book.limits import Limits
-from booktools.grading import say
-from booktools.grading.collect import find_submissions
-from booktools.grading.fork_server import ForkServer
-from booktools.grading.processes import side_by_side
-from booktools.grading.prove import sandbox_leaks, self_test
-from booktools.grading.run_tests import Outcome, OutOfTime, Result, run_tests
-from booktools.grading.submissions import (
+from booktools.progress import progress
+from grading.collect import find_submissions
+from grading.processes import side_by_side
+from grading.prove import sandbox_leaks, self_test
+from grading.run_tests import Outcome, OutOfTime, Result, run_tests
+from grading.sandbox.fork_server import ForkServer
+from grading.submissions import (
     Submission,
     Unreadable,
     is_plain_file,
@@ -24,7 +24,7 @@ from booktools.grading.submissions import (
     read_code,
     stumbled,
 )
-from booktools.progress import progress
+from grading.wording import say
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from booktools.book import BookError
-from booktools.grading import say
-from booktools.grading.downloads import GRADESCOPE, Sender, read_metadata, senders
-from booktools.grading.roster import Roster, Student
-from booktools.grading.submissions import Submission, is_notebook, printable, read_submission
+from grading.platforms import GRADESCOPE, Sender, read_metadata, senders
+from grading.roster import Roster, Student
+from grading.submissions import Submission, is_notebook, printable, read_submission
+from grading.wording import say
 
 NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -10,11 +10,11 @@ from attnbook.language import plain
 from booktools.book import BookError
 from booktools.book.assignment import Assignment, Exercise
 from booktools.book.limits import Limits
-from booktools.grading import say
-from booktools.grading.fork_server import ForkServer
-from booktools.grading.remote import Remote
-from booktools.grading.sandbox import Sandbox, StudentError, TookTooLong
-from booktools.grading.submissions import printable
+from grading.sandbox.client import Sandbox, StudentError, TookTooLong
+from grading.sandbox.fork_server import ForkServer
+from grading.sandbox.remote import Remote
+from grading.submissions import printable
+from grading.wording import say
 
 PARTS = ("visible", "hidden")
 

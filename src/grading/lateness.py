@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 
 from booktools.book import BookError
-from booktools.grading.roster import Roster, Student
-from booktools.grading.submissions import Submission
+from grading.roster import Roster, Student
+from grading.submissions import Submission
 
 DAY = timedelta(days=1)
 

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from torch import Tensor
 
 from attnbook.language import plain
-from booktools.book import BookError
+from booktools.book import NO_NAMESPACES, BookError
 from booktools.book.limits import Limits
-from booktools.bubblewrap import NO_NAMESPACES
-from booktools.grading import say
-from booktools.grading.made import show, unwatched
-from booktools.grading.values import BadMessage, receive, send
+from grading.sandbox.made import show, unwatched
+from grading.sandbox.messages import BadMessage, receive, send
+from grading.wording import say
 
 NO_START = f"""the sandbox does not start, so nothing was graded. It said:
 {{said}}

@@ -1,6 +1,6 @@
 """What runs inside the sandbox: PyTorch is loaded once, and every submission gets a process of its own.
 
-    server ── fork ── guardian ── fork ── worker (the student's code runs here, behind walls.py)
+    server ── fork ── guardian ── fork ── worker (the student's code runs here, behind confinement.py)
 
 The guardian kills its worker when the grader lets go of the lifeline.
 """
@@ -24,12 +24,13 @@ from traitlets.config import Config
 
 import attnbook.data
 from attnbook.language import words
-from booktools.grading import HERE, say, walls
-from booktools.grading.first_use import use_once
-from booktools.grading.forbidden_calls import Forbidden, ForbiddenCalls, refuse_backstage
-from booktools.grading.made import Made
-from booktools.grading.values import BadMessage, pack, raw, receive, send, unpack
-from booktools.grading.walls import GRADER
+from grading.sandbox import confinement
+from grading.sandbox.confinement import GRADER
+from grading.sandbox.first_use import use_once
+from grading.sandbox.forbidden_calls import Forbidden, ForbiddenCalls, refuse_backstage
+from grading.sandbox.made import Made
+from grading.sandbox.messages import BadMessage, pack, raw, receive, send, unpack
+from grading.wording import HERE, say
 
 # Once, and before a submission could have a hand in it.
 LOADED = ([getattr(attnbook, name) for name in attnbook.__all__], matplotlib.pyplot, words(HERE))
@@ -176,15 +177,15 @@ def _said(error: BaseException) -> str:
 
 def _guard(pipe: socket.socket, lifeline: socket.socket, megabytes: int, walled: bool, shell: Shell) -> None:
     """Start a worker, and kill it when the lifeline is let go."""
-    walls.own_input()
-    walls.close_files({pipe.fileno(), lifeline.fileno()})
+    confinement.own_input()
+    confinement.close_files({pipe.fileno(), lifeline.fileno()})
     try:
         if walled:
-            walls.new_world()
+            confinement.new_world()
         if (child := os.fork()) == 0:
             lifeline.close()
             if walled:
-                walls.close_in(megabytes)
+                confinement.close_in(megabytes)
             sys.path.insert(0, "")  # as in a notebook
             Worker(pipe, shell).serve()
     except EOFError:
@@ -200,9 +201,11 @@ def _guard(pipe: socket.socket, lifeline: socket.socket, megabytes: int, walled:
 
 def _hide_the_grader() -> None:
     """What is loaded of the grader goes on; nothing of it can be imported any more."""
-    for name in [name for name in sys.modules if name.partition(".")[0] == GRADER.name]:
+    packages = [package.name for package in GRADER]
+    for name in [name for name in sys.modules if name.partition(".")[0] in packages]:
         del sys.modules[name]
-    sys.modules[GRADER.name] = None  # pyrefly: ignore[unsupported-operation] (an import of it fails)
+    for name in packages:
+        sys.modules[name] = None  # pyrefly: ignore[unsupported-operation] (an import of it fails)
 
 
 def serve_forks(control: socket.socket) -> None:

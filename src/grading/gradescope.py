@@ -8,8 +8,8 @@ import json
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from booktools.grading import say
-from booktools.grading.scores import Score
+from grading.scores import Score
+from grading.wording import say
 
 SETUP = "#!/bin/sh\ncommand -v python3 || (apt-get update && apt-get install -y python3)\n"
 RUN = '''#!/usr/bin/env python3

@@ -11,12 +11,12 @@ from booktools.book import BookError
 from booktools.book.assignment import Assignment, Exercise
 from booktools.book.limits import Limits
 from booktools.book.variants import GAP, filled
-from booktools.grading import say
-from booktools.grading.fork_server import ForkServer
-from booktools.grading.remote import Remote
-from booktools.grading.run_tests import PARTS, Attempts, Outcome, OutOfTime, names_given, run_tests
-from booktools.grading.sandbox import StudentError
-from booktools.grading.submissions import code_of
+from grading.run_tests import PARTS, Attempts, Outcome, OutOfTime, names_given, run_tests
+from grading.sandbox.client import StudentError
+from grading.sandbox.fork_server import ForkServer
+from grading.sandbox.remote import Remote
+from grading.submissions import code_of
+from grading.wording import say
 
 THIS_YEAR, LAST_YEAR = "the secret of this year", "the secret of last year"
 

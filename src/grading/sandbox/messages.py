@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from attnbook.language import whole
-from booktools.grading import say
+from grading.wording import say
 
 HEADER, BYTES = 1 << 20, 1 << 26  # at most 1 MB of JSON and 64 MB of tensors
 DTYPES = {

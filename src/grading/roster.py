@@ -9,9 +9,9 @@ from functools import cached_property
 from pathlib import Path
 
 from booktools.book import BookError
-from booktools.grading.downloads import Sender
-from booktools.grading.submissions import printable
-from booktools.grading.tables import in_short, read_table
+from grading.platforms import Sender
+from grading.submissions import printable
+from grading.tables import in_short, read_table
 
 COLUMNS = {
     "login": ("username", "user name", "sis login id"),

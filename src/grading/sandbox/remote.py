@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 
 from booktools.book.assignment import Exercise
-from booktools.grading import say
-from booktools.grading.made import somebody_watches
-from booktools.grading.sandbox import Sandbox, StudentError
-from booktools.grading.values import BadMessage, pack, unpack
+from grading.sandbox.client import Sandbox, StudentError
+from grading.sandbox.made import somebody_watches
+from grading.sandbox.messages import BadMessage, pack, unpack
+from grading.wording import say
 
 FUNCTION = "function"
 

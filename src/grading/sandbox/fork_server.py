@@ -18,9 +18,9 @@ import attnbook
 from attnbook.language import language
 from booktools.book import BookError
 from booktools.book.limits import Limits
-from booktools.grading.first_use import use_once
-from booktools.grading.sandbox import NO_START, Sandbox
-from booktools.grading.walls import GRADER, HOME
+from grading.sandbox.client import NO_START, Sandbox
+from grading.sandbox.confinement import GRADER, HOME
+from grading.sandbox.first_use import use_once
 
 NO_BUBBLEWRAP = """bubblewrap (the program `bwrap`) is not to be found, and students' code is not run without its walls.
 On Debian and Ubuntu: sudo apt-get install bubblewrap. On macOS and Windows: grade in a Linux virtual machine.
@@ -88,7 +88,8 @@ class ForkServer:
 def _behind_bubblewrap(control: int) -> list[str]:
     """The command that runs the worker: no network, no other process, and of the disk what Python needs, to be read."""
     places = {"/usr", "/etc/ld.so.cache", sys.base_prefix, sys.prefix, sysconfig.get_path("stdlib")}
-    places |= {str(GRADER.parent), *(str(Path(getfile(module)).parents[1]) for module in (torch, attnbook))}
+    places |= {*(str(package.parent) for package in GRADER)}
+    places |= {*(str(Path(getfile(module)).parents[1]) for module in (torch, attnbook))}
     links = [name for name in ("bin", "lib", "lib32", "lib64") if os.path.islink(f"/{name}")]
     environment = ENVIRONMENT | {"ATTNBOOK_LANGUAGE": language()}
     options = [
@@ -104,4 +105,4 @@ def _behind_bubblewrap(control: int) -> list[str]:
 
 def worker(control: int) -> list[str]:
     """The command that loads PyTorch and forks a process for each submission that `control` announces."""
-    return [sys.executable, "-I", "-B", "-m", "booktools.grading.worker", str(control)]
+    return [sys.executable, "-I", "-B", "-m", "grading.sandbox.worker", str(control)]

@@ -10,12 +10,12 @@ from itertools import groupby
 
 from attnbook.language import plain, whole
 from booktools.book.assignment import Assignment, marks
-from booktools.grading import say
-from booktools.grading.adjustments import Adjustment
-from booktools.grading.classroom import Grade
-from booktools.grading.lateness import Rules
-from booktools.grading.roster import Roster, Student
-from booktools.grading.submissions import Submission
+from grading.adjustments import Adjustment
+from grading.classroom import Grade
+from grading.lateness import Rules
+from grading.roster import Roster, Student
+from grading.submissions import Submission
+from grading.wording import say
 
 BEST, LAST = "best", "last"
 

@@ -18,11 +18,12 @@ from torch.nn import Module
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from booktools.grading import say
+from grading.wording import say
 
-# Ways round the watch that no answer needs: attributes of PyTorch's modules, attributes of whatever, imports.
+# Ways round the watch that no answer needs: attributes of PyTorch's modules, attributes of whatever, imports of ours.
 OF_TORCH = {"_C", "ops", "overrides", "jit", "fx"}
 OF_ANY = {"setprofile", "settrace", "ctypes", "booktools"}
+OURS = {"booktools", "grading"}
 
 
 class Forbidden(Exception):
@@ -40,7 +41,7 @@ class ForbiddenCalls(TorchFunctionMode):
     ...     getattr(torch.ones(2), "soft" + "max")(-1)
     Traceback (most recent call last):
         ...
-    booktools.grading.forbidden_calls.Forbidden: torch.softmax is forbidden here: write it yourself
+    grading.sandbox.forbidden_calls.Forbidden: torch.softmax is forbidden here: write it yourself
     """
 
     def __init__(self, forbidden: Iterable[str]):
@@ -107,7 +108,7 @@ def refuse_backstage(source: str, names: Mapping[str, object] = MappingProxyType
     >>> refuse_backstage("import torch as t  # not torch.ops\\ny = t.ops.aten.softmax(x)")
     Traceback (most recent call last):
         ...
-    booktools.grading.forbidden_calls.Forbidden: ops is not for graded notebooks: it would go round the forbidden calls
+    grading.sandbox.forbidden_calls.Forbidden: ops is not for graded notebooks: it would go round the forbidden calls
     >>> refuse_backstage("self.ops = heads")
     """
     if source.startswith("%%"):
@@ -138,7 +139,8 @@ def _backstage(node: ast.AST, modules: set[str]) -> set[str]:
             paths = [[*module.split("."), alias.name] for alias in aliases]
         case _:
             return set()
-    return {part for path in paths for part in path if part in OF_ANY or (path[0] == "torch" and part in OF_TORCH)}
+    found = {part for path in paths for part in path if part in OF_ANY or (path[0] == "torch" and part in OF_TORCH)}
+    return found | OURS & {path[0] for path in paths}
 
 
 def _root(node: ast.AST) -> str:

@@ -10,11 +10,11 @@ from statistics import mean, median
 
 from attnbook.language import number, plain, whole
 from booktools.book.assignment import Assignment, Exercise, marks
-from booktools.grading import say
-from booktools.grading.pages import page, write
-from booktools.grading.run_tests import Outcome
-from booktools.grading.scores import Score
-from booktools.grading.tables import write_table
+from grading.pages import page, write
+from grading.run_tests import Outcome
+from grading.scores import Score
+from grading.tables import write_table
+from grading.wording import say
 
 KINDS = ("unwritten", "visible", "hidden", "forbidden")  # how one falls over a check, in the order of the bars
 WIDTH, LINE, BAR = 320, 38, 12

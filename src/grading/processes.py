@@ -9,7 +9,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import cast
 
-from booktools.grading.walls import limit_memory
+from grading.sandbox.confinement import limit_memory
 
 MEMORY = 4096  # megabytes for one process of the grader
 FORK = get_context("fork")  # a forked process has what the work needs: sockets can't be sent

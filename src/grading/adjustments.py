@@ -9,7 +9,7 @@ from pathlib import Path
 
 from booktools.book import BookError
 from booktools.book.assignment import Assignment
-from booktools.grading.tables import in_short, read_table
+from grading.tables import in_short, read_table
 
 COLUMNS = {"login": ("username", "student"), "exercise": (), "points": (), "comment": ()}
 WHOLE = ("", "all")

@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 
 from attnbook.language import whole
 from booktools.book.assignment import SET_UP, Assignment, nbgrader
-from booktools.grading import say
-from booktools.grading.downloads import Sender
+from grading.platforms import Sender
+from grading.wording import say
 
 LARGEST = 20_000_000  # bytes of a notebook that is read at all
 UNREADABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from attnbook.language import whole
 from booktools.book.assignment import Assignment
-from booktools.grading import say
-from booktools.grading.pages import page, write
-from booktools.grading.similarity import Pair, Place, similar
-from booktools.grading.submissions import Submission, Unreadable, printable, read_code
-from booktools.grading.tables import write_table
+from grading.pages import page, write
+from grading.similarity import Pair, Place, similar
+from grading.submissions import Submission, Unreadable, printable, read_code
+from grading.tables import write_table
+from grading.wording import say
 
 MOST = 100_000  # characters of a student's code that are compared
 STYLE = """

@@ -9,12 +9,12 @@ from markdown_it import MarkdownIt
 
 from attnbook.language import plain
 from booktools.book.assignment import Assignment, Exercise, marks
-from booktools.grading import say
-from booktools.grading.gradescope import write_autograder
-from booktools.grading.pages import page, write
-from booktools.grading.run_tests import Outcome
-from booktools.grading.scores import Score, signed
-from booktools.grading.tables import write_table
+from grading.gradescope import write_autograder
+from grading.pages import page, write
+from grading.run_tests import Outcome
+from grading.scores import Score, signed
+from grading.tables import write_table
+from grading.wording import say
 
 LATE = ("late", "test_late", "skipped")  # what is said where a limit of time was reached
 
