@@ -74,7 +74,7 @@ from attnbook.checks.multihead import (
     multi_head,
     split_heads,
 )
-from attnbook.checks.places import WRONG_ROTARY, WRONG_SINUSOIDAL, rotary, sinusoidal
+from attnbook.checks.positions import WRONG_ROTARY, WRONG_SINUSOIDAL, rotary, sinusoidal
 from attnbook.checks.real_model import (
     WRONG_DIRECT_EFFECTS,
     WRONG_EXCHANGED,
