@@ -113,7 +113,7 @@ links: .venv/ready                      ## follow what leads out of the book, wh
 	$(BIN)/attnbook links
 
 lighthouse: book                       ## what Lighthouse says of four pages, where npm is at hand
-	$(BIN)/python -m booktools.make.lighthouse $(SITE)
+	$(BIN)/python -m booktools.make.site.lighthouse $(SITE)
 
 versions: .venv/ready                   ## the library's quick tests on the lowest versions that it states; some gigabytes
 	$(BIN)/uv venv -q --clear --python 3.11 $(LOWEST)

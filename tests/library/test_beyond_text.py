@@ -22,7 +22,7 @@ from attnbook.tasks.digits import (
 )
 from attnbook.tasks.pictures import QUESTIONS, Asker, answer, questions, two_digits
 from attnbook.tasks.sets import graphs, sets
-from booktools.make.beyond_text import on_the_page, seen_numbers, split_at_random
+from booktools.make.seeds.beyond_text import on_the_page, seen_numbers, split_at_random
 
 
 def test_the_digits_are_as_they_were_collected():

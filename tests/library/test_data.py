@@ -46,8 +46,9 @@ from attnbook.tasks.senses import MEANINGS, NEW_WORDS, as_tensors, became, three
 from attnbook.tasks.sentences import SENSES, references, two_senses
 from attnbook.tasks.writing import writer
 from benchmarks.tables import tables
-from booktools.make import first, seeds, word_map
+from booktools.make import first, word_map
 from booktools.make import words as word_files
+from booktools.make.seeds import word_vectors
 from tests import ROOT
 
 SOME = st.dates(FIRST, LAST)
@@ -364,9 +365,9 @@ def test_shakespeare_is_as_it_was_collected():
 
 def test_frequent_words_of_the_plays_are_thinned_out():
     """What `seeds.json` says of chapter 1 was measured on these words."""
-    words, left = seeds.spoken(), seeds.subsampled(0)
+    words, left = word_vectors.spoken(), word_vectors.subsampled(0)
     for row in json.loads((FOLDER / "seeds.json").read_text("utf-8"))["plays"]:
-        assert (row["words"], row["left"]) == (len(words), len(seeds.subsampled(row["seed"])))
+        assert (row["words"], row["left"]) == (len(words), len(word_vectors.subsampled(row["seed"])))
     assert left.count("the") / words.count("the") == pytest.approx(
         (1e-3 * len(words) / words.count("the")) ** 0.5, rel=0.1
     )

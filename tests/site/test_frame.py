@@ -15,8 +15,8 @@ from booktools.book.address import Address
 from booktools.book.contents import Chapter
 from booktools.book.labels import Entry
 from booktools.directives.page import buttons
-from booktools.make.cards import SIZE, cards, digest
-from booktools.make.wall import WALL, wall
+from booktools.make.site.cards import SIZE, cards, digest
+from booktools.make.site.wall import WALL, wall
 from booktools.site import frame as book
 from booktools.site import linked, page
 from booktools.site.frame import FRONT
@@ -106,7 +106,7 @@ def test_what_search_engines_are_told_is_safe_html():
 
 @pytest.mark.parametrize(("name", "html"), cards().items(), ids=lambda each: each[:12])
 def test_a_card_shows_what_the_book_says(name, html):
-    """After a change of a title or a picture: python -m booktools.make.cards."""
+    """After a change of a title or a picture: python -m booktools.make.site.cards."""
     picture = Image.open(linked.CARDS / f"{name}.png")
     assert picture.size == tuple(SIZE.values())
     assert picture.info["made-of"] == digest(html)

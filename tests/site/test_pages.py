@@ -146,7 +146,7 @@ def smallest(file):
 def keeps_places(page):
     """The place that is kept free for a widget, until it starts, is as high as the widget."""
     wrong = page.evaluate(PLACES)
-    assert not wrong, f"kept free and needed: {wrong}; `python -m booktools.make.heights` measures again"
+    assert not wrong, f"kept free and needed: {wrong}; `python -m booktools.make.site.heights` measures again"
     too_high = page.evaluate(HIGHER, 700)
     assert not too_high, f"with its tasks it doesn't fit a laptop's screen: {too_high}"
 

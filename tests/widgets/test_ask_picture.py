@@ -10,8 +10,8 @@ from attnbook.tasks.digits import digits, patches
 from attnbook.tasks.pictures import HELD_OUT, QUESTIONS, Asker, answer, asked, held_out_pictures
 from attnbook.widgets import AskPicture
 from attnbook.widgets.ask_picture import about, model
-from booktools.make.asker import to_bytes
-from booktools.make.digit_reader import held_out
+from booktools.make.networks.asker import to_bytes
+from booktools.make.networks.digit_reader import held_out
 from tests.widgets.laws import Laws
 from tests.widgets.reading import parsed
 from tests.widgets.steps import choose, press

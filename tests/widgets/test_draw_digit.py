@@ -9,7 +9,7 @@ from attnbook.data.stored import unpack_single
 from attnbook.tasks.digits import digits, reader_untrained, right
 from attnbook.widgets import DrawDigit
 from attnbook.widgets.draw_digit import SIDE, about, inks, model
-from booktools.make.digit_reader import held_out, to_bytes
+from booktools.make.networks.digit_reader import held_out, to_bytes
 from tests.widgets.laws import Laws
 from tests.widgets.reading import parsed
 from tests.widgets.steps import choose, paint, press

@@ -15,7 +15,7 @@ from attnbook.widgets import TextGenerator
 from attnbook.widgets.shared.pairs import shown_token
 from attnbook.widgets.shared.random import uniforms
 from attnbook.widgets.text_generator import model
-from booktools.make.writer import bits_per_character, first
+from booktools.make.networks.writer import bits_per_character, first
 from tests.browser.clocks import hold_time, pass_time
 from tests.browser.pages import bare
 from tests.widgets.laws import Laws, agree, live

@@ -11,7 +11,7 @@ LICENCE = "https://creativecommons.org/licenses/by-sa/4.0/"  # of the text
 
 
 def card(chapter: Chapter | None) -> str:
-    """The picture of a page, drawn by booktools.make.cards; a chapter that has none yet shows the book's."""
+    """The picture of a page, drawn by booktools.make.site.cards; a chapter that has none yet shows the book's."""
     name = chapter.stem if chapter else "book"
     return f"_static/cards/{name if (CARDS / f'{name}.png').is_file() else 'book'}.png"
 

@@ -94,7 +94,7 @@ class Frames(SphinxPostTransform):
                 remove(asked)
 
     def heights(self, name):
-        """The style by which a widget's place is kept free; see booktools/make/heights.py."""
+        """The style by which a widget's place is kept free; see booktools/make/site/heights.py."""
         known = measured_heights().get(f"{self.env.docname}#{name}", [])
         return f' style="{"".join(f"--{place}:{high}px;" for place, high in zip(PLACES, known, strict=False))}"'
 

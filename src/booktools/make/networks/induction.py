@@ -1,6 +1,6 @@
 """Make induction.bin, the weights of two `Copier`s with one layer and with two, for the InductionLab.
 
-    python -m booktools.make.induction
+    python -m booktools.make.networks.induction
 
 They learn from random letters said twice. `stored` says what the file is like.
 """

@@ -1,6 +1,6 @@
 """Make date_reader.bin, the weights of a `Seq2Seq` that has learned the dates, for the AlignmentPlayer.
 
-    python -m booktools.make.date_reader
+    python -m booktools.make.networks.date_reader
 
 The recipe is chapter 4's; `stored` says what the file is like.
 """

@@ -1,6 +1,6 @@
 """Make pairs.bin, tokens learned on Shakespeare's plays, and writer.bin, a model that writes in them.
 
-    python -m booktools.make.writer
+    python -m booktools.make.networks.writer
 
 Nine tenths of the plays are read; the last tenth measures, and nothing is chosen by it. The model is chapter 11's:
 three blocks, RMSNorm before attention and SwiGLU, rotary positions in neighbouring pairs. It sees 2,400 batches of 16

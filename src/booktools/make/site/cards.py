@@ -1,7 +1,7 @@
 """Draw what a link in a message shows: a card for the book and one for each chapter, with its picture. And the book's
 icon, for where it is installed.
 
-    python -m booktools.make.cards
+    python -m booktools.make.site.cards
 
 They go to booktools/site/front/static. Each card carries what it was drawn from; a test compares.
 """
@@ -22,8 +22,8 @@ from attnbook.language import words
 from booktools.book.contents import Chapter, chapters
 from booktools.directives.map import drawn
 
-ROOT = Path(__file__).parents[3]
-FRONT = Path(__file__).parents[1] / "site/front/static"
+ROOT = Path(__file__).parents[4]
+FRONT = Path(__file__).parents[2] / "site/front/static"
 CARDS = FRONT / "cards"
 SIZE: ViewportSize = {"width": 1200, "height": 630}
 COLOURS = 32

@@ -1,6 +1,6 @@
 """Make three_matrices.bin, the weights of a `ThreeMatrices` that has learned ten meanings, for BankInContext.
 
-    python -m booktools.make.three_matrices
+    python -m booktools.make.networks.three_matrices
 
 The recipe is chapter 7's; `stored` says what the file is like.
 """

@@ -1,6 +1,6 @@
 """Make date_transformer.bin, the weights of a `Transformer` that has learned the dates, for the LiveTransformer.
 
-    python -m booktools.make.date_transformer
+    python -m booktools.make.networks.date_transformer
 
 The recipe is chapter 9's; `stored` says what the file is like.
 """

@@ -1,6 +1,6 @@
 """Make asker.bin, the weights of an `Asker` for AskPicture, and held_out_digits.bin, digits for its pictures.
 
-    python -m booktools.make.asker
+    python -m booktools.make.networks.asker
 
 It is the first of those that chapter 14 measures. `stored` says what the first file is like; its first line also has
 the questions as ids of words and, of the answers to each about the pictures of digits held out: which are wrong, how
@@ -14,8 +14,8 @@ import torch
 from attnbook.data import FOLDER
 from attnbook.data.stored import to_single_bytes, unpack_single
 from attnbook.tasks.pictures import APART, QUESTIONS, Asker, answer, asked, held_out_pictures
-from booktools.make.beyond_text import STEPS, asker_trained
-from booktools.make.digit_reader import held_out
+from booktools.make.networks.digit_reader import held_out
+from booktools.make.seeds.beyond_text import STEPS, asker_trained
 
 HEADS = 4
 

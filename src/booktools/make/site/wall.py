@@ -1,6 +1,6 @@
 """Draw wall.png for the first page: all heads of chapter 12's model on its first text, a map of attention each.
 
-    python -m booktools.make.wall
+    python -m booktools.make.site.wall
 
 A column for each block, a row for each head. As in `RealModel`, how bright a point is says the root of its weight.
 """
@@ -14,7 +14,7 @@ from PIL import Image
 from attnbook.colours import STAGE
 from attnbook.widgets.real_model import RealModel
 
-WALL = Path(__file__).parents[1] / "site/front/static/wall.png"
+WALL = Path(__file__).parents[2] / "site/front/static/wall.png"
 GAP, LEVELS, DIM = 3, 32, 16  # points between maps; steps of brightness; of 255, where a weight is 0
 
 

@@ -1,6 +1,6 @@
 """Make digit_reader.bin, the weights of a vision Transformer for DrawDigit, and held_out.bin, digits for it to read.
 
-    python -m booktools.make.digit_reader
+    python -m booktools.make.networks.digit_reader
 
 It learns from the digits of eleven forms, each moved a little whenever it is seen. The digits to read are those of the
 other three: a byte for each of their 64 numbers and one for the label. `stored` says what the first file is like; its

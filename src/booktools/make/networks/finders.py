@@ -1,6 +1,6 @@
 """Make finders.bin, the weights of three `Finder`s with 1, 2 and 4 heads, for the HeadAblation.
 
-    python -m booktools.make.finders
+    python -m booktools.make.networks.finders
 
 Chapter 6 trains the same network by a loop of its own, for fewer steps. `stored` says what the file is like.
 """

@@ -1,7 +1,8 @@
 """How high each widget of the site is, in its first state, on two phones, a tablet and a desk.
 
 They go to booktools/directives/touch/heights.txt: its place is kept free so high until it starts. After a widget has
-changed: `make book`, then `python -m booktools.make.heights`, and `make book` again. A test compares the last of them.
+changed: `make book`, then `python -m booktools.make.site.heights`, and `make book` again. A test compares the last of
+them.
 """
 
 import sys
@@ -12,7 +13,7 @@ from playwright.sync_api import sync_playwright
 
 from booktools.serving import serving
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 WIDTHS = (360, 412, 768, 1280)
 START = """async () => {
     for (const widget of document.querySelectorAll("[data-afm]")) {

@@ -47,8 +47,8 @@ from attnbook.learning.training import fit
 from attnbook.models.experts import MixtureOfExperts, capture_routing
 from attnbook.models.transformer import LanguageModel
 from attnbook.tasks.writing import next_token_loss, pieces
-from booktools.make.real_heads import losses, published
-from booktools.make.small_models import BATCH, CONTEXT, STEPS, bits, model_of, tokens_of, trained
+from booktools.make.seeds.real_heads import losses, published
+from booktools.make.seeds.small_models import BATCH, CONTEXT, STEPS, bits, model_of, tokens_of, trained
 
 SEEN = ((16, 0), (16, 1), (16, 4), (64, 0), (64, 1), (64, 4))  # windows, and how many of the first tokens
 BLOCK, TOP = 16, 4

@@ -1,0 +1,1 @@
+"""Weights of small trained networks, for widgets: `python -m booktools.make.networks.finders`."""
