@@ -1,12 +1,13 @@
 """Write it here: what a reader writes in a page is run there, and checked by the checks of `attnbook.checks`.
 
-a stub on the page   write.js makes it an editor, and asks a worker for a verdict
-picture.js           draws a tensor that a reader's code shows, and the result of a right answer
-worker.js            holds MicroPython (micropython/, as its npm package has it) with Python of ours (python/)
-python/torch         the names of PyTorch, over the tensors of Handful (src/handful)
-checks.py            sends a check as it is: its source, its tensors, its sentences
-mistakes.py          sends what a chapter's mistake needs from the cells above it
-definitions.py       sends what the chapter defines above a stub, for code that asks for it
+write.js               makes a stub on the page an editor, and asks a worker for a verdict
+picture.js             draws a tensor that a reader's code shows, and the result of a right answer
+worker.js              holds MicroPython (micropython/, as its npm package has it) with the modules that follow
+micropython_modules/   modules of Python by the names that code imports; torch is over the tensors of Handful
+                       (src/handful). CPython never imports them
+checks.py              sends a check as it is: its source, its tensors, its sentences
+mistakes.py            sends what a chapter's mistake needs from the cells above it
+definitions.py         sends what the chapter defines above a stub, for code that asks for it
 """
 
 import ast
@@ -63,7 +64,7 @@ def engine() -> tuple[str, dict[str, bytes]]:
     files |= {name: (HERE / "micropython" / name).read_bytes() for name in ("micropython.mjs", "micropython.wasm")}
     files["more.js"] = without_comments(HANDFUL / "more.js").encode()
     files["picture.json"] = as_json(words(HERE)["picture"])
-    modules = python()
+    modules = micropython_modules()
     for name in RARE:
         files[f"{name}.json"] = as_json({path: modules.pop(path) for path in [*modules] if name in path})
     more = {"names": "|".join(names_in_more()), "modules": RARE}
@@ -92,9 +93,9 @@ def names_in_more() -> list[str]:
     return [name for spec in specs for name in spec.split("/")]
 
 
-def python() -> dict[str, str]:
+def micropython_modules() -> dict[str, str]:
     """The page's own modules, and the one of sentences and comparisons, which is the book's."""
-    folder = HERE / "python"
+    folder = HERE / "micropython_modules"
     files = {path.relative_to(folder).as_posix(): terse(path) for path in sorted(folder.rglob("*.py"))}
     given = "NotImplementedError, page_because, page_cut, page_ordered, page_stepped"
     judging = f"from plain import {given}\n{judging_source()}\n"

@@ -17,6 +17,7 @@ from booktools.write.source import NotForThePage, folder_name, source_of
 
 HERE = Path(__file__).parent
 HANDFUL = HERE.parents[1] / "handful"
+_FOLDER = "src/booktools/write/micropython_modules"
 JUDGING = {"Wrong", "call", "close", "compare", "describe", "explained", "named", "say", "shape_of", "told"}
 
 
@@ -31,7 +32,7 @@ def exported(name: str) -> dict:
         refuse_unknown(source)
     except NotForThePage as why:
         raise NotForThePage(f"check.{name} can't be run on a page: {why}") from None
-    said = needed_words(source + judging_source() + (HERE / "python/trial.py").read_text("utf-8"))
+    said = needed_words(source + judging_source() + (HERE / "micropython_modules/trial.py").read_text("utf-8"))
     return {"check": name, "source": source, "tensors": [stored(tensor) for tensor in tensors], "words": said}
 
 
@@ -79,18 +80,19 @@ def refuse_unknown(source: str) -> None:
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Attribute(ast.Name("torch"), name) if name not in known["torch"]:
-                raise NotForThePage(f"it asks for torch.{name}, which src/booktools/write/python/torch lacks")
+                raise NotForThePage(f"it asks for torch.{name}, which {_FOLDER}/torch lacks")
             case ast.ImportFrom("attnbook", names):
                 for alias in names:
                     if alias.name not in known["attnbook"]:
-                        where = "src/booktools/write/python/attnbook/__init__.py"
+                        where = f"{_FOLDER}/attnbook/__init__.py"
                         raise NotForThePage(f"it asks for attnbook.{alias.name}, which {where} lacks")
 
 
 @cache
 def names_of_torch() -> set[str]:
-    """What `torch` holds on the page: the operations of Handful, and what python/torch defines."""
-    return operations() | defined(HERE / "python/torch/__init__.py") | {"nn", "optim", "autograd", "overrides"}
+    """What `torch` holds on the page: the operations of Handful, and what micropython_modules/torch defines."""
+    own = defined(HERE / "micropython_modules/torch/__init__.py")
+    return operations() | own | {"nn", "optim", "autograd", "overrides"}
 
 
 @cache
@@ -100,7 +102,7 @@ def operations() -> set[str]:
 
 
 def names_of_library() -> set[str]:
-    return defined(HERE / "python/attnbook/__init__.py")
+    return defined(HERE / "micropython_modules/attnbook/__init__.py")
 
 
 @cache

@@ -184,7 +184,7 @@ def on_the_page(node: ast.stmt, names: set[str]) -> str:
 
 def refuse(source: str) -> None:
     """Names of PyTorch and of the library that the page lacks are a reason."""
-    layers = defined(HERE / "python/torch/nn/__init__.py") | {"functional"}
+    layers = defined(HERE / "micropython_modules/torch/nn/__init__.py") | {"functional"}
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Attribute(ast.Name("torch"), name) if name not in names_of_torch():
@@ -200,7 +200,7 @@ def refuse(source: str) -> None:
 @cache
 def methods() -> set[str]:
     """What a tensor of the page has; and names that other things have, too, so that they tell nothing."""
-    tree = ast.parse((HERE / "python/torch/__init__.py").read_text("utf-8"))
+    tree = ast.parse((HERE / "micropython_modules/torch/__init__.py").read_text("utf-8"))
     tensor = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Tensor")
     own = {name for node in tensor.body for name in names_of(node)}
     return own | operations() | OTHERS

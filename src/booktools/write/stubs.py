@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from booktools.write.checks import HERE, exported, names_of_library
 from booktools.write.source import names_of
 
-PYTHON = HERE / "python"
+MODULES = HERE / "micropython_modules"
 BUILT_IN = {"functools", "math", "random", "re"}  # into MicroPython
 
 
@@ -50,5 +50,5 @@ def is_literal(node: ast.expr) -> bool:
 
 def is_there(module: str) -> bool:
     """Whether the page has a module."""
-    path = PYTHON.joinpath(*module.split("."))
+    path = MODULES.joinpath(*module.split("."))
     return module in BUILT_IN or path.is_dir() or path.with_suffix(".py").is_file()
