@@ -90,12 +90,12 @@ def address(args) -> None:
 )
 def book(args) -> None:
     from booktools.book.edition import edition
-    from booktools.printers.offer import lacks
+    from booktools.printers.book_files import any_missing
     from booktools.printers.site import print_site
 
     print_site(edition(Path()), args.html)
     print(f"The book is in {args.html}, its first page {args.html / 'index.html'}")
-    if lacks(args.html):
+    if any_missing(args.html):
         print("A published site also offers the book as PDF, EPUB and zip: `make site` adds them.")
 
 

@@ -16,7 +16,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from attnbook.plots.renderings import DARK_OF, colours
 from booktools.book.address import address
-from booktools.book.checked import is_check, is_ours, statements, stub
+from booktools.book.cell_kinds import count_assertions, is_check, is_ours, stub_check
 from booktools.book.contents import chapters
 from booktools.book.from_scratch import kept
 from booktools.book.myst import Directive, blocks
@@ -181,13 +181,13 @@ def announces_its_assignment(notebook, number):
 def keeps_checks_apart(notebook, number):
     """What is asserted stands in cells of its own, folded to a line; what a reader should learn to assert, in sight."""
     read = filter(is_read_as_code, until_the_end(notebook, end="## Exercises"))
-    asserting = {cell.id: statements(cell.source) for cell in read if statements(cell.source)}
+    asserting = {cell.id: count_assertions(cell.source) for cell in read if count_assertions(cell.source)}
     if (found := sum(asserting.values())) > 3:
         yield f"{found} asserts in sight, expected at most 3: {asserting}; move them to cells tagged `checks`"
     for cell in filter(is_check, notebook.cells):
         if cell.outputs:
             yield f"cell {cell.id} is tagged `checks` and prints; what is printed belongs in sight"
-        if not statements(cell.source):
+        if not count_assertions(cell.source):
             yield f"cell {cell.id} is tagged `checks` and asserts nothing"
 
 
@@ -210,8 +210,8 @@ def folds_its_solutions(notebook, number):
     """Where a reader is asked to write first, our solution comes before the next stub or heading, and is folded."""
     core = list(until_the_end(notebook, end="## Exercises"))
     for place, cell in enumerate(core):
-        after = takewhile(lambda cell: not (stub(cell) or has_heading(cell)), core[place + 1 :])
-        if stub(cell) and not any(map(is_ours, after)):
+        after = takewhile(lambda cell: not (stub_check(cell) or has_heading(cell)), core[place + 1 :])
+        if stub_check(cell) and not any(map(is_ours, after)):
             yield f"cell {cell.id} asks readers to write; tag our solution, which follows it, `ours`"
 
 
@@ -284,7 +284,7 @@ def is_checked(notebook, cell):
     """Whether a cell asserts something, or one for checks does that follows before the next text."""
     place = notebook.cells.index(cell)
     after = takewhile(lambda cell: cell.cell_type == "code", notebook.cells[place + 1 :])
-    return any(statements(cell.source) for cell in [cell, *filter(is_check, after)])
+    return any(count_assertions(cell.source) for cell in [cell, *filter(is_check, after)])
 
 
 def walk(source):

@@ -29,8 +29,8 @@ from booktools.book.myst import EXTENSIONS, blocks
 from booktools.book.package import project
 from booktools.book.references import References
 from booktools.printers.colab import for_colab
-from booktools.printers.downloads import add_downloads
 from booktools.printers.plain import Plain
+from booktools.printers.site_files import add_site_files
 from booktools.rehearsal.run import execute
 from tests import ROOT
 from tests.grading.three_things import three_things
@@ -735,7 +735,7 @@ def test_failing_cell_is_named_and_nothing_is_stored(tmp_path, capsys):
 @pytest.mark.slow
 def test_site_gets_wheel_and_notebooks(tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT)
-    add_downloads(Edition(ROOT), tmp_path)
+    add_site_files(Edition(ROOT), tmp_path)
     served = address(ROOT).site
     for path in CHAPTERS:
         notebook = nbformat.read(tmp_path / "colab" / path.name, as_version=4)

@@ -14,7 +14,7 @@ from booktools import cli
 from booktools.book import BookError
 from booktools.book.contents import edition_language, read_notebook
 from booktools.book.edition import Edition
-from booktools.book.translated import in_its_language
+from booktools.book.localize import localize
 from booktools.book.translation import digest, translate, translate_page
 from booktools.directives import assignment, exercise
 from booktools.printers import colab, setup_cells, student
@@ -145,9 +145,9 @@ def test_a_language_is_a_tag(tag, capsys):
 
 def test_stored_widgets_speak_the_language_of_the_edition(tmp_path):
     before = small()
-    assert in_its_language(deepcopy(before), PAGE, tmp_path) == before
+    assert localize(deepcopy(before), PAGE, tmp_path) == before
     with speaking(PSEUDO):
-        made = in_its_language(small(), PAGE, tmp_path)
+        made = localize(small(), PAGE, tmp_path)
     html = made.cells[1].outputs[0].data["text/html"]
     assert "<caption>⟦" in html
     assert re.findall(r"<script.*", html) == re.findall(r"<script.*", PaintMask().page_html()), "the state is the same"

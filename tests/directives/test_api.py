@@ -10,7 +10,7 @@ import attnbook
 from attnbook.widgets.shared.base import BookWidget
 from booktools.book import api
 from booktools.book.edition import edition
-from booktools.site import names
+from booktools.site import api_links
 from tests import ROOT
 from tests.browser.pages import CHAPTERS
 
@@ -93,19 +93,19 @@ CELL = '<div class="cell{}"><span class="n">{}</span>'
 @pytest.mark.parametrize("tags", [" tag_hide-input", " tag_stub", " tag_mistake"])
 def test_what_is_folded_or_edited_has_no_links(tags):
     body = CELL.format(tags, "causal")
-    assert names.linked(body, {"causal"}, "") == body
-    assert "<a " in names.linked(body + CELL.format("", "causal"), {"causal"}, "")
+    assert api_links.link_names(body, {"causal"}, "") == body
+    assert "<a " in api_links.link_names(body + CELL.format("", "causal"), {"causal"}, "")
 
 
 def test_a_name_leads_once_and_only_where_it_is_the_packages():
     body = CELL.format("", "causal") * 2 + CELL.format("", "padding")
-    assert names.linked(body, {"causal"}, "").count("<a ") == 1
-    assert names.linked('<div class="cell"><span class="n">causal</span><span class="o">=</span>', {"causal"}, "") == (
-        '<div class="cell"><span class="n">causal</span><span class="o">=</span>'
-    ), "the name of an argument"
+    assert api_links.link_names(body, {"causal"}, "").count("<a ") == 1
+    assert api_links.link_names(
+        '<div class="cell"><span class="n">causal</span><span class="o">=</span>', {"causal"}, ""
+    ) == ('<div class="cell"><span class="n">causal</span><span class="o">=</span>'), "the name of an argument"
     taken = '<div class="cell"><span class="n">{}</span><span class="o">.</span><span class="n">causal</span>'
-    assert 'checks.html#causal">' in names.linked(taken.format("check"), {"check"}, "")
-    assert "<a " not in names.linked(taken.format("model"), {"causal", "check"}, "")
+    assert 'checks.html#causal">' in api_links.link_names(taken.format("check"), {"check"}, "")
+    assert "<a " not in api_links.link_names(taken.format("model"), {"causal", "check"}, "")
 
 
 @pytest.mark.parametrize("path", [f"chapters/{path.stem}.html" for path in CHAPTERS])

@@ -151,7 +151,7 @@ def test_every_room_has_its_line_below_those_it_needs():
         ("attnbook/plots.py", "if True:\n    from booktools.book import BookError"),
         ("attnbook/__init__.py", "import booktools"),
         ("attnbook/widgets/new/__init__.py", "from attnbook import checks"),
-        ("booktools/book/new.py", "from booktools.printers.downloads import complete"),
+        ("booktools/book/new.py", "from booktools.printers.site_files import complete"),
         ("booktools/directives/guess/new.py", "class Late:\n    from grading import prove"),
         ("grading/classroom.py", "from booktools import printers"),
         ("grading/sandbox/new.py", "from grading.run_tests import Outcome"),

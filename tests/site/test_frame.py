@@ -18,7 +18,7 @@ from booktools.directives.page import buttons
 from booktools.make.site.cards import SIZE, cards, digest
 from booktools.make.site.wall import WALL, wall
 from booktools.site import frame as book
-from booktools.site import linked, page
+from booktools.site import link_preview, page
 from booktools.site.frame import FRONT
 
 HERE = Address("https://github.com/ada/book")
@@ -93,13 +93,15 @@ def test_buttons_lead_to_colab_and_to_the_sites_own_copy():
 
 
 def test_a_preview_is_safe_html():
-    tags = linked.preview("A Book", 'Keys & "values"', "a < b", f"{HERE.site}notation.html", f"{HERE.site}a.png")
+    tags = link_preview.meta_tags(
+        "A Book", 'Keys & "values"', "a < b", f"{HERE.site}notation.html", f"{HERE.site}a.png"
+    )
     assert 'property="og:title" content="Keys &amp; &quot;values&quot;"' in tags
     assert 'name="description" content="a &lt; b"' in tags
 
 
 def test_what_search_engines_are_told_is_safe_html():
-    told = linked.structured("A Book", HERE.site, "</script>", "en", None)
+    told = link_preview.schema_org("A Book", HERE.site, "</script>", "en", None)
     assert told.count("</script>") == 1
     assert json.loads(told.removeprefix('<script type="application/ld+json">')[:-9])["description"] == "</script>"
 
@@ -107,14 +109,14 @@ def test_what_search_engines_are_told_is_safe_html():
 @pytest.mark.parametrize(("name", "html"), cards().items(), ids=lambda each: each[:12])
 def test_a_card_shows_what_the_book_says(name, html):
     """After a change of a title or a picture: python -m booktools.make.site.cards."""
-    picture = Image.open(linked.CARDS / f"{name}.png")
+    picture = Image.open(link_preview.CARDS / f"{name}.png")
     assert picture.size == tuple(SIZE.values())
     assert picture.info["made-of"] == digest(html)
-    assert (linked.CARDS / f"{name}.png").stat().st_size <= 30_000
+    assert (link_preview.CARDS / f"{name}.png").stat().st_size <= 30_000
 
 
 def test_a_chapter_without_a_card_shows_the_books():
-    assert linked.card(Chapter(15, "Fifteen", Path("15_fifteen.ipynb"))) == "_static/cards/book.png"
+    assert link_preview.card_path(Chapter(15, "Fifteen", Path("15_fifteen.ipynb"))) == "_static/cards/book.png"
 
 
 def test_the_heads_on_the_first_page_are_those_that_are_stored():

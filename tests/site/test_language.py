@@ -106,7 +106,7 @@ def test_what_a_search_says_is_in_a_file_of_words(forgotten_on, site, asked):
 
 # An extension of the book that says what somebody could have written who forgot the files of words.
 FORGETFUL = """
-from booktools.site import frame, heads, page
+from booktools.site import chapter_head, frame, page
 
 known = frame.words
 forgotten = {
@@ -115,7 +115,7 @@ forgotten = {
 }
 for module in (frame, heads, page):
     module.words = lambda folder: known(folder) | (forgotten if folder == frame.HERE else {})
-heads.day = lambda when: f"{when:%d %B %Y}"
+chapter_head.day = lambda when: f"{when:%d %B %Y}"
 frame.admonitionlabels = {}  # so that the real ones stay English
 page.say_copy.__code__ = (lambda page: None).__code__
 

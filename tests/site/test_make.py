@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from booktools.book.address import NOBODY, address
-from booktools.printers.offer import lacks
+from booktools.printers.book_files import any_missing
 from tests import ROOT
 
 
@@ -92,7 +92,7 @@ def test_readme_shows_commands_that_every_shell_reads():
 
 
 def test_a_site_without_its_files_is_known(tmp_path):
-    assert lacks(tmp_path)
+    assert any_missing(tmp_path)
     for name in ("{}.pdf", "{}-screen.pdf", "{}.epub", "{}.zip", "{}-model.zip"):
         (tmp_path / name.format("attention-you-can-touch")).touch()
-    assert not lacks(tmp_path)
+    assert not any_missing(tmp_path)

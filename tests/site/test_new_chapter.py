@@ -14,8 +14,8 @@ from booktools.book.contents import read_chapter
 from booktools.book.edition import Edition
 from booktools.directives.map.drawing import Lead, draw_map
 from booktools.printers.colab import write_notebooks
-from booktools.printers.scratch import write_files
 from booktools.printers.site import print_pages
+from booktools.printers.site_files import write_from_scratch
 from tests.pseudo import linked_book
 
 TOC = """format: jb-book
@@ -82,7 +82,10 @@ def test_a_chapter_comes_and_another_goes(book, monkeypatch, dead_proxy):
 
     (colab,) = write_notebooks(edition, book / "_build/colab", [read_chapter(book / "chapters/15_fifteen.ipynb")])
     assert "[Exercise 15.1](" in colab.read_text("utf-8")
-    assert [path.name for path in write_files(edition, book / "_build/from_scratch")] == ["09_nine.py", "15_fifteen.py"]
+    assert [path.name for path in write_from_scratch(edition, book / "_build/from_scratch")] == [
+        "09_nine.py",
+        "15_fifteen.py",
+    ]
     assert "README.md" in sync_address(book)
     assert "| 15 | [Fifteen](" in (book / "README.md").read_text("utf-8")
     assert "| 10 | " not in (book / "README.md").read_text("utf-8")

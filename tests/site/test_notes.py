@@ -86,9 +86,9 @@ def test_references_lead_back_once_however_often_the_book_is_built(site, tmp_pat
     for name in ("references.html", FIVE):
         (tmp_path / name).write_text(site.text(name), "utf-8")
     app = SimpleNamespace(outdir=tmp_path)
-    notes.lead_back(app, None)
+    notes.link_citations_back(app, None)
     once = (tmp_path / "references.html").read_text("utf-8")
-    notes.lead_back(app, None)
+    notes.link_citations_back(app, None)
     assert (tmp_path / "references.html").read_text("utf-8") == once
     assert once.count('class="cited"') == once.count('class="citation"')
 

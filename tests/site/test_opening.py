@@ -9,7 +9,7 @@ import pytest
 
 from attnbook.language import words
 from booktools.book import HERE as BOOK
-from booktools.book.checked import is_check, is_ours, title
+from booktools.book.cell_kinds import fold_label, is_check, is_ours
 from booktools.book.contents import read_notebook
 from booktools.book.edition import edition
 from tests import ROOT
@@ -73,7 +73,7 @@ def keeps_each_check_in_one_line(page, cells):
     assert folded.count() == len(cells)
     for place, cell in enumerate(cells):
         line = folded.nth(place)
-        assert line.locator("summary .collapsed").text_content() == title(cell)
+        assert line.locator("summary .collapsed").text_content() == fold_label(cell)
         assert line.locator("pre").is_hidden()
         assert not line.is_visible() or line.bounding_box()["height"] < 60  # hidden in a solution that is folded
     folded.first.locator("summary").focus()

@@ -13,7 +13,7 @@ import pytest
 import uv
 
 from booktools.book.package import package_files
-from booktools.printers.downloads import build_wheel
+from booktools.printers.site_files import build_wheel
 from tests import ROOT
 
 pytestmark = pytest.mark.slow

@@ -17,8 +17,8 @@ from pypdf import PdfReader
 
 from booktools.book.edition import edition
 from booktools.printers import epub, pdf
-from booktools.printers.offer import offer
-from booktools.printers.still import call, parts
+from booktools.printers.book_files import list_on_first_page
+from booktools.printers.browser_pages import book_parts, call_javascript
 from booktools.serving import serving
 from tests import ROOT
 
@@ -34,7 +34,7 @@ def book():
 def opened(site, book, browser):
     """The pages of the book as its parts, and where they are, as long as the server lives."""
     with serving(site.folder) as address:
-        yield address, parts(book, browser, address, pictures=True)
+        yield address, book_parts(book, browser, address, pictures=True)
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +143,7 @@ def test_nothing_is_wider_than_its_sheet(browser, document):
     page.route(f"{address}book-on-paper", lambda route: route.fulfill(body=html, content_type="text/html"))
     page.goto(f"{address}book-on-paper")
     page.emulate_media(media="print")
-    call(page, address, pdf.HERE / "arrange.js", "arrange", pdf.words(pdf.HERE.parent)["pdf"])
+    call_javascript(page, address, pdf.HERE / "arrange.js", "arrange", pdf.words(pdf.HERE.parent)["pdf"])
     cut = page.evaluate(
         """() => [...document.querySelectorAll("[data-part] :is(pre, table, img, .touch, :not(svg) > svg)")]
             .filter((node) => node.checkVisibility() && node.getBoundingClientRect().right > innerWidth + 1)
@@ -226,7 +226,7 @@ def test_formulas_are_mathml_and_widgets_are_pictures(pages):
 def test_the_first_page_names_the_files_that_are_there(tmp_path):
     (tmp_path / "index.html").write_text('<title>Dots</title><p class="paper" hidden></p><p>dots</p>')
     (tmp_path / "attention-you-can-touch.epub").write_bytes(b"." * 2_400_000)
-    offer(tmp_path)
+    list_on_first_page(tmp_path)
     page = (tmp_path / "index.html").read_text()
     assert '<p class="paper">' in page
     assert '<a href="attention-you-can-touch.epub">EPUB</a> (2 MB).' in page

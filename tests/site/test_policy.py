@@ -2,7 +2,7 @@
 
 import pytest
 
-from booktools.site.policy import first_paint, policy
+from booktools.site.content_security_policy import content_security_policy, first_paint
 from tests.browser.pages import PAGES
 
 TRIED = """async () => {
@@ -31,7 +31,7 @@ def test_every_page_says_it_before_it_loads_anything(site, path):
         return
     (script,) = (each for each in site.soup(path).select("script:not([src])") if "json" not in each.get("type", ""))
     assert script.string == first_paint()
-    assert said["content"] == policy(script.string)
+    assert said["content"] == content_security_policy(script.string)
 
 
 def test_what_gets_into_a_page_runs_nothing_and_asks_nobody(browser, home):

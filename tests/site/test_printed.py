@@ -8,7 +8,7 @@ import pytest
 from booktools.book import BookError
 from booktools.book.edition import Edition, edition
 from booktools.printers import site as printer
-from booktools.printers.downloads import changed
+from booktools.printers.site_files import changed_chapters
 from tests import ROOT
 
 CHAPTER = "chapters/05_dots.ipynb"
@@ -43,7 +43,7 @@ def printed(book, monkeypatch):
             raise BookError("Sphinx minds something")
 
     monkeypatch.setattr(printer, "print_pages", pages)
-    monkeypatch.setattr(printer, "add_downloads", lambda edition, to: None)
+    monkeypatch.setattr(printer, "add_site_files", lambda edition, to: None)
 
     def again():
         printer.print_site(Edition(book), book / "_build/html")
@@ -92,12 +92,12 @@ def test_a_failure_is_not_forgotten(book, printed):
 def test_a_colab_notebook_stays_while_its_chapter_does(book, tmp_path):
     """One that is as old as its chapter may be of before: clocks of files are coarse."""
     printed = tmp_path / "colab" / "05_dots.ipynb"
-    assert [chapter.stem for chapter in changed(Edition(book), tmp_path / "colab")] == ["05_dots"]
+    assert [chapter.stem for chapter in changed_chapters(Edition(book), tmp_path / "colab")] == ["05_dots"]
     printed.touch()
     for age, behind in ((-1, []), (0, ["05_dots"]), (1, ["05_dots"])):
         time = printed.stat().st_mtime_ns + age * 10**9
         os.utime(book / CHAPTER, ns=(time, time))
-        assert [chapter.stem for chapter in changed(Edition(book), tmp_path / "colab")] == behind
+        assert [chapter.stem for chapter in changed_chapters(Edition(book), tmp_path / "colab")] == behind
 
 
 def test_there_is_one_edition_however_its_folder_is_called(monkeypatch):

@@ -5,7 +5,7 @@ import sys
 from types import SimpleNamespace
 
 from booktools.progress import progress, say
-from booktools.site import watched
+from booktools.site import build_progress
 
 
 class Terminal(io.StringIO):
@@ -33,9 +33,9 @@ def test_sphinx_tells_of_every_page_that_it_reads_and_writes(monkeypatch):
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())
     bar, listeners = progress(doing="reading pages", of=0), {}
     bar.mininterval = 0  # drawn at each step, however fast they come
-    monkeypatch.setattr(watched, "progress", lambda **_: bar)
+    monkeypatch.setattr(build_progress, "progress", lambda **_: bar)
     app = SimpleNamespace(connect=listeners.__setitem__, config=SimpleNamespace(html_additional_pages={"404": ""}))
-    watched.setup(app)
+    build_progress.setup(app)
     listeners["env-before-read-docs"](app, None, ["index", "notation"])
     listeners["source-read"](app, "notation", [""])
     assert "reading pages" in terminal.getvalue()

@@ -9,7 +9,7 @@ from functools import cache
 import nbformat
 
 from attnbook import check
-from booktools.book.checked import stub
+from booktools.book.cell_kinds import stub_check
 from booktools.write.checks import exported
 from tests import ROOT
 
@@ -68,7 +68,7 @@ def stubs() -> tuple[Stub, ...]:
     for path in sorted((ROOT / "chapters").glob("*.ipynb")):
         cells = [cell for cell in nbformat.read(path, 4).cells if cell.cell_type == "code"]
         for place, cell in enumerate(cells):
-            if asked := stub(cell):
+            if asked := stub_check(cell):
                 written = re.split(r"\n+check\.", cell.source)[0]
                 before = [node for other in cells[:place] for node in definitions(other.source)]
                 after = cells[place + 1].source

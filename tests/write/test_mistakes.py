@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from attnbook import check, masked_softmax
 from attnbook.language import words
-from booktools.book.checked import is_mistake
+from booktools.book.cell_kinds import is_mistake
 from booktools.write import HERE, NotForThePage, taken
 from booktools.write.mistakes import tried
 from tests.browser.pages import CHAPTERS

@@ -17,9 +17,9 @@ from booktools.book.contents import Chapter, chapters, edition_language, pages, 
 from booktools.book.formulas import Formulas
 from booktools.book.from_scratch import from_scratch
 from booktools.book.labels import Entry, Label, collect, entries_of, texts_of
+from booktools.book.localize import localize
 from booktools.book.package import version
 from booktools.book.references import References
-from booktools.book.translated import in_its_language
 from booktools.book.translation import texts_of as english_of
 from booktools.book.translation import translate_page, translated
 
@@ -79,7 +79,7 @@ class Edition:
     def _notebook(self, page: str) -> NotebookNode:
         if page not in self._notebooks:
             with self.spoken():
-                self._notebooks[page] = in_its_language(read_notebook(self.root / page), page, self.root)
+                self._notebooks[page] = localize(read_notebook(self.root / page), page, self.root)
         return self._notebooks[page]
 
     @cached_property

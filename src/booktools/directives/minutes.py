@@ -12,7 +12,7 @@ from pathlib import Path
 
 from booktools.book.contents import read_notebook
 from booktools.book.myst import INLINE, Directive, blocks, lines_of
-from booktools.book.shown import widgets_shown_by
+from booktools.book.widget_html import widgets_shown_by
 from booktools.directives import rooms
 
 WORDS_A_MINUTE, CODE_CELL, WIDGET, EXERCISE = 180, 0.5, 3, 7

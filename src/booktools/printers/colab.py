@@ -8,11 +8,11 @@ import nbformat
 
 from attnbook.language import words
 from booktools.book import BookError
-from booktools.book.checked import fold_in_colab
+from booktools.book.cell_kinds import fold_in_colab
 from booktools.book.contents import Chapter
 from booktools.book.edition import Edition
 from booktools.book.myst import Directive, blocks, lines_of
-from booktools.book.shown import without_states
+from booktools.book.widget_html import drop_states
 from booktools.printers.plain import Plain
 from booktools.printers.setup_cells import set_up, setup_cell
 from booktools.progress import progress
@@ -39,7 +39,7 @@ def for_colab(notebook, page: str, edition: Edition):
     for cell in written:
         for output in cell.get("outputs", []):
             if html := output.get("data", {}).get("text/html"):
-                output.data["text/html"] = without_states(html)
+                output.data["text/html"] = drop_states(html)
     notebook.cells = [title, *(part for cell in written for part in (cell, *captions(cell, plain)))]
     note = words(HERE)["colab"].format(chapter=plain.link("", Path(page).name))
     set_up(notebook, note, setup_cell(edition, notebook, peer=True))

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from booktools.book import BookError
 from booktools.book.contents import settings
 from booktools.book.edition import Edition
-from booktools.printers.downloads import add_downloads
+from booktools.printers.site_files import add_site_files
 
 # What more than one page is made of: when some of it has changed, no page stands as it was.
 FILES = (
@@ -39,7 +39,7 @@ def print_site(edition: Edition, to: Path) -> None:
     known.unlink(missing_ok=True)  # what fails now is made from nothing next time, with all that Sphinx has to say
     with edition.spoken():
         print_pages(edition.root, to, strict=True)
-    add_downloads(edition, to)
+    add_site_files(edition, to)
     known.write_text(made_by)
 
 

@@ -17,7 +17,7 @@ from booktools.book import BookError
 from booktools.book.address import address
 from booktools.book.assignment import Assignment
 from booktools.book.contents import read_notebook
-from booktools.book.shown import widgets_shown_by
+from booktools.book.widget_html import widgets_shown_by
 from booktools.progress import progress, say
 from booktools.rehearsal.machine import Machine, Packages
 from booktools.rehearsal.printed import differences

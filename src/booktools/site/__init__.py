@@ -1,21 +1,21 @@
 """The site: what the book adds to Sphinx. What becomes of a page after Sphinx is one list of steps, in their order."""
 
 from booktools.directives import rooms
-from booktools.site import figures, formulas, frame, listings, names, notes, page, search, watched
+from booktools.site import api_links, build_progress, code_listings, figures, formulas, frame, notes, page, search
 
 STEPS = (
     page.say_copy,
-    notes.explain,
+    notes.add_notes,
     page.tidy_up,
     page.draw_figures,
     page.head_chapter,
     page.raise_title,
-    names.lead_to_entries,
+    api_links.link_api_names,
     page.make_stubs,
     page.choose_files,
     page.bring_words,
     page.introduce,
-    listings.wrap,  # last: it changes what the others look for
+    code_listings.wrap_listings,  # last: it changes what the others look for
 )
 
 
@@ -29,7 +29,7 @@ def finish(app, pagename, templatename, context, doctree):
 def setup(app):
     for room in dict.fromkeys(rooms().values()):
         room.setup(app)
-    for part in (figures, formulas, notes, search, frame, watched):
+    for part in (figures, formulas, notes, search, frame, build_progress):
         part.setup(app)
     app.connect("html-page-context", finish, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -18,7 +18,7 @@ from attnbook.widgets.shared.files import page_files
 from booktools import write
 from booktools.book import HERE as BOOK
 from booktools.book.address import address
-from booktools.book.checked import fold_on_page
+from booktools.book.cell_kinds import fold_on_page
 from booktools.book.contents import edition_language
 from booktools.directives import front
 from booktools.directives.page import edition_of, raw

@@ -24,10 +24,10 @@ _ENTRY = re.compile(r'(<div class="citation" id="(\w+)".*?</p>)(?=\s*</div>)', r
 
 
 @cache
-def sizes(text):
+def axis_meanings(text):
     """What each letter of the notation page stands for, in short.
 
-    >>> sizes(Path("notation.md").read_text("utf-8"))["L"]
+    >>> axis_meanings(Path("notation.md").read_text("utf-8"))["L"]
     'query length'
     """
     return dict(_SIZE.findall(text))
@@ -53,10 +53,10 @@ def explain_names(body, letters):
 
 
 @cache
-def titles(references):
+def work_titles(references):
     """The works of a bibliography by their titles, the longest first.
 
-    >>> titles("@misc{a, title={Attention {Is} All}} @misc{b, title={All}}")
+    >>> work_titles("@misc{a, title={Attention {Is} All}} @misc{b, title={All}}")
     ['attention is all', 'all']
     """
     works = parse_string(references, "bibtex").entries.values()
@@ -84,14 +84,14 @@ def name_works(body, known):
     return _CITED.sub(tell, body)
 
 
-def explain(page):
+def add_notes(page):
     if page.chapter:
-        page.body = explain_names(page.body, sizes(page.edition.text("notation.md")))
-        page.body = name_works(page.body, titles(page.edition.text("references.bib")))
+        page.body = explain_names(page.body, axis_meanings(page.edition.text("notation.md")))
+        page.body = name_works(page.body, work_titles(page.edition.text("references.bib")))
         page.app.add_js_file("notes.js", type="module")
 
 
-def lead_back(app, exception):
+def link_citations_back(app, exception):
     """Each entry of the references says where it is cited."""
     page = Path(app.outdir, "references.html")
     if exception or not page.exists():
@@ -113,4 +113,4 @@ def lead_back(app, exception):
 
 
 def setup(app):
-    app.connect("build-finished", lead_back)
+    app.connect("build-finished", link_citations_back)

@@ -24,12 +24,12 @@ from attnbook.widgets.shared.files import modules_of, without_comments
 from booktools import write
 from booktools.book.contents import Chapter, last_green
 from booktools.book.edition import Edition
-from booktools.book.shown import widgets_in
+from booktools.book.widget_html import widgets_in
 from booktools.directives.exercise import HERE as EXERCISE
 from booktools.directives.page import edition_of
-from booktools.site import linked
-from booktools.site.heads import chapter_head, last_run
-from booktools.site.policy import first_paint, policy
+from booktools.site import link_preview
+from booktools.site.chapter_head import chapter_head, last_run
+from booktools.site.content_security_policy import content_security_policy, first_paint
 
 HERE = Path(__file__).parent
 PIXELS = 1.55  # of a page to a point of a figure: its letters are a little smaller than the text's
@@ -188,14 +188,15 @@ def introduce(page: Page) -> None:
     description = metadata.get("description", say["description"])
     title = app.env.titles[page.name].astext() if known else context.get("title") or app.config.html_title
     book, url = app.config.html_title, f"{here.site}{page.name}.html"
-    context["preview"] = linked.preview(book, title, description, url, here.site + linked.card(page.chapter))
+    picture = here.site + link_preview.card_path(page.chapter)
+    context["preview"] = link_preview.meta_tags(book, title, description, url, picture)
     if page.chapter or page.name == app.config.root_doc:
         language = page.edition.language
-        context["preview"] += linked.structured(book, here.site, description, language, page.chapter)
+        context["preview"] += link_preview.schema_org(book, here.site, description, language, page.chapter)
     context["report"] = report(say["report"], page, title)
     context["source"] = f"{here.repository}/edit/main/{source_of(page)}" if known else ""
     context["first_paint"] = script = first_paint()
-    context["policy"] = policy(script)
+    context["policy"] = content_security_policy(script)
     context["here"], context["site_path"], context["say"] = here, urlsplit(here.site).path, say
 
 

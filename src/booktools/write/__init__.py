@@ -21,7 +21,7 @@ from pathlib import Path
 
 from attnbook.language import words
 from attnbook.widgets.shared.files import one_module, without_comments
-from booktools.book.checked import stub
+from booktools.book.cell_kinds import stub_check
 from booktools.write.checks import HANDFUL, judging_source
 from booktools.write.definitions import above
 from booktools.write.mistakes import tried
@@ -118,7 +118,7 @@ def editors(stem: str, cells: list) -> list[Editor]:
     further = f"{stem[:2]}-above.json", as_json(asked_for)
     for place, cell in enumerate(cells):
         file = f"{stem[:2]}-{cell.id}.json"
-        if asked := stub(cell):
+        if asked := stub_check(cell):
             before = [each.source for each in cells[:place] if each.cell_type == "code"]
             names = sorted({name for at, name, _ in asked_for["definitions"] if at < place})
             more = {"place": place, "defined": names, "above": versioned(*further), "written": [*written]}

@@ -3,7 +3,7 @@
 import ast
 import builtins
 
-from booktools.book.checked import stub
+from booktools.book.cell_kinds import stub_check
 from booktools.book.from_scratch import free_names
 from booktools.write.mistakes import on_the_page
 from booktools.write.source import NotForThePage, names_of
@@ -29,7 +29,7 @@ def definitions(cells: list) -> list[tuple[int, str, str]]:
     """
     known, found = set(dir(builtins)), []
     for place, cell in enumerate(cells):
-        if cell.cell_type != "code" or stub(cell):
+        if cell.cell_type != "code" or stub_check(cell):
             continue
         for node in body(cell.source):
             here = {name for _, name, _ in found}

@@ -13,7 +13,7 @@ from functools import cache
 import torch
 from torch import Tensor
 
-from booktools.book.checked import is_mistake
+from booktools.book.cell_kinds import is_mistake
 from booktools.book.from_scratch import free_names
 from booktools.write.checks import (
     HERE,

@@ -26,7 +26,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from attnbook.language import words
 from attnbook.widgets import all_widgets
-from booktools.book.shown import widgets_in
+from booktools.book.widget_html import widgets_in
 from booktools.directives import Room
 from booktools.directives.page import raw
 

@@ -11,9 +11,9 @@ from playwright.sync_api import Browser
 
 from attnbook.language import words
 from booktools.book.edition import Edition
+from booktools.printers.book_files import list_on_first_page
+from booktools.printers.browser_pages import Part, book_parts, call_javascript, new_page, site_in_browser
 from booktools.printers.feed import latest
-from booktools.printers.offer import offer
-from booktools.printers.still import Part, call, opened, parts, reading
 from booktools.progress import progress
 
 HERE = Path(__file__).parent
@@ -27,11 +27,11 @@ CONTAINER = (
 
 def print_epub(edition: Edition, html: Path) -> Path:
     """Print the site in a folder as EPUB beside its pages; where it went."""
-    with edition.spoken(), reading(html) as (browser, address):
-        pages = parts(edition, browser, address, pictures=True)
+    with edition.spoken(), site_in_browser(html) as (browser, address):
+        pages = book_parts(edition, browser, address, pictures=True)
         files = assemble(edition, html, browser, address, pages)
     (html / NAME).write_bytes(bound(files))
-    offer(html)
+    list_on_first_page(html)
     return html / NAME
 
 
@@ -47,7 +47,7 @@ def bound(files: dict[str, str | bytes]) -> bytes:
 
 def assemble(edition: Edition, html: Path, browser: Browser, address: str, pages: list[Part]) -> dict[str, str | bytes]:
     """The files of the book, by their names in it, of pages with pictures of their widgets."""
-    page = opened(browser, service_workers="block")
+    page = new_page(browser, service_workers="block")
     page.goto(f"{address}index.html")
     say, site = words(HERE.parent)["epub"], words(HERE.parents[1] / "site")
     files: dict[str, str | bytes] = {
@@ -57,7 +57,7 @@ def assemble(edition: Edition, html: Path, browser: Browser, address: str, pages
     listed, items = [], []
     for part in progress(pages, "binding"):
         given = {"part": part.name, "html": part.html, "pictures": list(part.pictures), "say": say}
-        made = call(page, address, HERE / "chapter.js", "chapter", given)
+        made = call_javascript(page, address, HERE / "chapter.js", "chapter", given)
         for source in made["images"]:
             path = unquote(urlsplit(source).path).lstrip("/")
             files[f"images/{Path(path).name}"] = (html / path).read_bytes()

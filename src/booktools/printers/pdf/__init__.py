@@ -19,8 +19,8 @@ from attnbook.language import words
 from booktools.book import BookError
 from booktools.book.edition import Edition
 from booktools.directives.map import drawn
-from booktools.printers.offer import offer
-from booktools.printers.still import Part, call, opened, parts, reading
+from booktools.printers.book_files import list_on_first_page
+from booktools.printers.browser_pages import Part, book_parts, call_javascript, new_page, site_in_browser
 from booktools.progress import progress
 
 HERE = Path(__file__).parent
@@ -33,12 +33,12 @@ LIVE = re.compile(r'(<a class="live" href="([^"]*)">)')
 
 def print_pdf(edition: Edition, html: Path) -> list[Path]:
     """Print the site in a folder as PDF beside its pages, for paper and for a screen; where they went."""
-    with edition.spoken(), reading(html) as (browser, address):
-        document = assemble(edition, parts(edition, browser, address))
+    with edition.spoken(), site_in_browser(html) as (browser, address):
+        document = assemble(edition, book_parts(edition, browser, address))
         files = [html / NAME.format(ending) for ending in SHEETS]
         for file, sheet in progress(zip(files, SHEETS.values(), strict=True), "printing on paper", of=len(files)):
             file.write_bytes(printed(browser, address, document, sheet))
-    offer(html)
+    list_on_first_page(html)
     return files
 
 
@@ -61,7 +61,7 @@ def assemble(edition: Edition, pages: list[Part]) -> str:
             say=say,
             links="".join(f'<link rel="stylesheet" href="{style}">' for style in styles),
             style=(HERE / "pdf.css").read_text("utf-8") + "".join(map(running, *zip(*heads, strict=True))),
-            parts="".join(map(section, pages)),
+            book_parts="".join(map(section, pages)),
             pictures="".join(drawn(chapter.pictogram) for chapter in edition.chapters),
         )
     )
@@ -93,15 +93,16 @@ def printed(browser: Browser, address: str, document: str, sheet: tuple[int, int
     place, say, pages = f"{address}book-on-paper", words(HERE.parent)["pdf"], None
     style = "@page {{ size: {}mm {}mm; margin: {}mm {}mm {}mm }}".format(*sheet, ABOVE, BESIDE, BELOW)
     for _ in range(ROUNDS):
-        page = opened(browser, viewport=window(sheet))  # a new one: what was printed already breaks elsewhere
+        page = new_page(browser, viewport=window(sheet))  # a new one: what was printed already breaks elsewhere
         page.emulate_media(media="print")
         page.route(place, lambda route: route.fulfill(body=document, content_type="text/html; charset=utf-8"))
         page.goto(place)
         page.add_style_tag(content=style)
-        call(page, address, HERE / "arrange.js", "arrange", say)
+        call_javascript(page, address, HERE / "arrange.js", "arrange", say)
         page.evaluate("() => document.fonts.ready")
         draft = pages is None
-        call(page, address, HERE / "arrange.js", "number", pages or call(page, address, HERE / "arrange.js", "guess"))
+        numbers = pages or call_javascript(page, address, HERE / "arrange.js", "guess")
+        call_javascript(page, address, HERE / "arrange.js", "number", numbers)
         content = page.pdf(prefer_css_page_size=True, print_background=True, tagged=not draft, outline=not draft)
         page.close()
         found = (pages or {}) | pages_of(content)

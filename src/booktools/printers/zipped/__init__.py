@@ -7,7 +7,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 from attnbook.language import words
 from booktools.book.edition import Edition
-from booktools.printers.offer import offer
+from booktools.printers.book_files import list_on_first_page
 
 HERE = Path(__file__).parent
 NAME, MODEL = "attention-you-can-touch.zip", "attention-you-can-touch-model.zip"
@@ -21,12 +21,12 @@ def print_zip(edition: Edition, html: Path) -> list[Path]:
         folder = Path(temporary, FOLDER)
         site = folder / "book"
         shutil.copytree(html, site, ignore=shutil.ignore_patterns(Path(MODELS).name, f"{FOLDER}*"))
-        offer(site)  # none of the files that are not in it
+        list_on_first_page(site)  # none of the files that are not in it
         shutil.copy(HERE / "start.py", folder)
         (folder / "READ ME.txt").write_text(words(HERE.parent)["zip"], "utf-8")
         pack(html / NAME, folder, FOLDER)
         pack(html / MODEL, html / MODELS, f"{FOLDER}/book/{MODELS}")
-        offer(html)
+        list_on_first_page(html)
     return [html / NAME, html / MODEL]
 
 

@@ -17,20 +17,19 @@ from booktools.printers.colab import write_notebooks
 from booktools.printers.feed import add_feed
 from booktools.printers.offline import add_worker
 from booktools.printers.parts import write_parts
-from booktools.printers.scratch import write_files
 from booktools.printers.student import write_copies
 
 
-def add_downloads(edition: Edition, html: Path) -> None:
+def add_site_files(edition: Edition, html: Path) -> None:
     """Add the wheel, `colab/`, `assignments/`, `from_scratch/`, a model's parts; `sitemap.xml` and a feed of changes;
     `.nojekyll`, without which the host drops files that start with `_`; and what it takes to be there without a
     network. Colab notebooks stay that are newer than their chapters.
     """
     if not (html / edition.wheel).is_file():
         build_wheel(edition.root, html)
-    write_notebooks(edition, html / "colab", changed(edition, html / "colab"))
+    write_notebooks(edition, html / "colab", changed_chapters(edition, html / "colab"))
     write_copies(edition, html / "assignments")
-    write_files(edition, html / FOLDER)
+    write_from_scratch(edition, html / FOLDER)
     write_parts(html / "_static/models")
     if last_green(edition.root):
         shutil.copy(edition.root / LAST_GREEN, html / LAST_GREEN)
@@ -40,7 +39,7 @@ def add_downloads(edition: Edition, html: Path) -> None:
     add_worker(html)
 
 
-def changed(edition: Edition, folder: Path) -> list[Chapter]:
+def changed_chapters(edition: Edition, folder: Path) -> list[Chapter]:
     """The chapters that were saved after what is printed of them in a folder, and those of which nothing is."""
 
     def is_behind(chapter: Chapter) -> bool:
@@ -66,6 +65,15 @@ def build_wheel(root: Path, folder: Path) -> None:
         done = subprocess.run(command, cwd=copy, capture_output=True, text=True)
     if done.returncode:
         raise BookError(f"the wheel did not build:\n{done.stdout}{done.stderr}")
+
+
+def write_from_scratch(edition: Edition, folder: Path) -> list[Path]:
+    """Write the file of each chapter that keeps something into a folder; where they went."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = {folder / f"{name}.py": text for name, text in edition.from_scratch.items()}
+    for path, text in paths.items():
+        path.write_text(text, encoding="utf-8")
+    return list(paths)
 
 
 def sitemap(pages: list[str], here: Address) -> str:

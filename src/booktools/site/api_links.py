@@ -17,7 +17,7 @@ _FOLDED = ("hide-input", "tag_stub", "tag_mistake")
 
 
 @cache
-def entries() -> dict[str, str]:
+def entry_addresses() -> dict[str, str]:
     """The address of each entry, by all that a chapter may call it."""
     found = {}
     for room, names in api.names().items():
@@ -29,10 +29,11 @@ def entries() -> dict[str, str]:
     return found
 
 
-def imported(sources: Iterable[str]) -> set[str]:
+def imported_names(sources: Iterable[str]) -> set[str]:
     """What code takes from the package, and does not define anew.
 
-    >>> sorted(imported(["import attnbook\\nfrom attnbook import attention, causal, plots", "def causal(L): ..."]))
+    >>> sources = ["import attnbook\\nfrom attnbook import attention, causal, plots", "def causal(L): ..."]
+    >>> sorted(imported_names(sources))
     ['attention', 'attnbook', 'plots']
     """
     taken, own = set(), set()
@@ -46,13 +47,13 @@ def imported(sources: Iterable[str]) -> set[str]:
     return taken - own
 
 
-def linked(body: str, taken: set[str], root: str) -> str:
+def link_names(body: str, taken: set[str], root: str) -> str:
     """
     >>> cell = '<div class="cell container"><span class="n">causal</span>(<span class="n">L</span>)'
-    >>> linked(cell, {"causal"}, "../").removeprefix('<div class="cell container">')
+    >>> link_names(cell, {"causal"}, "../").removeprefix('<div class="cell container">')
     '<a href="../api/layers.html#causal">causal</a>(<span class="n">L</span>)'
     """
-    known, told, tags = entries(), set(), ""
+    known, told, tags = entry_addresses(), set(), ""
 
     def lead(found: re.Match) -> str:
         nonlocal tags
@@ -69,8 +70,8 @@ def linked(body: str, taken: set[str], root: str) -> str:
     return _PART.sub(lead, body)
 
 
-def lead_to_entries(page) -> None:
+def link_api_names(page) -> None:
     if page.chapter and f"{api.FOLDER}/{api.MORE}.md" in page.edition.pages:
         cells = page.edition.notebook(f"{page.name}.ipynb").cells
         sources = [cell.source for cell in cells if cell.cell_type == "code"]
-        page.body = linked(page.body, imported(sources), page.root)
+        page.body = link_names(page.body, imported_names(sources), page.root)

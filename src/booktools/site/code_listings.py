@@ -13,39 +13,39 @@ _MAY_BREAK = re.compile(r'(<span class="o">\.</span>)|(<[^>]+>)|\(')
 _PHONE = 30  # characters that stand side by side on a narrow phone
 
 
-def wrapping(body):
+def wrap_code(body):
     """Each line of code in an element of its own, which knows its indent.
 
     >>> start = '<div class="highlight-python notranslate"><div class="highlight"><pre><span></span>'
-    >>> wrapping(start + "if x:\\n  y\\n</pre>").removeprefix(start)
+    >>> wrap_code(start + "if x:\\n  y\\n</pre>").removeprefix(start)
     '<span class="line">if x:</span>\\n<span class="line" style="--in:2">  y</span>\\n</pre>'
     """
 
     def lines(code):
-        return code[1] + "".join(map(line, code[2].replace("\n\n\n", "\n\n").splitlines()))
+        return code[1] + "".join(map(wrap_line, code[2].replace("\n\n\n", "\n\n").splitlines()))
 
     return _LISTING.sub(lines, body)
 
 
-def line(html):
+def wrap_line(html):
     html = _PLAIN.sub(r"\1", html)
     text = _TAG.sub("", html)
     indent = len(text) - len(text.lstrip(" "))
     style = f' style="--in:{indent}"' if indent else ""
     if indent + max(map(len, text.split()), default=0) > _PHONE:
-        html = _MAY_BREAK.sub(breakable, html)
+        html = _MAY_BREAK.sub(break_points, html)
     return f'<span class="line"{style}>{html}</span>\n'
 
 
-def breakable(sign):
+def break_points(sign):
     """What is too long for a phone may break before a dot or behind a parenthesis, and not in the middle of a name.
 
-    >>> _MAY_BREAK.sub(breakable, 'layer<span class="o">.</span>weight.data(x)')
+    >>> _MAY_BREAK.sub(break_points, 'layer<span class="o">.</span>weight.data(x)')
     'layer<wbr><span class="o">.</span>weight.data(<wbr>x)'
     """
     dot, tag = sign.groups()
     return tag or (f"<wbr>{dot}" if dot else "(<wbr>")
 
 
-def wrap(page):
-    page.body = wrapping(page.body)
+def wrap_listings(page):
+    page.body = wrap_code(page.body)

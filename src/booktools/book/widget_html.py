@@ -23,11 +23,11 @@ def widgets_shown_by(cell) -> list[str]:
     return widgets_in("".join(output.get("data", {}).get("text/html", "") for output in cell.get("outputs", [])))
 
 
-def without_states(html: str) -> str:
+def drop_states(html: str) -> str:
     """The tables of widgets alone: only the site's pages can read their state."""
     return _STATE.sub("", html)
 
 
-def remade(html: str, page_html: Callable[[str, dict], str]) -> str:
+def remake_widgets(html: str, page_html: Callable[[str, dict], str]) -> str:
     """The same with each widget as it is made from its name and state."""
     return _WHOLE.sub(lambda found: page_html(found[1], json.loads(found[2])), html)

@@ -22,10 +22,10 @@ def first_paint() -> str:
     return "\n".join(line.partition(" //")[0].strip() for line in lines)
 
 
-def policy(script: str) -> str:
+def content_security_policy(script: str) -> str:
     """The Content-Security-Policy of a page with one inline script, for its <meta> tag.
 
-    >>> policy("let x").split("; ")[1]
+    >>> content_security_policy("let x").split("; ")[1]
     "script-src 'self' 'wasm-unsafe-eval' 'sha256-dXKOHtfmzrnYeAHYBCbUmBpIqmNFRVEF6ulA+ucuqt0='"
     """
     known = f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'"

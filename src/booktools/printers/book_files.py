@@ -10,12 +10,12 @@ from booktools.printers.offline import add_worker
 HERE = Path(__file__).parent
 
 
-def lacks(html: Path) -> bool:
+def any_missing(html: Path) -> bool:
     """Whether a file is missing that is beside the pages where they are published."""
     return not all((html / name).is_file() for name in words(HERE)["offer"]["files"])
 
 
-def offer(html: Path) -> None:
+def list_on_first_page(html: Path) -> None:
     """Name the files that are there; the page is another one then, for those who keep it."""
     say = words(HERE)["offer"]
     there = {name: html / name for name in say["files"] if (html / name).is_file()}

@@ -18,11 +18,11 @@ def is_ours(cell) -> bool:
     return cell.cell_type == "code" and "ours" in cell.metadata.get("tags", [])
 
 
-def stub(cell) -> tuple[str, str] | None:
+def stub_check(cell) -> tuple[str, str] | None:
     """The check of what a reader writes in a cell, and what it checks.
 
     >>> from nbformat.v4 import new_code_cell
-    >>> stub(new_code_cell("def my_mask(L):\\n    return None  # your code\\n\\n\\ncheck.mask(my_mask)"))
+    >>> stub_check(new_code_cell("def my_mask(L):\\n    return None  # your code\\n\\n\\ncheck.mask(my_mask)"))
     ('mask', 'my_mask')
     """
     asked = re.search(r"^check\.(\w+)\((\w+)\)", cell.source, re.M) if cell.cell_type == "code" else None
@@ -35,12 +35,12 @@ def is_mistake(cell) -> bool:
     return cell.cell_type == "code" and cell.id.startswith("mistake") and not hidden
 
 
-def statements(source: str) -> int:
+def count_assertions(source: str) -> int:
     """How many things a cell asserts.
 
-    >>> statements("assert x\\ntorch.testing.assert_close(a, b)\\nfor _ in y:\\n    says('9 %', z)\\nprint(x)")
+    >>> count_assertions("assert x\\ntorch.testing.assert_close(a, b)\\nfor _ in y:\\n    says('9 %', z)\\nprint(x)")
     3
-    >>> statements("check.says(x)\\nasserted(x)")
+    >>> count_assertions("check.says(x)\\nasserted(x)")
     0
     """
     return sum(isinstance(node, ast.Assert) or is_asserting_call(node) for node in ast.walk(ast.parse(source)))
@@ -55,17 +55,17 @@ def is_asserting_call(node: ast.AST) -> bool:
     return False
 
 
-def title(cell) -> str:
+def fold_label(cell) -> str:
     """The line behind which a cell is folded; none for cells that stand open.
 
     >>> from nbformat.v4 import new_code_cell
-    >>> title(new_code_cell("assert x", metadata={"tags": ["checks"]}))
+    >>> fold_label(new_code_cell("assert x", metadata={"tags": ["checks"]}))
     'Checked: 1 statement'
-    >>> title(new_code_cell("x = 1", metadata={"tags": ["keep", "ours"]}))
+    >>> fold_label(new_code_cell("x = 1", metadata={"tags": ["keep", "ours"]}))
     'Ours'
     """
     if is_check(cell):
-        return count(words(HERE)["checked"], statements(cell.source))
+        return count(words(HERE)["checked"], count_assertions(cell.source))
     return words(HERE)["ours"] if is_ours(cell) else ""
 
 
@@ -75,9 +75,9 @@ def fold_on_page(notebook) -> str:
     A cell in which a reader writes has the tag `stub`, one that makes a mistake the tag `mistake`.
     """
     for cell in notebook.cells:
-        if kind := "stub" if stub(cell) else "mistake" if is_mistake(cell) else "":
+        if kind := "stub" if stub_check(cell) else "mistake" if is_mistake(cell) else "":
             cell.metadata.tags = [*cell.metadata.get("tags", []), kind]
-        if line := title(cell):
+        if line := fold_label(cell):
             cell.metadata.tags = [*cell.metadata.tags, "hide-input"]
             prompts = {"code_prompt_show": line, "code_prompt_hide": line}
             cell.metadata.mystnb = {**cell.metadata.get("mystnb", {}), **prompts}
@@ -86,7 +86,7 @@ def fold_on_page(notebook) -> str:
 
 def fold_in_colab(cell) -> None:
     """Hide what the site folds: Colab shows a form, with its title, if any; Jupyter goes by a mark of its own."""
-    line = title(cell)
+    line = fold_label(cell)
     if line:
         cell.source = f"# @title {line}\n{cell.source}"
     if line or "hide-input" in cell.metadata.get("tags", []):

@@ -10,13 +10,13 @@ CARDS = Path(__file__).parent / "front/static/cards"
 LICENCE = "https://creativecommons.org/licenses/by-sa/4.0/"  # of the text
 
 
-def card(chapter: Chapter | None) -> str:
+def card_path(chapter: Chapter | None) -> str:
     """The picture of a page, drawn by booktools.make.site.cards; a chapter that has none yet shows the book's."""
     name = chapter.stem if chapter else "book"
     return f"_static/cards/{name if (CARDS / f'{name}.png').is_file() else 'book'}.png"
 
 
-def preview(book: str, title: str, description: str, url: str, picture: str) -> str:
+def meta_tags(book: str, title: str, description: str, url: str, picture: str) -> str:
     """The <meta> tags that search engines and links in messages show."""
     properties = {
         "og:type": "article",
@@ -33,7 +33,7 @@ def preview(book: str, title: str, description: str, url: str, picture: str) -> 
     return "\n".join(tags)
 
 
-def structured(book: str, site: str, description: str, language: str, chapter: Chapter | None) -> str:
+def schema_org(book: str, site: str, description: str, language: str, chapter: Chapter | None) -> str:
     """A chapter, or else the book, in the words of schema.org."""
     whole = {"@type": ["Book", "LearningResource"], "name": book, "url": site, "license": LICENCE}
     about: dict = whole

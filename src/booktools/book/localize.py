@@ -3,22 +3,22 @@
 from pathlib import Path
 
 from attnbook.language import ENGLISH, language
-from booktools.book.shown import remade
 from booktools.book.translation import translate
+from booktools.book.widget_html import remake_widgets
 
 
-def in_its_language(notebook, page: str, root: Path):
+def localize(notebook, page: str, root: Path):
     """A notebook of the book, whose path in it is `page`, in the language spoken now."""
     translate(notebook, page, root)
     if language() != ENGLISH:  # stored outputs are English
         for cell in notebook.cells:
             for output in cell.get("outputs", []):
                 if html := output.get("data", {}).get("text/html"):
-                    output.data["text/html"] = remade(html, widget)
+                    output.data["text/html"] = remake_widgets(html, localized_widget)
     return notebook
 
 
-def widget(name: str, state: dict) -> str:
+def localized_widget(name: str, state: dict) -> str:
     """A widget with its table in the language spoken now."""
     from attnbook.widgets import all_widgets  # which loads torch, and nothing in English needs it
     from attnbook.widgets.shared.files import Asset

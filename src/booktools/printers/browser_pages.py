@@ -15,7 +15,7 @@ from booktools.progress import progress
 from booktools.serving import serving
 
 PATIENCE = 600_000  # milliseconds: on a busy machine a whole book takes its time to be laid out
-STILL = Path(__file__).with_suffix(".js")
+STILL = Path(__file__).with_name("still.js")
 BESIDE = ("your_model", "silent_mistakes", "notation", "glossary", "references")  # pages after the chapters
 
 
@@ -37,7 +37,7 @@ class Part:
 
 
 @contextmanager
-def reading(html: Path) -> Iterator[tuple[Browser, str]]:
+def site_in_browser(html: Path) -> Iterator[tuple[Browser, str]]:
     """A browser, and the address of the site in a folder."""
     if not (html / "index.html").is_file():
         raise BookError(f"{html} holds no book; print it first: attnbook book {html}")
@@ -45,39 +45,41 @@ def reading(html: Path) -> Iterator[tuple[Browser, str]]:
         yield driver.chromium.launch(executable_path=which("chromium-headless-shell"), args=["--no-sandbox"]), address
 
 
-def opened(browser: Browser, **options: Any) -> Page:
+def new_page(browser: Browser, **options: Any) -> Page:
     """A new page. It gets the time it needs, however busy the machine is."""
     page = browser.new_page(**options)
     page.set_default_timeout(PATIENCE)
     return page
 
 
-def parts(edition: Edition, browser: Browser, address: str, *, pictures: bool = False) -> list[Part]:
+def book_parts(edition: Edition, browser: Browser, address: str, *, pictures: bool = False) -> list[Part]:
     """The chapters and what is beside them; with pictures of widgets, if they are wanted."""
     names = {chapter.stem: f"chapters/{chapter.stem}" for chapter in edition.chapters} | {name: name for name in BESIDE}
     numbers = {chapter.stem: str(chapter.number) for chapter in edition.chapters}
     pages = {f"{address}{path}.html": name for name, path in names.items()}
     found = []
     for url, name in progress(pages.items(), "opening pages", of=len(pages)):
-        page = opened(
+        page = new_page(
             browser, viewport={"width": 1024, "height": 1400}, reduced_motion="reduce", service_workers="block"
         )
         page.route("**/write.js*", lambda route: route.abort())  # a stub is printed as it is in the notebook
         page.goto(url)
         page.wait_for_selector(":root:not(.early)")
-        call(page, address, STILL, "settle")
-        taken = {frame.get_attribute("id") or "": picture(frame) for frame in page.locator(".touch").all() if pictures}
-        about = call(page, address, STILL, "gather", {"part": name, "parts": pages, "site": edition.here.site})
+        call_javascript(page, address, STILL, "settle")
+        frames = page.locator(".touch").all() if pictures else []
+        taken = {frame.get_attribute("id") or "": screenshot(frame) for frame in frames}
+        given = {"part": name, "parts": pages, "site": edition.here.site}
+        about = call_javascript(page, address, STILL, "gather", given)
         found.append(Part(name, numbers.get(name, ""), **about, pictures=taken))
         page.close()
     return found
 
 
-def picture(frame) -> bytes:
+def screenshot(frame) -> bytes:
     return frame.locator("[data-afm]").first.screenshot()
 
 
-def call(page: Page, address: str, module: Path, name: str, *given: Any) -> Any:
+def call_javascript(page: Page, address: str, module: Path, name: str, *given: Any) -> Any:
     """What a function of a JavaScript module returns on a page of an address, where the module need not be."""
     url = f"{address}{module.name}"
     page.route(url, lambda route: route.fulfill(path=module, content_type="text/javascript"))
