@@ -9,7 +9,7 @@ from pathlib import Path
 
 from booktools.book import BookError
 from booktools.book.assignment import Assignment
-from grading.tables import in_short, read_table
+from grading.tables import read_table, row_of
 
 COLUMNS = {"login": ("username", "student"), "exercise": (), "points": (), "comment": ()}
 WHOLE = ("", "all")
@@ -43,7 +43,7 @@ def read_adjustments(path: Path, assignment: Assignment, students: Collection[st
         if not points and not row["comment"]:
             raise BookError(f"{place}: neither points nor a comment, so it changes nothing.")
         if (first := places.setdefault((login, exercise), place)) != place:
-            raise BookError(f"{place}: {in_short(first)} is about the same student and exercise. Make one row of both.")
+            raise BookError(f"{place}: {row_of(first)} is about the same student and exercise. Make one row of both.")
         found[login].append(Adjustment(exercise, points, row["comment"]))
     return dict(found)
 

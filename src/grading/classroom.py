@@ -22,7 +22,7 @@ from grading.submissions import (
     is_plain_file,
     printable,
     read_code,
-    stumbled,
+    unforeseen_error,
 )
 from grading.wording import say
 
@@ -106,7 +106,7 @@ class Grader:
         except (Unreadable, OutOfTime) as error:
             return _ungraded(submission, say("ungraded", why=error), digest)
         except Exception as error:
-            return _ungraded(submission, stumbled(error))
+            return _ungraded(submission, unforeseen_error(error))
         if code.python > sys.version_info[:2] and (cells := self.titles(outcome.unparsed, cells=False)):
             theirs, ours = (f"{major}.{minor}" for major, minor in (code.python, sys.version_info[:2]))
             return _ungraded(submission, say("newer_python", exercises=cells, theirs=theirs, ours=ours), digest)
@@ -153,7 +153,7 @@ def grade_all(
     todo = [one for one in work.submissions if one.key not in grades]
     with progress(doing="checking the grader itself", of=len(work.submissions), done=len(grades)) as bar:
         if todo:
-            _trust(grader, [*work.private, out.resolve()])
+            _check_grader(grader, [*work.private, out.resolve()])
         for submission, grade in side_by_side(grader.grade, todo, jobs):
             grades[submission.key] = grade or _ungraded(submission, say("died"))
             grades[submission.key].store(store / f"{submission.key}.json")
@@ -162,7 +162,7 @@ def grade_all(
     return [grades[one.key] for one in work.submissions]
 
 
-def _trust(grader: Grader, private: list[Path]) -> None:
+def _check_grader(grader: Grader, private: list[Path]) -> None:
     """Grade nothing where the sandbox leaks or the assignment's own solution fails."""
     [(_, faults)] = side_by_side(grader.faults, [private], jobs=1)
     faults = ["its own process ended"] if faults is None else faults

@@ -110,17 +110,17 @@ def _of_roster(student: Student, found: list[Submission]) -> list[Submission]:
 
 def _with_short_names(found: list[Submission]) -> list[Submission]:
     """All names such that they can be written down, and no two students with the same."""
-    short = Counter(_short(student) for student in {submission.student for submission in found})
+    short = Counter(_short_name(student) for student in {submission.student for submission in found})
     return [
-        replace(submission, student=_short(submission.student, unique=short[_short(submission.student)] == 1))
+        replace(submission, student=_short_name(submission.student, unique=short[_short_name(submission.student)] == 1))
         for submission in found
     ]
 
 
-def _short(student: str, unique: bool = True) -> str:
+def _short_name(student: str, unique: bool = True) -> str:
     """A name that can be written down, also as the name of a file.
 
-    >>> _short("ada"), _short("x" * 240) == "x" * 80, len(_short("x" * 240, unique=False))
+    >>> _short_name("ada"), _short_name("x" * 240) == "x" * 80, len(_short_name("x" * 240, unique=False))
     ('ada', True, 87)
     """
     short = " ".join(printable(student).split())[:80].encode()[:200].decode(errors="ignore")

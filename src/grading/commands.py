@@ -206,7 +206,7 @@ def grade(args) -> None:
     from grading.reports import write_all
     from grading.roster import Roster
     from grading.sandbox.fork_server import ForkServer
-    from grading.scores import Reckoner, odd
+    from grading.scores import Scoring, warnings
     from grading.summary import write_summary
     from grading.wording import say
 
@@ -216,16 +216,16 @@ def grade(args) -> None:
     work = Classwork.read(args.source, args.submissions, args.overlay, args.secret, **about)
     students = {submission.student for submission in work.submissions}
     adjustments = read_adjustments(args.adjustments, work.assignment, students) if args.adjustments else {}
-    reckoner = Reckoner(work.assignment, rules, roster, adjustments, args.attempts or "last")
+    scoring = Scoring(work.assignment, rules, roster, adjustments, args.attempts or "last")
     with ForkServer(walled=not args.unsafe) as server:
         grades = grade_all(work, args.to, server, jobs=args.jobs, limits=Limits.within(args.seconds))
-    scores = reckoner.scores(work.submissions, grades)
+    scores = scoring.scores(work.submissions, grades)
     write_all(args.to, work.assignment, scores)
     write_summary(args.to, work.assignment, scores)
     counts = Counter(score.status for score in scores)
     print(f"{', '.join(f'{count} {status}' for status, count in counts.items())}; see {args.to / 'grades.csv'}")
     platform = "" if roster else platform_of(args.submissions)
-    for sentence in (*odd(scores, rules), *([say("foreign", platform=platform)] if platform else ())):
+    for sentence in (*warnings(scores, rules), *([say("foreign", platform=platform)] if platform else ())):
         print(sentence)
 
 
@@ -248,12 +248,12 @@ def grade(args) -> None:
 def similar(args) -> None:
     from grading.classroom import Classwork
     from grading.roster import Roster
-    from grading.similar_work import find_pairs, write_hints
+    from grading.similar_work import similar_pairs, write_similar_work
 
     roster = Roster.read(args.roster) if args.roster else None
     work = Classwork.read(args.source, args.submissions, args.overlay, roster=roster, several=True)
     assignment = work.assignment.variant("", args.secret)
-    codes, pairs = find_pairs(assignment, work.submissions, args.threshold / 100)
-    write_hints(args.to, assignment, codes, pairs)
+    codes, pairs = similar_pairs(assignment, work.submissions, args.threshold / 100)
+    write_similar_work(args.to, assignment, codes, pairs)
     found = f"Pairs that are alike, among {len(codes)} students: {len(pairs)}."
     print(f"{found} A hint, no evidence: {args.to / 'similar.html'}")

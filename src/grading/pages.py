@@ -21,10 +21,10 @@ th, td {{ padding: .1rem 1rem .1rem 0; text-align: start; }}
 """
 
 
-def page(title: str, body: str, style: str = "") -> str:
+def page_html(title: str, body: str, style: str = "") -> str:
     return PAGE.format(language=language(), title=escape(title), body=body, style=style)
 
 
-def write(path: Path, text: str) -> None:
+def write_text(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")

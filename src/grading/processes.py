@@ -32,7 +32,7 @@ def side_by_side(work: Callable, things: Iterable, jobs: int) -> Iterator[tuple]
 
     try:
         while waiting and len(busy) < jobs:
-            next_to(start(work, processes))
+            next_to(_start_process(work, processes))
         while busy:
             for pipe in cast(list[Connection], wait(list(busy))):
                 thing = busy.pop(pipe)
@@ -41,7 +41,7 @@ def side_by_side(work: Callable, things: Iterable, jobs: int) -> Iterator[tuple]
                 except (EOFError, OSError):
                     result = None
                     if waiting:
-                        pipe = start(work, processes)
+                        pipe = _start_process(work, processes)
                 if isinstance(result, Exception):
                     raise result
                 if waiting:
@@ -53,7 +53,7 @@ def side_by_side(work: Callable, things: Iterable, jobs: int) -> Iterator[tuple]
             process.join()
 
 
-def start(work: Callable, processes: list[BaseProcess]) -> Connection:
+def _start_process(work: Callable, processes: list[BaseProcess]) -> Connection:
     """The way to a new process, which works on whatever it is sent."""
     ours, its = Pipe()
     process = FORK.Process(target=_serve, args=(work, its, ours), daemon=True)

@@ -63,7 +63,7 @@ def _known_mistakes(assignment: Assignment, path: Path) -> tuple[list[KnownMista
 
 def self_test(assignment: Assignment, server: ForkServer, limits: Limits) -> Iterator[str]:
     """What is wrong before a single submission has been looked at: a broken sandbox must not become zeros for all."""
-    yield from _solution(assignment, server, limits)
+    yield from _faults_of_solution(assignment, server, limits)
     cells: list[str] = []
     for part in PARTS:
         empty = run_tests(assignment, code_of(assignment.student(), assignment), server, limits, parts=(part,))
@@ -75,17 +75,17 @@ def self_test(assignment: Assignment, server: ForkServer, limits: Limits) -> Ite
         yield f"the empty copy: {cell}"
 
 
-def _solution(assignment: Assignment, server: ForkServer, limits: Limits) -> Iterator[str]:
+def _faults_of_solution(assignment: Assignment, server: ForkServer, limits: Limits) -> Iterator[str]:
     """What is wrong with the solution, or with the tests."""
     try:
         outcome = run_tests(assignment, code_of(assignment.notebook, assignment), server, limits)
     except OutOfTime as late:
         yield f"the solution: {late}"
     else:
-        yield from (f"the solution: {what}" for what in _complaints(outcome))
+        yield from (f"the solution: {what}" for what in _failures(outcome))
 
 
-def _complaints(outcome: Outcome) -> Iterator[str]:
+def _failures(outcome: Outcome) -> Iterator[str]:
     yield from outcome.cells
     for exercise, calls in outcome.used.items():
         yield f"{exercise} calls {', '.join(calls)}, which it forbids"
@@ -137,7 +137,7 @@ NOT_ENDLESS = (
 )
 
 
-def _unfound(mistakes: list[KnownMistake], assignment: Assignment, server: ForkServer, limits: Limits) -> Iterator[str]:
+def _missed(mistakes: list[KnownMistake], assignment: Assignment, server: ForkServer, limits: Limits) -> Iterator[str]:
     """What is said of mistakes that no hidden test finds, or that end where they should not, or the other way round."""
     for exercise in assignment.exercises:
         mine = [mistake for mistake in mistakes if mistake.exercise is exercise]
@@ -221,7 +221,7 @@ class Proof:
             yield from self.misfits
             if len(self.mistakes) < 8:
                 yield f"{len(self.mistakes)} known wrong answers; expected at least 8"
-        yield from _unfound(self.mistakes, self.assignment, server, limits)
+        yield from _missed(self.mistakes, self.assignment, server, limits)
         for variant in self.variants:
             yield from variant.problems(server, limits)
 
@@ -267,8 +267,8 @@ class Variant:
         return tuple(found)
 
     def problems(self, server: ForkServer, limits: Limits) -> Iterator[str]:
-        about = [*self.alike, *_solution(self.assignment, server, limits)]
-        about += _unfound(self.wrong, self.assignment, server, limits)
+        about = [*self.alike, *_faults_of_solution(self.assignment, server, limits)]
+        about += _missed(self.wrong, self.assignment, server, limits)
         yield from (f"{self.student}: {what}" for what in about)
 
 

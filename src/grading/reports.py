@@ -10,9 +10,9 @@ from markdown_it import MarkdownIt
 from attnbook.language import plain
 from booktools.book.assignment import Assignment, Exercise, marks
 from grading.gradescope import write_autograder
-from grading.pages import page, write
+from grading.pages import page_html, write_text
 from grading.run_tests import Outcome
-from grading.scores import Score, signed
+from grading.scores import Score, signed_points
 from grading.tables import write_table
 from grading.wording import say
 
@@ -27,18 +27,18 @@ def write_all(out: Path, assignment: Assignment, scores: list[Score]) -> None:
     enrolled = [row for row, score in zip(rows, scores, strict=True) if score.enrolled]
     write_table(out / "canvas.csv", *_canvas(assignment, enrolled))
     write_table(out / "moodle.csv", *_moodle(assignment, enrolled))
-    results = {score.student: gradescope(assignment, score) for score in scores if score.total is not None}
+    results = {score.student: gradescope_result(assignment, score) for score in scores if score.total is not None}
     write_autograder(out / "gradescope.zip", scores, results)
     for score in scores:
         text = feedback(assignment, score)
-        write(out / "feedback" / f"{score.student}.md", text)
+        write_text(out / "feedback" / f"{score.student}.md", text)
         body = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
         title = say("feedback", student=score.student, title=assignment.title)
-        write(out / "feedback" / f"{score.student}.html", page(title, body))
+        write_text(out / "feedback" / f"{score.student}.html", page_html(title, body))
         path = out / "gradescope" / score.student / "results.json"
         path.unlink(missing_ok=True)
         if result := results.get(score.student):
-            write(path, json.dumps(result, ensure_ascii=False, indent=1))
+            write_text(path, json.dumps(result, ensure_ascii=False, indent=1))
 
 
 def _row(assignment: Assignment, score: Score) -> dict:
@@ -66,7 +66,7 @@ def _moodle(assignment: Assignment, rows: list[dict]) -> tuple[list[str], list[d
     ]
 
 
-def gradescope(assignment: Assignment, score: Score) -> dict:
+def gradescope_result(assignment: Assignment, score: Score) -> dict:
     """A score as Gradescope reads it. What is neither an exercise's nor a test's stands above them."""
     tests = [
         {
@@ -84,19 +84,19 @@ def gradescope(assignment: Assignment, score: Score) -> dict:
 
 def feedback(assignment: Assignment, score: Score) -> str:
     """What a student reads: Markdown that tells what visible checks said, and of hidden ones only that they failed."""
-    name, outcome = say("for", student=_code(score.student)), score.grade.outcome
+    name, outcome = say("for", student=_inline_code(score.student)), score.grade.outcome
     if score.name:
-        name = say("for_name", name=_code(score.name), student=_code(score.student))
+        name = say("for_name", name=_inline_code(score.name), student=_inline_code(score.student))
     if score.total is None:
         title = say("not_graded", title=assignment.title)
         parts = [f"# {title}", name, say("no_zero"), _quoted(score.remark or score.status), *score.notes]
         return "\n\n".join([*parts, *(said for comments in score.comments.values() for said in comments)]) + "\n"
-    parts = [f"# {_scored(assignment.title, score.total, assignment.points)}", name]
+    parts = [f"# {_with_score(assignment.title, score.total, assignment.points)}", name]
     if score.remark:
         parts.append(_quoted(score.remark))
     parts += [*score.notes, _table(assignment, score)]
     for exercise in assignment.exercises:
-        title = _scored(exercise.title, score.points[exercise.id], exercise.points)
+        title = _with_score(exercise.title, score.points[exercise.id], exercise.points)
         parts.append("\n\n".join([f"## {title}", *_lines(exercise, score)]))
     if outcome and outcome.cells:
         parts.append("\n".join([f"## {say('cells')}\n", *map(_quoted, outcome.cells)]))
@@ -110,9 +110,9 @@ def _table(assignment: Assignment, score: Score) -> str:
     for title, points, most in rows:
         lines.append(_line(title, say("of", score=plain(points), points=marks(most))))
     if score.extra:
-        lines.append(_line(say("extra"), signed(score.extra)))
+        lines.append(_line(say("extra"), signed_points(score.extra)))
     if score.penalty:
-        lines.append(_line(say("late_points"), signed(-score.penalty)))
+        lines.append(_line(say("late_points"), signed_points(-score.penalty)))
     total = say("of", score=plain(score.total or 0), points=marks(assignment.points))
     return "\n".join([*lines, _line(say("all"), total)])
 
@@ -141,17 +141,19 @@ def _checks(exercise: Exercise, outcome: Outcome) -> list[str]:
         if result.visible:
             said.append(f"{say('wrong', **about)}\n\n{_quoted(result.visible)}")
         elif result.hidden:
-            said.append(say("hidden", how=_how(result.hidden), **about))
+            said.append(say("hidden", how=_how_it_failed(result.hidden), **about))
         else:
             said.append(say("right", **about))
     return said
 
 
-def _how(said: str) -> str:
+def _how_it_failed(said: str) -> str:
     """In which way a hidden test failed, and nothing of what it tested.
 
-    >>> _how("IndexError: index 3 is out of bounds"), _how(say("late", seconds="10")), _how("a row is not 0")
-    ('it ends with an error: IndexError', 'it takes too long', 'the answer is not right')
+    >>> _how_it_failed("IndexError: index 3 is out of bounds"), _how_it_failed(say("late", seconds="10"))
+    ('it ends with an error: IndexError', 'it takes too long')
+    >>> _how_it_failed("a row is not 0")
+    'the answer is not right'
     """
     error = getattr(builtins, said.partition(":")[0], None)
     if isinstance(error, type) and issubclass(error, BaseException):
@@ -162,7 +164,7 @@ def _how(said: str) -> str:
     return say("takes_too_long" if re.fullmatch(late, said) else "not_right")
 
 
-def _scored(title: str, score: float, points: float) -> str:
+def _with_score(title: str, score: float, points: float) -> str:
     return say("scored", title=title, score=plain(score), points=marks(points))
 
 
@@ -178,10 +180,10 @@ def _quoted(text: str) -> str:
     return f"{fence}\n{text}\n{fence}"
 
 
-def _code(name: str) -> str:
+def _inline_code(name: str) -> str:
     """Somebody else's word in a line of text.
 
-    >>> _code("ada"), _code("a`b")
+    >>> _inline_code("ada"), _inline_code("a`b")
     ('`ada`', '`` a`b ``')
     """
     runs = re.findall("`+", name)

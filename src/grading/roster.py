@@ -11,7 +11,7 @@ from pathlib import Path
 from booktools.book import BookError
 from grading.platforms import Sender
 from grading.submissions import printable
-from grading.tables import in_short, read_table
+from grading.tables import read_table, row_of
 
 COLUMNS = {
     "login": ("username", "user name", "sis login id"),
@@ -52,7 +52,7 @@ class Roster:
                 continue
             student = _student(place, row)
             if (first := places.setdefault(student.login.casefold(), place)) != place:
-                raise BookError(f"{place}: {student.login} stands in {in_short(first)} already. A student has one row.")
+                raise BookError(f"{place}: {student.login} stands in {row_of(first)} already. A student has one row.")
             students[student.login] = student
         if not students:
             raise BookError(f"{path} names no student.")
@@ -73,7 +73,7 @@ class Roster:
     def _named(self, trace: str) -> set[str]:
         """Those whose login this is; if there is none, those whom it fits otherwise."""
         exact = {login for login in self.students if login.casefold() == trace.casefold()}
-        return exact or self._traces.get(_squashed(trace), set())
+        return exact or self._traces.get(_normalized(trace), set())
 
     def _sent(self, sender: Sender) -> set[str]:
         """Those who may be meant. A number or an address decides between namesakes; against the name it doesn't."""
@@ -90,7 +90,7 @@ class Roster:
             words = student.name.replace(",", " ").split()
             turned = [" ".join(words[n:] + words[:n]) for n in range(len(words))]  # Doe Jane Ann, to Canvas
             for trace in (student.login, student.email, student.id, *turned):
-                found[_squashed(trace)].add(student.login)
+                found[_normalized(trace)].add(student.login)
         return {trace: logins for trace, logins in found.items() if trace}
 
 
@@ -130,10 +130,10 @@ def _extension(place: str, text: str) -> timedelta | None:
     return timedelta(hours=number) if (found[2] or "d").startswith("h") else timedelta(days=number)
 
 
-def _squashed(text: str) -> str:
+def _normalized(text: str) -> str:
     """A name without what platforms leave out.
 
-    >>> _squashed("O’Neil-Smith, Zoë"), _squashed("Zoe\u0308")
+    >>> _normalized("O’Neil-Smith, Zoë"), _normalized("Zoe\u0308")
     ('oneilsmithzoë', 'zoë')
     """
     return "".join(re.findall(r"[^\W_]+|@", unicodedata.normalize("NFC", text).casefold()))

@@ -68,7 +68,7 @@ def run_tests(assignment: Assignment, cells: list[dict], server: ForkServer, lim
                         setattr(result, part, attempts.complaint(exercise, getattr(test, part), given))
             outcome.late = sorted({*outcome.late, *attempts.late, *attempts.late_cells})
             if part == parts[0]:  # what cells raise while hidden tests run is not for students
-                outcome.cells = attempts.said_by_cells({one.id: one.title for one in assignment.exercises})
+                outcome.cells = attempts.cell_errors({one.id: one.title for one in assignment.exercises})
                 outcome.unparsed = sorted(attempts.unparsed)
     calls = {exercise.id: attempts.forbidden_calls(exercise) for exercise in assignment.exercises}
     outcome.used = {exercise: names for exercise, names in calls.items() if names}
@@ -117,7 +117,7 @@ class Attempts:
             kept.clear()
         self.spent = self.spent_again = 0.0
 
-    def said_by_cells(self, titles: dict[str, str]) -> list[str]:
+    def cell_errors(self, titles: dict[str, str]) -> list[str]:
         """What cells raised; a cell goes by the title of its exercise, where it is one."""
         names = {number: self.cells[number]["name"] for number in list(self.errors)[:20]}
         said = [say("cell", name=titles.get(name, name), error=self.errors[n]) for n, name in names.items()]
@@ -132,8 +132,8 @@ class Attempts:
         try:
             if exercise.id in self.late:
                 return say("skipped")
-            sandbox = self.alive()
-            with self.timed(), _at_most(self.limits.cell):
+            sandbox = self.living_sandbox()
+            with self.timed(), _time_limit(self.limits.cell):
                 stand_ins = {name: Remote(sandbox, exercise, name) for name in exercise.defined}
                 answers = {name: Remote(sandbox, exercise, name)._value() for name in exercise.assigned}
                 exec(compile(code, f"{exercise.id}, test", "exec"), given | stand_ins | answers)
@@ -151,7 +151,7 @@ class Attempts:
             return printable(f"{type(error).__name__}: {error}")
         return None
 
-    def alive(self) -> Sandbox:
+    def living_sandbox(self) -> Sandbox:
         """A process in which the cells have run; a cell that ends it is left out the next time."""
         while self.is_gone() or self.to_run:
             if self.is_gone():
@@ -211,7 +211,7 @@ class Attempts:
 
 
 @contextmanager
-def _at_most(seconds: float):
+def _time_limit(seconds: float):
     """Stops a test that an answer has sent round in circles."""
 
     def stop(*_):

@@ -50,7 +50,7 @@ class Score:
 
 
 @dataclass(frozen=True)
-class Reckoner:
+class Scoring:
     """How points come from grades."""
 
     assignment: Assignment
@@ -66,14 +66,14 @@ class Reckoner:
 
     def score(self, attempts: list[tuple[Submission, Grade]]) -> Score:
         """What counts of a student's attempts, and what was changed by hand."""
-        scores = [self.in_time(*attempt) for attempt in attempts]
+        scores = [self.less_lateness(*attempt) for attempt in attempts]
         chosen = self.choose(scores)
         if len(scores) > 1:
-            about = {"tries": _listed(scores, self.assignment), "number": whole(scores.index(chosen) + 1)}
+            about = {"tries": _worth_of_each(scores, self.assignment), "number": whole(scores.index(chosen) + 1)}
             chosen = replace(chosen, notes=(say(f"counts_{self.counts}", **about), *chosen.notes))
-        return self.adjusted(chosen)
+        return self.with_adjustments(chosen)
 
-    def in_time(self, submission: Submission, grade: Grade) -> Score:
+    def less_lateness(self, submission: Submission, grade: Grade) -> Score:
         """The score of one attempt, less what lateness costs."""
         student = self.roster.students.get(submission.student) if self.roster else None
         name, outcome = student.name if student else "", grade.outcome
@@ -83,19 +83,19 @@ class Reckoner:
         late = self.rules.lateness(submission, student)
         if not (late and outcome):
             return score
-        said = [self.said_late(submission, student)]
+        said = [self.lateness_remark(submission, student)]
         if self.rules.percent and late.by is None:
             said.append(say("no_penalty"))
         penalty = min(self.rules.cost(late.days, self.assignment.points), sum(points.values()))
         shares = {"percent": plain(self.rules.percent), "most": plain(self.rules.most)}
-        notes = (say("penalty", points=signed(-penalty), days=whole(late.days), **shares),) if penalty else ()
+        notes = (say("penalty", points=signed_points(-penalty), days=whole(late.days), **shares),) if penalty else ()
         return replace(score, status="late", remark=_joined(grade.remark, *said), penalty=penalty, notes=notes)
 
-    def said_late(self, submission: Submission, student: Student | None) -> str:
+    def lateness_remark(self, submission: Submission, student: Student | None) -> str:
         if submission.handed_in is None:
             return say("said_late", platform=submission.clock)
         due = self.rules.due(student)
-        about = {"when": _at(submission.handed_in), "due": _at(due) if due else ""}
+        about = {"when": _time_text(submission.handed_in), "due": _time_text(due) if due else ""}
         return say("handed_in_late", clock=say(f"clock_{submission.clock}"), **about)
 
     def choose(self, scores: list[Score]) -> Score:
@@ -103,7 +103,7 @@ class Reckoner:
         known = [score for score in scores if score.total is not None] or scores
         return max(known, key=lambda score: score.total or 0) if self.counts == BEST else known[-1]
 
-    def adjusted(self, score: Score) -> Score:
+    def with_adjustments(self, score: Score) -> Score:
         """The score with what was changed by hand. An exercise stays between 0 and its points, the whole above 0."""
         own = self.adjustments.get(score.student, [])
         if not own:
@@ -116,14 +116,14 @@ class Reckoner:
             if one.exercise:
                 got, most = points.get(one.exercise, 0), exercises[one.exercise].points
                 points |= {one.exercise: min(max(got + one.points, 0), most)} if one.points else {}
-                comments[one.exercise] = list(_said(one, capped=not 0 <= got + one.points <= most))
+                comments[one.exercise] = list(_adjustment_notes(one, capped=not 0 <= got + one.points <= most))
             else:
                 extra += one.points
-                notes += _said(one)
+                notes += _adjustment_notes(one)
         return replace(score, points=points, extra=extra, notes=tuple(notes), comments=comments)
 
 
-def odd(scores: list[Score], rules: Rules) -> Iterator[str]:
+def warnings(scores: list[Score], rules: Rules) -> Iterator[str]:
     """What an instructor should look at before anything is uploaded."""
     for score in scores:
         if score.status == "error" or (score.status == "missing" and score.remark != say("nothing")):
@@ -134,31 +134,31 @@ def odd(scores: list[Score], rules: Rules) -> Iterator[str]:
         yield say("timeless", platforms=", ".join(platforms))
 
 
-def _said(one: Adjustment, capped: bool = False) -> Iterator[str]:
+def _adjustment_notes(one: Adjustment, capped: bool = False) -> Iterator[str]:
     if one.points:
-        yield say("by_hand", change=signed(one.points), why=f" {one.comment}" if one.comment else "")
+        yield say("by_hand", change=signed_points(one.points), why=f" {one.comment}" if one.comment else "")
     else:
         yield one.comment
     if capped:
         yield say("capped")
 
 
-def signed(points: float) -> str:
+def signed_points(points: float) -> str:
     """
-    >>> signed(2), signed(-1)
+    >>> signed_points(2), signed_points(-1)
     ('+2 points', '−1 point')
     """
     return f"{'+' if points > 0 else '−'}{marks(abs(points))}"
 
 
-def _listed(scores: list[Score], assignment: Assignment) -> str:
+def _worth_of_each(scores: list[Score], assignment: Assignment) -> str:
     """What each attempt is worth."""
     of = marks(assignment.points)
     known = [say("of", score=plain(score.total), points=of) if score.total is not None else "–" for score in scores]
     return ", ".join(known)
 
 
-def _at(when: datetime) -> str:
+def _time_text(when: datetime) -> str:
     return f"{when.astimezone():%Y-%m-%d %H:%M}"
 
 

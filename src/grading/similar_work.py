@@ -6,7 +6,7 @@ from pathlib import Path
 
 from attnbook.language import whole
 from booktools.book.assignment import Assignment
-from grading.pages import page, write
+from grading.pages import page_html, write_text
 from grading.similarity import Pair, Place, similar
 from grading.submissions import Submission, Unreadable, printable, read_code
 from grading.tables import write_table
@@ -23,7 +23,7 @@ mark { background: #ffe08a; color: #1a1a1a; }
 """
 
 
-def find_pairs(assignment: Assignment, submissions: list[Submission], threshold: float) -> tuple[dict, list[Pair]]:
+def similar_pairs(assignment: Assignment, submissions: list[Submission], threshold: float) -> tuple[dict, list[Pair]]:
     """The code of each student whose notebook can be read, cell by cell, and the pairs that are alike."""
     codes = {}
     for submission in submissions:
@@ -31,15 +31,15 @@ def find_pairs(assignment: Assignment, submissions: list[Submission], threshold:
             cells = read_code(submission.path, assignment).cells if submission.path else []
         except (Unreadable, OSError):
             continue
-        codes[submission.student] = _at_most([cell["source"] for cell in cells])
+        codes[submission.student] = _truncated([cell["source"] for cell in cells])
     given = [cell.source for cell in assignment.student().cells if cell.cell_type == "code"]
     solution = [exercise.source for exercise in assignment.exercises]
     return codes, similar(codes, given, solution, threshold)
 
 
-def _at_most(sources: list[str], most: int = MOST) -> list[str]:
+def _truncated(sources: list[str], most: int = MOST) -> list[str]:
     """
-    >>> _at_most(["abc", "defg", "h"], 5)
+    >>> _truncated(["abc", "defg", "h"], 5)
     ['abc', 'de', '']
     """
     left, kept = most, []
@@ -49,7 +49,7 @@ def _at_most(sources: list[str], most: int = MOST) -> list[str]:
     return kept
 
 
-def write_hints(out: Path, assignment: Assignment, codes: dict[str, list[str]], pairs: list[Pair]) -> None:
+def write_similar_work(out: Path, assignment: Assignment, codes: dict[str, list[str]], pairs: list[Pair]) -> None:
     """`similar.csv` and `similar.html`."""
     rows = [{"student": pair.names[0], "and": pair.names[1], "alike, %": round(100 * pair.share)} for pair in pairs]
     write_table(out / "similar.csv", ["student", "and", "alike, %"], rows)
@@ -58,7 +58,7 @@ def write_hints(out: Path, assignment: Assignment, codes: dict[str, list[str]], 
     body = [f"<h1>{escape(title)}</h1>", *told, *(_side_by_side(codes, pair) for pair in pairs)]
     if not pairs:
         body.append(f"<p>{escape(say('similar_none'))}</p>")
-    write(out / "similar.html", page(title, "\n".join(body), STYLE))
+    write_text(out / "similar.html", page_html(title, "\n".join(body), STYLE))
 
 
 def _side_by_side(codes: dict[str, list[str]], pair: Pair) -> str:

@@ -51,13 +51,13 @@ def read_submission(student: str, entry: Path, name: str, stamped: bool, sender:
     """What a file or folder holds for this assignment, whatever it is."""
     try:
         if is_notebook(entry):
-            found = Submission(student, entry, _changed(entry))
+            found = Submission(student, entry, _modification_time(entry))
         elif entry.is_dir() and not entry.is_symlink():
             found = _in_folder(entry, name, stamped)
         else:
             found = Submission(student, None, remark=say("no_submission"))
     except Exception as error:
-        found = Submission(student, None, fault=stumbled(error))
+        found = Submission(student, None, fault=unforeseen_error(error))
     if sender:  # files have the time of the download
         found = replace(found, handed_in=sender.when, clock=sender.platform, sender=sender)
     return replace(found, student=student)
@@ -74,7 +74,7 @@ def _in_folder(folder: Path, name: str, stamped: bool) -> Submission:
         names = ", ".join(str(path.relative_to(folder)) for path in notebooks) or say("no_notebook")
         return Submission(folder.name, None, remark=printable(say("expected", name=name, found=names)))
     remarks = [] if chosen in named else [say("other_name", name=chosen.name)]
-    handed_in, clock = _changed(chosen), "file"
+    handed_in, clock = _modification_time(chosen), "file"
     stamp = chosen.with_name("timestamp.txt")
     if stamped and stamp.exists():
         try:
@@ -94,17 +94,17 @@ def _read_stamp(text: str) -> datetime:
     day, _, rest = text.strip().partition(" ")
     clock, _, zone = rest.partition(" ")
     when = datetime.fromisoformat(f"{day} {clock}".strip())
-    return _believed(when.replace(tzinfo=when.tzinfo or ZoneInfo(zone or "UTC")))
+    return _plausible_time(when.replace(tzinfo=when.tzinfo or ZoneInfo(zone or "UTC")))
 
 
-def _changed(path: Path) -> datetime | None:
+def _modification_time(path: Path) -> datetime | None:
     try:
-        return _believed(datetime.fromtimestamp(path.lstat().st_mtime, UTC))
+        return _plausible_time(datetime.fromtimestamp(path.lstat().st_mtime, UTC))
     except (ValueError, OSError, OverflowError):
         return None
 
 
-def _believed(when: datetime) -> datetime:
+def _plausible_time(when: datetime) -> datetime:
     if not 1970 <= when.year < 2200:
         raise ValueError
     return when.astimezone(UTC)
@@ -128,14 +128,14 @@ def read_code(path: Path, assignment: Assignment) -> Code:
         cells = code_of(notebook, assignment)
     except Exception as error:
         raise Unreadable(say("not_a_notebook", error=type(error).__name__)) from None
-    if not _belong(cells, assignment):
+    if not _has_an_exercise(cells, assignment):
         raise Unreadable(say("another"))
-    return Code(cells, _python(notebook), _copy_of(notebook))
+    return Code(cells, _python_version(notebook), _copy_of(notebook))
 
 
-def _python(notebook: dict) -> tuple[int, ...]:
+def _python_version(notebook: dict) -> tuple[int, ...]:
     """
-    >>> _python({"metadata": {"language_info": {"version": "3.12.1"}}}), _python({"metadata": {}})
+    >>> _python_version({"metadata": {"language_info": {"version": "3.12.1"}}}), _python_version({"metadata": {}})
     ((3, 12), ())
     """
     try:
@@ -155,7 +155,7 @@ def _copy_of(notebook: dict) -> str:
         return ""
 
 
-def _belong(cells: list[dict], assignment: Assignment) -> bool:
+def _has_an_exercise(cells: list[dict], assignment: Assignment) -> bool:
     """Whether an exercise is among the cells, by its id, or by a name that it defines."""
     ids = {exercise.id for exercise in assignment.exercises}
     names = [name for exercise in assignment.exercises for name in (*exercise.defined, *exercise.assigned)]
@@ -171,21 +171,21 @@ def code_of(notebook: dict, assignment: Assignment) -> list[dict]:
     """Cells that define functions may call what is forbidden, to compare; cells that give values may not."""
     forbidden = {exercise.id: list(exercise.forbidden) for exercise in assignment.exercises if exercise.assigned}
     tests = {test.id for exercise in assignment.exercises for test in exercise.tests}
-    given = set(map(_name, assignment.notebook.cells))
+    given = set(map(_cell_name, assignment.notebook.cells))
     cells = []
     for number, cell in enumerate((cell for cell in notebook["cells"] if cell["cell_type"] == "code"), 1):
-        name, source = _name(cell), "".join(cell["source"])
+        name, source = _cell_name(cell), "".join(cell["source"])
         if name not in tests and SET_UP not in source:
             called = name if name in given else say("own_cell", number=number)  # its id says nothing to anybody
             cells.append({"name": called, "source": source, "forbidden": forbidden.get(name, [])})
     return cells
 
 
-def _name(cell: dict) -> str:
+def _cell_name(cell: dict) -> str:
     return str(nbgrader(cell).get("grade_id", cell.get("id")))
 
 
-def stumbled(error: Exception) -> str:
+def unforeseen_error(error: Exception) -> str:
     """Said of an error that nobody foresaw. What it says may be from a hidden test, and students read this, too."""
     return say("stumbled", error=type(error).__name__)
 

@@ -10,7 +10,7 @@ from statistics import mean, median
 
 from attnbook.language import number, plain, whole
 from booktools.book.assignment import Assignment, Exercise, marks
-from grading.pages import page, write
+from grading.pages import page_html, write_text
 from grading.run_tests import Outcome
 from grading.scores import Score
 from grading.tables import write_table
@@ -42,7 +42,7 @@ caption { text-align: start; }
 
 
 @dataclass
-class Fallen:
+class CheckFailures:
     """How many fell over a check, how, and what it said most often."""
 
     exercise: Exercise
@@ -69,20 +69,20 @@ class Fallen:
         return next(text for text in self.said if _without_numbers(text) == most), count
 
 
-def fallen(assignment: Assignment, scores: list[Score]) -> list[Fallen]:
+def failures_by_check(assignment: Assignment, scores: list[Score]) -> list[CheckFailures]:
     """The checks of an assignment, those that most fell over first."""
     outcomes = [score.grade.outcome for score in scores if score.grade.outcome]
-    checks = [Fallen(exercise, n + 1) for exercise in assignment.exercises for n in range(len(exercise.tests))]
+    checks = [CheckFailures(exercise, n + 1) for exercise in assignment.exercises for n in range(len(exercise.tests))]
     for check in checks:
         for outcome in outcomes:
             check.of += 1
-            for how, said in _fell(outcome, check.exercise, check.number):
+            for how, said in _failures(outcome, check.exercise, check.number):
                 check.how[how] += 1
                 check.said += [said] if said else []
     return sorted(checks, key=lambda check: -check.count)
 
 
-def _fell(outcome: Outcome, exercise: Exercise, number: int) -> Iterator[tuple[str, str]]:
+def _failures(outcome: Outcome, exercise: Exercise, number: int) -> Iterator[tuple[str, str]]:
     """How somebody fell over a check, and what it said; nothing where nobody did."""
     result = outcome.results[exercise.tests[number - 1].id]
     if calls := outcome.used.get(exercise.id):
@@ -107,7 +107,7 @@ def _without_numbers(text: str) -> str:
 
 def write_summary(out: Path, assignment: Assignment, scores: list[Score]) -> None:
     """`summary.csv` and `summary.html`, for the instructor alone: hidden tests speak in them."""
-    checks = fallen(assignment, scores)
+    checks = failures_by_check(assignment, scores)
     columns = ["exercise", "check", "points", "graded", "fell", *KINDS, "said most often", "times"]
     rows = [
         {"exercise": check.exercise.title, "check": check.number, "points": check.points, "graded": check.of}
@@ -121,7 +121,7 @@ def write_summary(out: Path, assignment: Assignment, scores: list[Score]) -> Non
     picture = f"<div>{_key()}{_picture(checks)}</div>"
     table = f'<div class="table" role="region" aria-labelledby="table" tabindex="0">{_table(checks)}</div>'
     body.append(f'<div class="both">{picture}{table}</div>')
-    write(out / "summary.html", page(title, "\n".join(body), STYLE))
+    write_text(out / "summary.html", page_html(title, "\n".join(body), STYLE))
 
 
 def _about(assignment: Assignment, scores: list[Score]) -> Iterator[str]:
@@ -139,7 +139,7 @@ def _key() -> str:
     return f'<ul class="key">{"".join(items)}</ul>'
 
 
-def _picture(checks: list[Fallen]) -> str:
+def _picture(checks: list[CheckFailures]) -> str:
     """A bar for each check: as long as those who fell are many, coloured by how they fell."""
     parts = [f'<title id="picture">{escape(say("summary_picture"))}</title>']
     for line, check in enumerate(checks):
@@ -156,25 +156,25 @@ def _picture(checks: list[Fallen]) -> str:
     return f'<svg {box} role="img" aria-labelledby="picture">{"".join(parts)}</svg>'
 
 
-def _name(check: Fallen, most: int = 100) -> str:
-    return say("check_of", title=_in_short(check.exercise.title, most), number=whole(check.number))
+def _name(check: CheckFailures, most: int = 100) -> str:
+    return say("check_of", title=_shortened(check.exercise.title, most), number=whole(check.number))
 
 
-def _in_short(text: str, most: int) -> str:
+def _shortened(text: str, most: int) -> str:
     """
-    >>> _in_short("1. Shares", 5)
+    >>> _shortened("1. Shares", 5)
     '1. S…'
     """
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def _table(checks: list[Fallen]) -> str:
+def _table(checks: list[CheckFailures]) -> str:
     heads = [say(head) for head in ("check", "points", "fell", "how", "said_most")]
     lines = ["".join(f'<th scope="col">{escape(head)}</th>' for head in heads)]
     for check in checks:
         numbers = [plain(check.points), say("count_of", count=whole(check.count), all=whole(check.of))]
         text, times = check.sentence
-        said = say("times", text=_in_short(text, 300), times=whole(times)) if times > 1 else _in_short(text, 300)
+        said = say("times", text=_shortened(text, 300), times=whole(times)) if times > 1 else _shortened(text, 300)
         how = ", ".join(f"{whole(check.how[kind])} {say(f'fell_{kind}')}" for kind in KINDS if check.how[kind])
         cells = (
             "".join(f'<td class="n">{escape(cell)}</td>' for cell in numbers) + f'<td class="how">{escape(how)}</td>'

@@ -50,9 +50,9 @@ def read_table(
             yield f"{path}, row {number}", cells
 
 
-def in_short(place: str) -> str:
+def row_of(place: str) -> str:
     """
-    >>> in_short("class/roster.csv, row 3")
+    >>> row_of("class/roster.csv, row 3")
     'row 3'
     """
     return place.rpartition(", ")[2]
@@ -63,14 +63,14 @@ def write_table(path: Path, columns: list[str], rows: list[dict]) -> None:
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, columns, restval="", extrasaction="ignore")
         writer.writeheader()
-        writer.writerows({name: harmless(value) for name, value in row.items()} for row in rows)
+        writer.writerows({name: without_formula(value) for name, value in row.items()} for row in rows)
 
 
-def harmless(value):
+def without_formula(value):
     """
     A spreadsheet takes a text that starts with = for a formula, and would run it. Some take ; for the end of a cell.
 
-    >>> harmless("=1+1"), harmless("ada"), harmless(2.0), harmless("a;\\t@b")
+    >>> without_formula("=1+1"), without_formula("ada"), without_formula(2.0), without_formula("a;\\t@b")
     ("'=1+1", 'ada', '2', "a; '@b")
     """
     if isinstance(value, float | int):

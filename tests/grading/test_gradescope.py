@@ -18,7 +18,7 @@ from grading.platforms import Sender
 from grading.reports import write_all
 from grading.roster import Roster
 from grading.run_tests import Outcome, Result
-from grading.scores import Reckoner, Score
+from grading.scores import Score, Scoring
 from grading.submissions import Submission
 from tests.grading.three_things import write
 
@@ -99,7 +99,7 @@ def test_an_export_comes_back_as_an_autograder(tmp_path):
     tests = [test.id for exercise in assignment.exercises for test in exercise.tests]
     grade = Grade("lovelace", "graded", outcome=Outcome({test: Result() for test in tests}))
     rules = Rules(WHEN - timedelta(days=1, hours=1), percent=10)
-    write_all(tmp_path, assignment, Reckoner(assignment, rules, roster).scores(submissions, [grade]))
+    write_all(tmp_path, assignment, Scoring(assignment, rules, roster).scores(submissions, [grade]))
     with ZipFile(tmp_path / "gradescope.zip") as archive:
         (graded,) = json.loads(archive.read("graded.json"))["submissions"]
     assert (graded["id"], graded["email"], graded["result"]["score"]) == ("900", "ada@x.org", 8)

@@ -33,9 +33,9 @@ from grading.prove import Proof, prove_all, sandbox_leaks, self_test
 from grading.reports import feedback, write_all
 from grading.run_tests import PARTS, Attempts, Outcome, Result, names_given
 from grading.sandbox.fork_server import ForkServer
-from grading.sandbox.made import Made, show
 from grading.sandbox.remote import Remote
-from grading.scores import Reckoner
+from grading.sandbox.tensor_sizes import SizeRecorder, replay_sizes
+from grading.scores import Scoring
 from grading.submissions import Submission, code_of
 from grading.wording import HERE
 from tests import ROOT
@@ -334,7 +334,7 @@ def test_who_watches_what_is_made_sees_into_the_sandbox(server):
     with server.open(LIMITS) as sandbox:
         sandbox.run({"name": "f", "source": cell, "forbidden": []})
         f = Remote(sandbox, Exercise("f", "", cell), "f")
-        with Made() as made:
+        with SizeRecorder() as made:
             answer = f(torch.ones(30))
     assert answer == 900
     assert made.sizes.count(900) == 1
@@ -343,8 +343,8 @@ def test_who_watches_what_is_made_sees_into_the_sandbox(server):
 
 @pytest.mark.parametrize("lie", [None, "many", [-1, 2**60, "3", [4], 5]])
 def test_what_a_submission_says_it_made_is_not_believed_blindly(lie):
-    with Made() as made:
-        show(lie)
+    with SizeRecorder() as made:
+        replay_sizes(lie)
     assert made.sizes in ([], [5])
 
 
@@ -407,7 +407,7 @@ def grade(server):
     def grade(source, submissions, out, stamped=False, deadline=None, **settings):
         work = Classwork.read(source, [submissions], stamped=stamped)
         grades = grade_all(work, out, server, **settings)
-        write_all(out, work.assignment, Reckoner(work.assignment, Rules(deadline)).scores(work.submissions, grades))
+        write_all(out, work.assignment, Scoring(work.assignment, Rules(deadline)).scores(work.submissions, grades))
         return table(out / "grades.csv")
 
     return grade
@@ -438,7 +438,7 @@ def test_students_are_told_in_the_language_of_the_book(source, tmp_path):
     with speaking(PSEUDO), ForkServer() as server:
         work = Classwork.read(source, [submissions])
         grades = grade_all(work, out, server, limits=limits)
-        write_all(out, assignment, Reckoner(assignment, Rules(long_ago)).scores(work.submissions, grades))
+        write_all(out, assignment, Scoring(assignment, Rules(long_ago)).scores(work.submissions, grades))
     names = [assignment.title, *(exercise.title for exercise in assignment.exercises)]
     said = {path.stem: path.read_text("utf-8") for path in (out / "feedback").glob("*.md")}
     assert len(said) == 10
@@ -820,7 +820,7 @@ def test_a_hidden_error_tells_nothing_by_its_name(kind, source):
         for text in (f"{said}: {secret}", f"{said} {secret}", f"{said}\n{secret}", f"{secret} {said}"):
             results = {test.id: Result(hidden=text) for exercise in assignment.exercises for test in exercise.tests}
             grade = Grade("ada", "graded", outcome=Outcome(results))
-            assert "101" not in feedback(assignment, Reckoner(assignment).in_time(Submission("ada", None), grade))
+            assert "101" not in feedback(assignment, Scoring(assignment).less_lateness(Submission("ada", None), grade))
 
 
 def test_cells_that_fail_when_hidden_tests_run_are_not_told(source, tmp_path, grade):
@@ -859,12 +859,12 @@ def test_nothing_is_loaded_in_a_students_time_by_the_grader():
     """In a process of its own, since others have loaded a lot in this one."""
     tried = """
 import sys, torch, grading.run_tests
-from grading.sandbox.first_use import use_once
+from grading.sandbox.warm_up import warm_up
 from torch.utils._python_dispatch import TorchDispatchMode
 class Watch(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         return func(*args, **(kwargs or {}))
-use_once()
+warm_up()
 before = set(sys.modules)
 with Watch():
     torch.testing.assert_close(torch.ones(2), torch.ones(2))
@@ -889,7 +889,7 @@ def test_nothing_is_loaded_in_a_students_time_by_the_sandbox(path, server):
         for exercise, test in ((one, test) for one in exercises for test in one.tests):
             for part in PARTS:
                 assert attempts.complaint(exercise, getattr(test, part), given) is None
-        assert Remote(attempts.alive(), exercises[0], "since")() == []
+        assert Remote(attempts.living_sandbox(), exercises[0], "since")() == []
 
 
 def test_a_cell_of_a_students_own_is_told_by_its_number(source, tmp_path, grade):

@@ -16,11 +16,11 @@ from grading.adjustments import Adjustment, read_adjustments
 from grading.classroom import Grade
 from grading.lateness import Rules
 from grading.platforms import Sender
-from grading.reports import feedback, gradescope, write_all
+from grading.reports import feedback, gradescope_result, write_all
 from grading.roster import Roster, Student
 from grading.run_tests import Outcome, Result
 from grading.sandbox import fork_server
-from grading.scores import BEST, Reckoner
+from grading.scores import BEST, Scoring
 from grading.submissions import Submission
 from tests.grading.three_things import three_things, write
 
@@ -44,8 +44,8 @@ def handed_in(late=timedelta(), student="ada", **about):
     return Submission(student, None, handed_in=DEADLINE + late, **about)
 
 
-def score(reckoner, grade, late=timedelta(), **about):
-    (one,) = reckoner.scores([handed_in(late, grade.student, **about)], [grade])
+def score(scoring, grade, late=timedelta(), **about):
+    (one,) = scoring.scores([handed_in(late, grade.student, **about)], [grade])
     return one
 
 
@@ -65,18 +65,18 @@ def score(reckoner, grade, late=timedelta(), **about):
     ],
 )
 def test_each_day_begun_costs_and_there_is_a_most(late, status, total, assignment):
-    got = score(Reckoner(assignment, PENALTY), graded(assignment, "test-count"), late)
+    got = score(Scoring(assignment, PENALTY), graded(assignment, "test-count"), late)
     assert (got.status, got.total, got.points) == (status, total, {"shares": 5, "line": 3, "count": 0})
 
 
 def test_lateness_takes_no_more_than_there_is(assignment):
     failed = [test.id for exercise in assignment.exercises for test in exercise.tests if test.id != "test-count"]
-    got = score(Reckoner(assignment, Rules(DEADLINE, percent=30)), graded(assignment, *failed), timedelta(days=2))
+    got = score(Scoring(assignment, Rules(DEADLINE, percent=30)), graded(assignment, *failed), timedelta(days=2))
     assert (got.total, got.penalty) == (0, 2)
 
 
 def test_feedback_tells_what_lateness_cost(assignment):
-    got = score(Reckoner(assignment, PENALTY), graded(assignment, "test-count"), timedelta(days=1, hours=2))
+    got = score(Scoring(assignment, PENALTY), graded(assignment, "test-count"), timedelta(days=1, hours=2))
     told = feedback(assignment, got)
     assert told.startswith("# Three things (6 of 10 points)")
     assert "Late: −2 points. Each day begun costs 10 % of all points, at most 50 %; days begun: 2." in told
@@ -87,9 +87,9 @@ def test_feedback_tells_what_lateness_cost(assignment):
 def test_a_deadline_of_ones_own_and_an_extension(assignment):
     own = Student("ada", "Ada", deadline=DEADLINE + timedelta(days=7))
     longer = Student("bob", "Bob", extension=timedelta(days=2))
-    reckoner = Reckoner(assignment, PENALTY, Roster({"ada": own, "bob": longer}))
+    scoring = Scoring(assignment, PENALTY, Roster({"ada": own, "bob": longer}))
     totals = {
-        (name, days): score(reckoner, graded(assignment, student=name), timedelta(days=days)).total
+        (name, days): score(scoring, graded(assignment, student=name), timedelta(days=days)).total
         for name in ("ada", "bob", "eve")
         for days in (2, 3, 8)
     }
@@ -110,15 +110,15 @@ def test_an_extension_needs_a_deadline():
 @pytest.mark.parametrize("late", [False, True])
 def test_canvas_says_late_and_not_by_how_much(late, assignment):
     by_canvas = Submission("ada", None, clock="Canvas", sender=Sender("Canvas", late=late))
-    (got,) = Reckoner(assignment, PENALTY).scores([by_canvas], [graded(assignment)])
+    (got,) = Scoring(assignment, PENALTY).scores([by_canvas], [graded(assignment)])
     assert (got.status, got.total) == ("late" if late else "graded", 10)
     assert ("no points were taken off" in got.remark) == late
 
 
 def test_names_are_students_own_and_stay_within_their_fence(assignment, tmp_path):
     (tmp_path / "roster.csv").write_text("login,name\nada,=1+1 [x](http://y) `b` <b>\x1b[31m\n")
-    reckoner = Reckoner(assignment, roster=Roster.read(tmp_path / "roster.csv"))
-    write_all(tmp_path, assignment, [score(reckoner, graded(assignment))])
+    scoring = Scoring(assignment, roster=Roster.read(tmp_path / "roster.csv"))
+    write_all(tmp_path, assignment, [score(scoring, graded(assignment))])
     assert "For `` =1+1 [x](http://y) `b` <b>\ufffd[31m `` (`ada`)." in (tmp_path / "feedback/ada.md").read_text(
         "utf-8"
     )
@@ -134,7 +134,7 @@ def attempts(assignment, counts, *tries, rules=PENALTY):
     grades = [
         graded(assignment, *failed) if failed is not None else Grade("ada", "error", "odd") for failed, _ in tries
     ]
-    (got,) = Reckoner(assignment, rules, counts=counts).scores(submissions, grades)
+    (got,) = Scoring(assignment, rules, counts=counts).scores(submissions, grades)
     return got
 
 
@@ -171,7 +171,7 @@ def test_each_attempt_is_graded_once_and_kept(tmp_path, monkeypatch):
     for folder in ("first", "second"):
         write(tmp_path / folder).rename(tmp_path / folder / "ada.ipynb")
     work = classroom.Classwork.read(source, [tmp_path / "first", tmp_path / "second"], several=True)
-    monkeypatch.setattr(classroom, "_trust", lambda *_: None)
+    monkeypatch.setattr(classroom, "_check_grader", lambda *_: None)
 
     def grade(self, submission):
         return Grade(submission.student, "graded", f"number {submission.attempt}", digest=self.digest(submission))
@@ -235,40 +235,40 @@ def test_a_bad_row_is_refused_and_named(row, says, tmp_path, assignment):
     ],
 )
 def test_an_exercise_stays_within_its_points(own, points, total, assignment):
-    got = score(Reckoner(assignment, adjustments={"ada": own}), graded(assignment, "test-count"))
+    got = score(Scoring(assignment, adjustments={"ada": own}), graded(assignment, "test-count"))
     assert (got.points, got.total) == (points, total)
 
 
 def test_adjustments_survive_a_better_grade_and_reach_feedback(assignment):
     own = [Adjustment("count", 1, "You had the <b>idea</b>."), Adjustment("", -1, "No names.")]
-    reckoner = Reckoner(assignment, adjustments={"ada": own})
+    scoring = Scoring(assignment, adjustments={"ada": own})
     for failed, count in ((["test-count"], 1), ([], 2)):
-        got = score(reckoner, graded(assignment, *failed))
+        got = score(scoring, graded(assignment, *failed))
         told = feedback(assignment, got)
         assert f"## 3. Three times four ({count} of 2 points)" in told
         assert "By hand: +1 point. You had the <b>idea</b>." in told.split("## 3.")[1]
         assert "By hand: −1 point. No names." in told.split("## 1.")[0]
         assert "| by hand | −1 point |" in told
         assert ("no more than it is worth" in told) == (count == 2)
-        results = gradescope(assignment, got)
+        results = gradescope_result(assignment, got)
         assert (results["score"], results["tests"][2]["score"]) == (7 + count, count)
         assert "No names." in results["output"]
 
 
 def test_points_by_hand_for_what_could_not_be_graded(assignment):
     own = {"ada": [Adjustment("line", 2, "On paper.")], "bob": [Adjustment("", 0, "See me.")]}
-    reckoner = Reckoner(assignment, adjustments=own)
-    ada = score(reckoner, Grade("ada", "error", "it is not a notebook"))
+    scoring = Scoring(assignment, adjustments=own)
+    ada = score(scoring, Grade("ada", "error", "it is not a notebook"))
     assert (ada.status, ada.total) == ("error", 2)
     assert "On paper." in feedback(assignment, ada)
-    bob = score(reckoner, Grade("bob", "missing"))
+    bob = score(scoring, Grade("bob", "missing"))
     assert (bob.status, bob.total) == ("missing", None)
     assert "See me." in feedback(assignment, bob)
 
 
 def test_the_penalty_is_of_the_tests_points_and_adjustments_are_not_cut(assignment):
-    reckoner = Reckoner(assignment, PENALTY, adjustments={"ada": [Adjustment("count", 1, "")]})
-    assert score(reckoner, graded(assignment, "test-count"), NEXT_DAY).total == 8
+    scoring = Scoring(assignment, PENALTY, adjustments={"ada": [Adjustment("count", 1, "")]})
+    assert score(scoring, graded(assignment, "test-count"), NEXT_DAY).total == 8
 
 
 # The command
@@ -348,8 +348,8 @@ def test_options_that_cannot_be_meant(options, says, command, capsys):
 
 
 def test_columns_that_nobody_needs_are_not_there(assignment, tmp_path):
-    reckoner = Reckoner(assignment)
-    write_all(tmp_path, assignment, reckoner.scores([handed_in()], [graded(assignment)]))
+    scoring = Scoring(assignment)
+    write_all(tmp_path, assignment, scoring.scores([handed_in()], [graded(assignment)]))
     assert set(rows(tmp_path / "grades.csv")["ada"]) == {
         *("student", "shares", "line", "count", "score", "max", "status", "remark")
     }, "no columns for what nobody asked for"

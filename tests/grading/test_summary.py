@@ -8,9 +8,9 @@ from bs4 import BeautifulSoup
 from booktools.book.assignment import Assignment
 from grading.classroom import Grade
 from grading.run_tests import Outcome, Result
-from grading.scores import Reckoner
+from grading.scores import Scoring
 from grading.submissions import Submission
-from grading.summary import fallen, write_summary
+from grading.summary import failures_by_check, write_summary
 from grading.wording import say
 from tests.grading.three_things import write
 
@@ -39,11 +39,12 @@ CLASS = {
 @pytest.fixture(scope="module")
 def scores(assignment):
     grades = [Grade(name, "graded" if one else "error", outcome=one) for name, one in CLASS.items()]
-    return Reckoner(assignment).scores([Submission(name, None) for name in CLASS], grades)
+    return Scoring(assignment).scores([Submission(name, None) for name in CLASS], grades)
 
 
 def test_checks_come_by_how_many_fell(assignment, scores):
-    found = {(one.exercise.id, one.number): (one.count, one.of, dict(one.how)) for one in fallen(assignment, scores)}
+    failures = failures_by_check(assignment, scores)
+    found = {(one.exercise.id, one.number): (one.count, one.of, dict(one.how)) for one in failures}
     assert list(found.items()) == [
         (("count", 1), (3, 4, {"hidden": 2, "visible": 1})),
         (("shares", 2), (2, 4, {"forbidden": 1, "visible": 1})),
@@ -53,7 +54,7 @@ def test_checks_come_by_how_many_fell(assignment, scores):
 
 
 def test_the_sentence_is_what_most_were_told_whatever_its_numbers(assignment, scores):
-    first, *_, last = fallen(assignment, scores)
+    first, *_, last = failures_by_check(assignment, scores)
     assert first.sentence == ("expected 12, got 13", 2)
     assert last.sentence == ("", 0)
 
@@ -101,5 +102,5 @@ def test_the_page_stands_alone_and_its_picture_has_the_tables_numbers(assignment
 
 def test_a_class_in_which_nothing_was_graded(assignment, tmp_path):
     grades = [Grade("ada", "missing")]
-    write_summary(tmp_path, assignment, Reckoner(assignment).scores([Submission("ada", None)], grades))
+    write_summary(tmp_path, assignment, Scoring(assignment).scores([Submission("ada", None)], grades))
     assert "0 of 0" in (tmp_path / "summary.html").read_text("utf-8")

@@ -8,8 +8,8 @@ from torch import Tensor
 from attnbook.language import plain
 from booktools.book import NO_NAMESPACES, BookError
 from booktools.book.limits import Limits
-from grading.sandbox.made import show, unwatched
 from grading.sandbox.messages import BadMessage, receive, send
+from grading.sandbox.tensor_sizes import replay_sizes, without_watchers
 from grading.wording import say
 
 NO_START = f"""the sandbox does not start, so nothing was graded. It said:
@@ -46,7 +46,7 @@ class Sandbox:
             raise StudentError(self.dead)
         try:
             self.pipe.settimeout(seconds)
-            with unwatched():
+            with without_watchers():
                 send(self.pipe, header, tensors)
                 answer, results, grads = receive(self.pipe, seconds)
             used = {name for name in header.get("forbidden", ()) if name in answer.get("used", ())}
@@ -63,7 +63,7 @@ class Sandbox:
             self.used.setdefault(exercise, set()).update(used)
         if error is not None:
             raise StudentError(str(error))
-        show(answer.get("made"))
+        replay_sizes(answer.get("made"))
         return form, results, grads, tape
 
     def give_up(self, reason: str, kind: type[StudentError] = StudentError) -> StudentError:

@@ -101,7 +101,7 @@ def _call(name: str, *args) -> None:
         raise OSError(number, f"{name}: {os.strerror(number)}")
 
 
-def new_world() -> None:
+def enter_new_namespaces() -> None:
     """Leave the namespaces of all others; the next child is the first process of the new ones."""
     user, group = os.getuid(), os.getgid()
     _call("unshare", NEW_USER | NEW_MOUNTS | NEW_PROCESSES | NEW_IPC)
@@ -110,17 +110,17 @@ def new_world() -> None:
             map_file.write(text)
 
 
-def close_in(megabytes: int) -> None:
+def confine(megabytes: int) -> None:
     """Build the walls round this process."""
     os.setsid()  # a signal to its group reaches nobody else
-    _limit(megabytes)
-    _own_folders(megabytes)
+    _limit_resources(megabytes)
+    _mount_private_folders(megabytes)
     _call("capset", struct.pack("Ii", 0x20080522, 0), bytes(24))
     _call("prctl", NO_NEW_PRIVILEGES, 1, 0, 0, 0)
     _refuse_calls()
 
 
-def _own_folders(megabytes: int) -> None:
+def _mount_private_folders(megabytes: int) -> None:
     """Small empty folders over those that can be written in, and over the grader's own."""
     _call("mount", None, b"/", None, RECURSIVE | PRIVATE, None)
     with open("/proc/cpuinfo") as file:
@@ -137,14 +137,14 @@ def _own_folders(megabytes: int) -> None:
     os.chdir(HOME)
 
 
-def own_input() -> None:
+def detach_standard_streams() -> None:
     """Whatever is set on the empty input and outputs is set for this process and its children alone."""
     null = os.open(os.devnull, os.O_RDWR)
     for file in range(3):
         os.dup2(null, file)
 
 
-def _limit(megabytes: int) -> None:
+def _limit_resources(megabytes: int) -> None:
     """Little memory, small files, few of them."""
     limit_memory(megabytes)
     for what, most in (

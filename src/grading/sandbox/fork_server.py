@@ -20,7 +20,7 @@ from booktools.book import BookError
 from booktools.book.limits import Limits
 from grading.sandbox.client import NO_START, Sandbox
 from grading.sandbox.confinement import GRADER, HOME
-from grading.sandbox.first_use import use_once
+from grading.sandbox.warm_up import warm_up
 
 NO_BUBBLEWRAP = """bubblewrap (the program `bwrap`) is not to be found, and students' code is not run without its walls.
 On Debian and Ubuntu: sudo apt-get install bubblewrap. On macOS and Windows: grade in a Linux virtual machine.
@@ -55,7 +55,7 @@ class ForkServer:
             pass_fds=[inside.fileno()],
         )
         inside.close()
-        use_once()  # here, too, while the sandbox does
+        warm_up()  # here, too, while the sandbox does
         if self.control.recv(10) != b"ready":
             said = self.process.stderr.read().decode(errors="replace").strip()  # pyrefly: ignore[missing-attribute]
             self.close()

@@ -8,8 +8,8 @@ from torch import Tensor
 
 from booktools.book.assignment import Exercise
 from grading.sandbox.client import Sandbox, StudentError
-from grading.sandbox.made import somebody_watches
 from grading.sandbox.messages import BadMessage, pack, unpack
+from grading.sandbox.tensor_sizes import is_watched
 from grading.wording import say
 
 FUNCTION = "function"
@@ -30,7 +30,7 @@ class Remote:
         form, tensors = pack((args, kwargs), self._number)
         args, kwargs = form["tuple"]
         forbidden = list(self._exercise.forbidden)
-        call = {"do": "call", "args": args, "kwargs": kwargs, "forbidden": forbidden, "watch": somebody_watches()}
+        call = {"do": "call", "args": args, "kwargs": kwargs, "forbidden": forbidden, "watch": is_watched()}
         return self._ask(call, tensors)
 
     def __getattr__(self, name: str):

@@ -26,15 +26,15 @@ import attnbook.data
 from attnbook.language import words
 from grading.sandbox import confinement
 from grading.sandbox.confinement import GRADER
-from grading.sandbox.first_use import use_once
 from grading.sandbox.forbidden_calls import Forbidden, ForbiddenCalls, refuse_backstage
-from grading.sandbox.made import Made
 from grading.sandbox.messages import BadMessage, pack, raw, receive, send, unpack
+from grading.sandbox.tensor_sizes import SizeRecorder
+from grading.sandbox.warm_up import warm_up
 from grading.wording import HERE, say
 
 # Once, and before a submission could have a hand in it.
 LOADED = ([getattr(attnbook, name) for name in attnbook.__all__], matplotlib.pyplot, words(HERE))
-use_once()
+warm_up()
 
 
 class Shell(InteractiveShell):
@@ -69,7 +69,7 @@ class Worker:
                     self.tapes[tape] = leaves, results
                 send(self.pipe, {"answer": answer, "tape": tape, "used": self.used, "made": self.made}, results)
             except BaseException as error:
-                send(self.pipe, {"error": _said(error), "used": self.used})
+                send(self.pipe, {"error": _error_text(error), "used": self.used})
 
     def answer(self, request: dict, leaves: list[Tensor]):
         """What the grader has asked for."""
@@ -85,7 +85,7 @@ class Worker:
 
     def run(self, request: dict) -> str | None:
         """Run a cell of the notebook; what it raised."""
-        signal.signal(signal.SIGALRM, _out_of_time)
+        signal.signal(signal.SIGALRM, _raise_timeout)
         signal.setitimer(signal.ITIMER_REAL, request["seconds"])
         try:
             refuse_backstage(request["source"], self.shell.user_ns)
@@ -94,16 +94,16 @@ class Worker:
             error = result.error_before_exec or result.error_in_exec
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
-        return None if error is None else _said(error)
+        return None if error is None else _error_text(error)
 
     def call(self, request: dict, leaves: list[Tensor]):
         """What a function or an object returns; it may not change what it is given."""
         function = self.find(request)
         args, kwargs = unpack(request["args"], leaves, self.kept), unpack(request["kwargs"], leaves, self.kept)
-        before = _state((args, kwargs))
+        before = _snapshot((args, kwargs))
         with self.watched(request), self.measured(request):
             answer = function(*args, **kwargs)
-        if _state((args, kwargs)) != before:
+        if _snapshot((args, kwargs)) != before:
             raise BadMessage(say("changes_given"))
         return answer
 
@@ -130,7 +130,7 @@ class Worker:
         return calls
 
     def measured(self, request: dict) -> AbstractContextManager:
-        made = Made()
+        made = SizeRecorder()
         self.made = made.sizes
         return made if request["watch"] else nullcontext()
 
@@ -155,17 +155,17 @@ class Worker:
         return self.objects[form["object"]]
 
 
-def _state(arguments: tuple) -> tuple:
+def _snapshot(arguments: tuple) -> tuple:
     """What was given, such that a difference shows: the containers, the tensors, the numbers in them."""
     form, tensors = pack(arguments, lambda thing: {"object": id(thing)})
     return form, [(id(tensor), tensor.shape, raw(tensor.detach())) for tensor in tensors]
 
 
-def _out_of_time(*_):
+def _raise_timeout(*_):
     raise TimeoutError(say("cell_late"))
 
 
-def _said(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     """What an error says, in one short text, whatever the error's own code does."""
     try:
         kind = "" if isinstance(error, BadMessage | Forbidden) else f"{type(error).__name__}: "
@@ -177,15 +177,15 @@ def _said(error: BaseException) -> str:
 
 def _guard(pipe: socket.socket, lifeline: socket.socket, megabytes: int, walled: bool, shell: Shell) -> None:
     """Start a worker, and kill it when the lifeline is let go."""
-    confinement.own_input()
+    confinement.detach_standard_streams()
     confinement.close_files({pipe.fileno(), lifeline.fileno()})
     try:
         if walled:
-            confinement.new_world()
+            confinement.enter_new_namespaces()
         if (child := os.fork()) == 0:
             lifeline.close()
             if walled:
-                confinement.close_in(megabytes)
+                confinement.confine(megabytes)
             sys.path.insert(0, "")  # as in a notebook
             Worker(pipe, shell).serve()
     except EOFError:

@@ -18,7 +18,7 @@ class _Watch(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-def use_once() -> None:
+def warm_up() -> None:
     """Use what assignments use. It runs in the grader and in the sandbox; a test says what is missing here."""
     import_module("torch.utils.flop_counter")  # which assignment 7 forbids
     with _Watch():

@@ -10,10 +10,10 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes, is_in_torch_dispatch_mode
 
 
-class Made(TorchDispatchMode):
+class SizeRecorder(TorchDispatchMode):
     """While it is on, `sizes` gathers how many numbers each tensor has that PyTorch makes.
 
-    >>> with Made() as made:
+    >>> with SizeRecorder() as made:
     ...     x = torch.ones(3, 1) + torch.ones(2)
     >>> made.sizes
     [3, 2, 6]
@@ -35,16 +35,16 @@ class Made(TorchDispatchMode):
         return result
 
 
-def somebody_watches() -> bool:
+def is_watched() -> bool:
     return is_in_torch_dispatch_mode()
 
 
-def unwatched():
+def without_watchers():
     """What is made meanwhile concerns nobody: a message on its way to the sandbox or back."""
     return _disable_current_modes()
 
 
-def show(sizes: object) -> None:
+def replay_sizes(sizes: object) -> None:
     """Make tensors of these sizes, which take no memory."""
     for size in sizes if isinstance(sizes, list) else ():
         if isinstance(size, int) and 0 <= size < 2**48:
