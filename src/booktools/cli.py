@@ -222,7 +222,7 @@ def translation(args) -> None:
     from booktools.book import glossary
     from booktools.book.assignment import assignment_paths
     from booktools.book.contents import pages
-    from booktools.book.translation import digest, state, texts_of, write_missing
+    from booktools.book.translation import digest, texts_of, translation_state, write_missing
 
     root = Path()
     with speaking(args.language):
@@ -231,7 +231,7 @@ def translation(args) -> None:
             english = texts_of(page, root)
             if args.write:
                 write_missing(english, page, root)
-            found = state(english, page, root)
+            found = translation_state(english, page, root)
             print(f"{page}: {len(found.translated)} of {len(english)} translated")
             for name in found.stale:
                 print(f"    stale: {name}, whose English is {digest(english[name])} now")

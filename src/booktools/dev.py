@@ -190,7 +190,7 @@ def update(changed: set[Path], root: Path, html: Path, build: Builder) -> bool:
     """
     static = root / STATIC
     scripts = {path for path in changed if path.suffix in (".js", ".css") or path.is_relative_to(static)}
-    scripts -= {path for path in scripts if is_in_a_pages_address(path, root)}
+    scripts -= {path for path in scripts if _is_in_a_pages_address(path, root)}
     written = {root: (".md", ".bib", ".ipynb"), root / "chapters": (".ipynb",)}
     pages = {path for path in changed if path.suffix in written.get(path.parent, ())}
     if changed - scripts - pages:
@@ -201,7 +201,7 @@ def update(changed: set[Path], root: Path, html: Path, build: Builder) -> bool:
     return build.changed_pages() if pages else True
 
 
-def is_in_a_pages_address(script: Path, root: Path) -> bool:
+def _is_in_a_pages_address(script: Path, root: Path) -> bool:
     """Whether pages ask for a script by an address made of its content."""
     engine = script.is_relative_to(root / "src/handful") or script.is_relative_to(root / "src/booktools/write")
     return engine and script.name not in EARLY
@@ -210,7 +210,7 @@ def is_in_a_pages_address(script: Path, root: Path) -> bool:
 def _copy_static(static: Path, to: Path) -> None:
     """The scripts and styles of widgets and pages, where they differ from what is there."""
     files = {path.relative_to(static).as_posix(): path.read_bytes() for path in static.rglob("*") if path.is_file()}
-    files |= front() | write.early() | {f"widgets/{name}": content for name, content in page_files().items()}
+    files |= front() | write.early_files() | {f"widgets/{name}": content for name, content in page_files().items()}
     for name, content in files.items():
         target = to / name
         if not target.is_file() or target.read_bytes() != content:

@@ -38,7 +38,7 @@ def percent(text: str) -> float:
     return number
 
 
-def moment(text: str) -> datetime:
+def _moment(text: str) -> datetime:
     try:
         return datetime.fromisoformat(text).astimezone()
     except ValueError:
@@ -82,7 +82,7 @@ LATE = "lateness"
 LATENESS = (
     Argument(
         "--deadline",
-        type=moment,
+        type=_moment,
         group=LATE,
         metavar="TIME",
         help="what is handed in later has the status late: 2026-11-30T23:59, your time",

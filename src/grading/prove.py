@@ -10,7 +10,7 @@ from pathlib import Path
 from booktools.book import BookError
 from booktools.book.assignment import Assignment, Exercise
 from booktools.book.limits import Limits
-from booktools.book.variants import GAP, filled
+from booktools.book.variants import GAP, fill_gaps
 from grading.run_tests import PARTS, Attempts, Outcome, OutOfTime, names_given, run_tests
 from grading.sandbox.client import StudentError
 from grading.sandbox.fork_server import ForkServer
@@ -47,7 +47,7 @@ def _known_mistakes(assignment: Assignment, path: Path) -> tuple[list[KnownMista
     mistakes, misfits = [], []
     for entry in tomllib.loads(path.read_text(encoding="utf-8")).get("wrong", []):
         endless = entry.pop("endless", False)
-        entry = {key: filled(text, assignment.drawn) for key, text in entry.items()}
+        entry = {key: fill_gaps(text, assignment.drawn) for key, text in entry.items()}
         name, exercise = entry["name"], exercises.get(entry["exercise"])
         if exercise is None:
             misfits.append(f"{name!r}: there is no exercise {entry['exercise']!r}")

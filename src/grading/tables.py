@@ -63,14 +63,14 @@ def write_table(path: Path, columns: list[str], rows: list[dict]) -> None:
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, columns, restval="", extrasaction="ignore")
         writer.writeheader()
-        writer.writerows({name: without_formula(value) for name, value in row.items()} for row in rows)
+        writer.writerows({name: _without_formula(value) for name, value in row.items()} for row in rows)
 
 
-def without_formula(value):
+def _without_formula(value):
     """
     A spreadsheet takes a text that starts with = for a formula, and would run it. Some take ; for the end of a cell.
 
-    >>> without_formula("=1+1"), without_formula("ada"), without_formula(2.0), without_formula("a;\\t@b")
+    >>> _without_formula("=1+1"), _without_formula("ada"), _without_formula(2.0), _without_formula("a;\\t@b")
     ("'=1+1", 'ada', '2', "a; '@b")
     """
     if isinstance(value, float | int):

@@ -18,7 +18,7 @@ from attnbook.plots.renderings import DARK_OF, colours
 from booktools.book.address import address
 from booktools.book.cell_kinds import count_assertions, is_check, is_ours, stub_check
 from booktools.book.contents import chapters
-from booktools.book.from_scratch import kept
+from booktools.book.from_scratch import kept_cells
 from booktools.book.myst import Directive, blocks
 from booktools.directives.minutes import is_read_as_code, until_the_end
 from booktools.rehearsal.run import clean
@@ -81,7 +81,7 @@ def has_small_cells(notebook, number):
     for name, size in sizes.items():
         if not 1 <= size <= 25:
             yield f"cell {name} has {size} lines, expected 1 to 25"
-    built = [cell.id for cell in kept(notebook)]
+    built = [cell.id for cell in kept_cells(notebook)]
     read = [size for name, size in sizes.items() if name not in built and not is_check(cell_of(notebook, name))]
     if (median := statistics.median(read)) > 4:
         yield f"half of the code cells that build nothing must have at most 4 lines, got a median of {median:g}"
@@ -217,7 +217,7 @@ def folds_its_solutions(notebook, number):
 
 def can_be_taken_along(notebook, number):
     """A chapter's own code becomes a file, to which it leads."""
-    if not kept(notebook):
+    if not kept_cells(notebook):
         yield "no cell is tagged `keep`: what a chapter is about stands there complete, for readers to take along"
     named = [entry.name for cell in notebook.cells if cell.cell_type == "markdown" for entry in walk(cell.source)]
     if named.count("from-scratch") != 1:

@@ -4,7 +4,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from booktools.book.prose import asked, misplaced, prose, sections, unfounded
+from booktools.book.prose import numbers_to_check, numbers_without_source, phrases_not_found, prose, sections
 from tests import ROOT
 
 CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
@@ -12,9 +12,9 @@ CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
 
 def complaints(notebook):
     for section in sections(notebook):
-        for phrase in misplaced(section):
+        for phrase in phrases_not_found(section):
             yield f"“{section.title}”: says({phrase!r}, …) stands in its words nowhere; the text must be as there"
-        for number, around in unfounded(section):
+        for number, around in numbers_without_source(section):
             yield f"“{section.title}”: where does {number} come from? (… {around} …) Print it above, or says it"
 
 
@@ -134,4 +134,4 @@ def test_code_that_only_checks_is_no_source():
     ],
 )
 def test_which_numbers_are_asked_for(source, numbers):
-    assert [number for number, *_ in asked(prose(source))] == numbers
+    assert [number for number, *_ in numbers_to_check(prose(source))] == numbers

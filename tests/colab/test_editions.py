@@ -22,8 +22,8 @@ from booktools.book.address import BEGIN, END, Address, address, sync_address
 from booktools.book.assignment import Assignment, assignment_paths
 from booktools.book.contents import settings
 from booktools.book.edition import Edition
-from booktools.book.formulas import Formulas, as_light_as_can_be, luminance
-from booktools.book.from_scratch import kept
+from booktools.book.formulas import Formulas, lightened, luminance
+from booktools.book.from_scratch import kept_cells
 from booktools.book.labels import entries_of
 from booktools.book.myst import EXTENSIONS, blocks
 from booktools.book.package import project
@@ -184,12 +184,12 @@ def test_plain_markdown(myst, want):
 def test_formulas_wear_the_light_colours():
     config = {"sphinx": {"config": {"formula_macros": {"K": r"\class{attn-key}{K}"}}}}
     formulas = Formulas.read(config)
-    assert formulas.expand(r"\K") == rf"{{\color{{{as_light_as_can_be('#b00058')}}}{{K}}}}"
+    assert formulas.expand(r"\K") == rf"{{\color{{{lightened('#b00058')}}}{{K}}}}"
 
 
 @pytest.mark.parametrize("colour", ["#0060c0", "#b00058", "#6f6a00"])
 def test_colours_of_formulas_can_be_read_on_white_and_on_black(colour):
-    light = luminance(bytes.fromhex(as_light_as_can_be(colour)[1:]))
+    light = luminance(bytes.fromhex(lightened(colour)[1:]))
     assert 4.5 <= 1.05 / (light + 0.05) < 4.7
     assert (light + 0.05) / (luminance(bytes.fromhex("1e1e1e")) + 0.05) > 3.5
 
@@ -343,7 +343,7 @@ def test_our_solution_is_a_form_that_hides_its_code():
     assert made.source == f"# @title Ours\n{ours.source}"
     assert (made.metadata.cellView, made.metadata.jupyter) == ("form", {"source_hidden": True})
     assert made.outputs == [printed]
-    assert [cell.source for cell in kept(source)] == [ours.source]
+    assert [cell.source for cell in kept_cells(source)] == [ours.source]
 
 
 def test_a_figures_caption_follows_it_with_its_number(tmp_path):

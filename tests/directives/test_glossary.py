@@ -18,7 +18,7 @@ from tests.browser.clocks import at_rest, frames
 from tests.browser.pages import CHAPTERS, PHONE
 from tests.site.test_notes import note_of
 
-TERMS = glossary.read(ROOT / glossary.FILE)
+TERMS = glossary.read_terms(ROOT / glossary.FILE)
 TWO = "chapters/02_masked_softmax.html"
 PAGE = "glossary.html"
 ASKED_FOR = {
@@ -68,10 +68,10 @@ NEXT = GOOD.replace('"mask"', '"query"')
 def test_what_is_wrong_with_a_term_is_told(tmp_path, text, told):
     path = tmp_path / glossary.FILE
     path.write_text(GOOD + NEXT, "utf-8")
-    assert [each.name for each in glossary.read(path)] == ["mask", "query"]
+    assert [each.name for each in glossary.read_terms(path)] == ["mask", "query"]
     path.write_text(text, "utf-8")
     with pytest.raises(BookError, match=told):
-        glossary.read(path)
+        glossary.read_terms(path)
 
 
 def test_a_section_that_does_not_exist_is_told():

@@ -11,9 +11,9 @@ from booktools.book import BookError
 from booktools.book.assignment import Assignment
 from booktools.book.edition import edition
 from booktools.book.limits import Limits
-from booktools.book.variants import GAP, Draw, drawn, filled, seed_of
+from booktools.book.variants import GAP, Draw, drawn_values, fill_gaps, seed_of
 from booktools.cli import main
-from booktools.printers.student import alike, write_variants
+from booktools.printers.student import same_for_neighbours, write_variants
 from grading.classroom import Classwork, grade_all
 from grading.prove import Proof, prove_all
 from tests import ROOT
@@ -103,10 +103,10 @@ def test_a_seed_is_a_students_a_years_and_an_assignments():
 
 def test_what_a_variant_cell_does_wrong_is_said():
     with pytest.raises(BookError, match=r"tag variant: ZeroDivisionError: division by zero"):
-        drawn("x = 1 / 0", Draw(""))
+        drawn_values("x = 1 / 0", Draw(""))
     with pytest.raises(BookError, match=r"draws no <<bass>>"):
-        filled("to the <<bass>>", {"base": "3"})
-    assert filled("1 << n >> 2, a<<b", {}) == "1 << n >> 2, a<<b", "shifts are no gaps"
+        fill_gaps("to the <<bass>>", {"base": "3"})
+    assert fill_gaps("1 << n >> 2, a<<b", {}) == "1 << n >> 2, a<<b", "shifts are no gaps"
 
 
 # The book's own
@@ -118,7 +118,7 @@ def test_copies_of_a_class(path):
     """No two in 200 get the same, neighbours get no exercise in common, and nothing is left open or told."""
     assignment = Assignment.read(ROOT / "assignments/source" / path.name, path.parent)
     assert all(GAP.search(exercise.source) for exercise in assignment.exercises), "an exercise is the same for all"
-    assert alike(assignment, CLASS, SECRET) == []
+    assert same_for_neighbours(assignment, CLASS, SECRET) == []
     everybody = {tuple(assignment.variant(student, SECRET).drawn.items()) for student in CLASS}
     assert len(everybody) == len(CLASS)
     for student in CLASS[:20]:

@@ -10,7 +10,7 @@ from PIL import Image
 
 from attnbook import plots
 from attnbook.plots.renderings import light
-from booktools.site.figures import packed
+from booktools.site.figures import pack_svg
 
 
 def a_line():
@@ -41,10 +41,10 @@ def test_no_eye_sees_it(browser, draw):
         return np.asarray(Image.open(BytesIO(page.screenshot())).convert("L"), dtype=float)
 
     drawn = light(draw().figure)
-    before, after = seen(drawn), seen(packed(drawn))
+    before, after = seen(drawn), seen(pack_svg(drawn))
     page.close()
     assert before.std() > 1, "something is drawn"
     assert np.abs(before - after).mean() < 0.05, "of 255"
     assert np.abs(before - after).max() < 90, "an edge is a fraction of a pixel off, no stroke is missing"
-    assert len(gzip.compress(packed(drawn).encode())) < 0.9 * len(gzip.compress(drawn.encode()))
-    assert packed(packed(drawn)) == packed(drawn)
+    assert len(gzip.compress(pack_svg(drawn).encode())) < 0.9 * len(gzip.compress(drawn.encode()))
+    assert pack_svg(pack_svg(drawn)) == pack_svg(drawn)

@@ -29,7 +29,7 @@ def box(*children, kind=nodes.admonition, classes=("dropdown",), ids=()):
 
 
 def test_a_role_is_a_span_in_its_colour():
-    (word,), messages = book.coloured("key")("key", "{key}`keys`", "keys", 1, None)
+    (word,), messages = book.colour_role("key")("key", "{key}`keys`", "keys", 1, None)
     assert word.astext() == "keys"
     assert word["classes"] == ["attn-key"]
     assert not messages

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-from booktools.printers.offline import add_worker, manifest, names_in
+from booktools.printers.offline import add_worker, manifest, named_files
 from booktools.serving import serving
 from tests.browser.clocks import until
 from tests.browser.pages import PAGES, settle
@@ -240,7 +240,7 @@ def test_the_worker_knows_all_that_pages_ask_for(site, visit):
 def test_names_are_read_from_pages_styles_and_scripts():
     script = 'import "./b.js"; new Worker(new URL("c.js?v=1", base)); "d.bin"; "no.js"'
     there = {f"_static/{name}" for name in ("b.js", "c.js", "d.bin", "e.js")}
-    assert names_in("_static/a.js", script, there) == there - {"_static/e.js"}
+    assert named_files("_static/a.js", script, there) == there - {"_static/e.js"}
 
 
 def test_what_the_book_is_installed_with_is_there(site):

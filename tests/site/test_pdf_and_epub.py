@@ -46,7 +46,7 @@ def document(book, opened):
 
 @pytest.fixture(scope="module")
 def content(browser, document):
-    return pdf.printed(browser, document[0], document[1], A4)
+    return pdf.print_until_settled(browser, document[0], document[1], A4)
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +139,7 @@ def test_links_lead_into_the_book_or_to_the_site(printed, book, at):
 
 def test_nothing_is_wider_than_its_sheet(browser, document):
     address, html = document
-    page = browser.new_page(viewport=pdf.window(A4))
+    page = browser.new_page(viewport=pdf.viewport_of(A4))
     page.route(f"{address}book-on-paper", lambda route: route.fulfill(body=html, content_type="text/html"))
     page.goto(f"{address}book-on-paper")
     page.emulate_media(media="print")
@@ -158,7 +158,7 @@ def test_what_moves_for_ever_is_an_error(monkeypatch, browser, document):
     monkeypatch.setattr(pdf, "pages_of", lambda content: {"dots": next(pages)})
     monkeypatch.setattr(pdf, "ROUNDS", 1)
     with pytest.raises(pdf.BookError, match="still moves them"):
-        pdf.printed(browser, document[0], "<p>dots</p><section id='solutions'></section>", A4)
+        pdf.print_until_settled(browser, document[0], "<p>dots</p><section id='solutions'></section>", A4)
 
 
 # ---- EPUB ----
@@ -166,7 +166,7 @@ def test_what_moves_for_ever_is_an_error(monkeypatch, browser, document):
 
 @pytest.fixture(scope="module")
 def bound(site, book, browser, opened):
-    return ZipFile(BytesIO(epub.bound(epub.assemble(book, site.folder, browser, *opened))))
+    return ZipFile(BytesIO(epub.zip_book(epub.assemble(book, site.folder, browser, *opened))))
 
 
 @pytest.fixture(scope="module")

@@ -38,7 +38,7 @@ def printed(book, monkeypatch):
     def pages(root, to, strict):
         fresh.append(not to.exists())
         to.mkdir(parents=True, exist_ok=True)
-        printer.kept(to).mkdir(exist_ok=True)
+        printer.doctrees(to).mkdir(exist_ok=True)
         if (root / "broken").exists():
             raise BookError("Sphinx minds something")
 

@@ -377,7 +377,7 @@ def served(path, size=2000):
     made = path.parent / "parts"
     made.mkdir(exist_ok=True)
     folder = f"_static/models/{pretrained.KNOWN['smollm2'].sha256[:16]}/"
-    listed = parts.cut(path.read_bytes(), made, size)
+    listed = parts.split_file(path.read_bytes(), made, size)
     files = {part["name"]: (made / part["name"]).read_bytes() for part in json.loads(listed)["parts"]}
     return {"bare.html": bare(RealModel())} | {folder + name: x for name, x in {"parts.json": listed, **files}.items()}
 

@@ -10,7 +10,7 @@ import nbformat
 
 from attnbook import check
 from booktools.book.cell_kinds import stub_check
-from booktools.write.checks import exported
+from booktools.write.checks import sent_check
 from tests import ROOT
 
 # Where a chapter answers by a layer, or by a function with other arguments: the lines that make it what was asked for.
@@ -108,7 +108,7 @@ def mistakes(name: str) -> list[tuple[str, str]]:
     """The known mistakes of a check: code that reaches for one, and what PyTorch says of it."""
     judge = getattr(check, name)
     module = sys.modules[judge.__wrapped__.__module__]
-    tables = re.findall(r"^(WRONG_\w+) =", exported(name)["source"], re.M)
+    tables = re.findall(r"^(WRONG_\w+) =", sent_check(name)["source"], re.M)
     return [
         (f"import trial\nanswer = trial.SPACE[{table!r}][{mistake!r}]", str(judge(wrong)))
         for table in tables

@@ -7,7 +7,7 @@ from base64 import b64encode
 import pytest
 
 from attnbook.widgets.shared.files import one_module
-from booktools.write import HANDFUL, engine
+from booktools.write import HANDFUL, engine_files
 from tests.write.calls import CALLS, CHANCE, calls
 
 RUN = """(asked) => Promise.all([import(HANDFUL), import(MORE)]).then(([{ handful }, { default: more }]) => {
@@ -84,7 +84,7 @@ def with_modules(script: str) -> str:
     """A script in which Handful stands, as a page is sent it, and what is fetched later."""
     for name, text in (
         ("HANDFUL", one_module(HANDFUL / "handful.js")),
-        ("MORE", engine()[1]["more.js"].decode()),
+        ("MORE", engine_files()[1]["more.js"].decode()),
     ):
         script = script.replace(name, f'"data:text/javascript;base64,{b64encode(text.encode()).decode()}"')
     return script

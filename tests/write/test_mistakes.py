@@ -11,8 +11,8 @@ from playwright.sync_api import expect
 from attnbook import check, masked_softmax
 from attnbook.language import words
 from booktools.book.cell_kinds import is_mistake
-from booktools.write import HERE, NotForThePage, taken
-from booktools.write.mistakes import tried
+from booktools.write import HERE, NotForThePage, function_parameters
+from booktools.write.mistakes import runnable_mistakes
 from tests.browser.pages import CHAPTERS
 
 MISTAKES = {path.stem: [cell for cell in nbformat.read(path, 4).cells if is_mistake(cell)] for path in CHAPTERS}
@@ -69,7 +69,7 @@ def test_a_mistake_prints_what_the_notebook_has(site, visit, stem, cell):
 @pytest.mark.parametrize("stem", MISTAKES)
 def test_what_can_not_be_run_has_a_reason(stem):
     path = next(path for path in CHAPTERS if path.stem == stem)
-    for name, what in tried(nbformat.read(path, 4).cells).items():
+    for name, what in runnable_mistakes(nbformat.read(path, 4).cells).items():
         if isinstance(what, NotForThePage):
             assert re.search(r"needs|comes from training|more than a few numbers|can't be (had|run)", str(what)), name
 
@@ -117,7 +117,7 @@ def test_a_mistake_leads_to_the_check_that_catches_it(visit):
     source = frame.get_by_role("textbox").input_value()
     space = {"torch": torch, "masked_softmax": masked_softmax, "softmax": lambda scores: scores.softmax(-1)}
     exec(source, space)
-    wrong = [space[name] for name, given in taken(source).items() if given == ["scores", "mask"]]
+    wrong = [space[name] for name, given in function_parameters(source).items() if given == ["scores", "mask"]]
     assert len(wrong) > 3
     assert not any(check.masked_softmax(each) for each in wrong)
 

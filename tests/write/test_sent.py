@@ -11,10 +11,10 @@ from nbformat.v4 import new_code_cell
 
 from attnbook import check
 from booktools.write import checks
-from booktools.write.checks import exported, needed_words, stored
-from booktools.write.definitions import above
+from booktools.write.checks import needed_words, sent_check, tensor_json
+from booktools.write.definitions import names_above
 from booktools.write.source import NotForThePage, Reworded, source_of
-from booktools.write.stubs import sent
+from booktools.write.stubs import sent_stub
 
 
 def planted(tmp_path, source):
@@ -63,13 +63,13 @@ def test_what_the_page_lacks_is_refused(source, said):
 
 def test_what_is_no_check_is_refused():
     with pytest.raises(NotForThePage, match=r"check\.WRONG_CAUSAL can't be run on a page: .* no such `@exercise`"):
-        exported("WRONG_CAUSAL")
+        sent_check("WRONG_CAUSAL")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in dir(check) if hasattr(getattr(check, name), "__wrapped__")])
 def test_every_check_is_sent(name):
-    assert f"def {name}(answer)" in exported(name)["source"]
+    assert f"def {name}(answer)" in sent_check(name)["source"]
 
 
 @pytest.mark.parametrize(
@@ -101,12 +101,12 @@ def test_other_words_say_the_same(expression):
 
 
 def test_a_tensor_is_as_small_as_can_be():
-    assert stored(torch.ones(1, 66_000).half()) == {"dtype": "float16", "shape": [1, 66_000], "all": 1.0}
-    assert stored(torch.tensor([1, 2])) == {"dtype": "int64", "shape": [2], "data": [1, 2]}
-    assert stored(torch.tensor([True, False]))["data"] == [1, 0]
-    assert stored(torch.tensor([0.5, -1.25])) == {"dtype": "float32", "shape": [2], "data": [50, -125], "per": 100}
-    assert stored(torch.tensor([0.5, 1.0, 2**-9]))["bytes"] == "AAAAPwAAgD8AAAA7"
-    assert stored(torch.tensor([math.inf, 1.0]))["bytes"] == "AACAfwAAgD8="
+    assert tensor_json(torch.ones(1, 66_000).half()) == {"dtype": "float16", "shape": [1, 66_000], "all": 1.0}
+    assert tensor_json(torch.tensor([1, 2])) == {"dtype": "int64", "shape": [2], "data": [1, 2]}
+    assert tensor_json(torch.tensor([True, False]))["data"] == [1, 0]
+    assert tensor_json(torch.tensor([0.5, -1.25])) == {"dtype": "float32", "shape": [2], "data": [50, -125], "per": 100}
+    assert tensor_json(torch.tensor([0.5, 1.0, 2**-9]))["bytes"] == "AAAAPwAAgD8AAAA7"
+    assert tensor_json(torch.tensor([math.inf, 1.0]))["bytes"] == "AACAfwAAgD8="
 
 
 def test_words_are_those_that_are_named():
@@ -116,7 +116,7 @@ def test_words_are_those_that_are_named():
 
 def test_what_a_chapter_had_before_its_stub():
     before = ["%matplotlib inline", "import math, numpy\nfrom attnbook import causal, plots\nPAD = 0\nrow = [1]"]
-    found = sent("causal", before)
+    found = sent_stub("causal", before)
     assert found["given"] == [
         ["import math", "math"],
         ["from attnbook import causal", "causal"],
@@ -127,6 +127,6 @@ def test_what_a_chapter_had_before_its_stub():
 def test_what_a_stub_may_ask_for():
     two = "def twice(x):\n    return 2 * x\n\n\ndef drawn(x):\n    return plots.drawn(twice(x))"
     sources = ["import math, numpy\nfrom attnbook import plots", two, "four = twice(2)", "twice = 3"]
-    found = above([new_code_cell(source) for source in sources])
+    found = names_above([new_code_cell(source) for source in sources])
     assert found["names"] == {"math": 0, "numpy": 0, "plots": 0, "twice": 1, "drawn": 1, "four": 2}
     assert found["definitions"] == [(1, "twice", "def twice(x):\n    return 2 * x"), (3, "twice", "")]

@@ -8,7 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from booktools.write import EARLY, RARE, engine, names_in_more
+from booktools.write import EARLY, RARE, engine_files, names_in_more
 from tests.browser.pages import AXE, OF_WHOLE_PAGES, PHONE
 from tests.write.answers import stubs
 
@@ -193,7 +193,7 @@ def test_weight(site, visit, open_stub):
 
 def needed(source: str = "") -> dict[str, bytes]:
     """What is fetched for the first verdict, beside the stub's own: what all need, and what a check names."""
-    folder, files = engine()
+    folder, files = engine_files()
     first = ["ask.js", "worker.js", "micropython.mjs", "micropython.wasm", "python.json"]
     first += [f"{name}.json" for name in RARE if re.search(rf"\b{name}\b", source)]
     first += ["more.js"] if re.search(rf"\.({'|'.join(names_in_more())})\b", source) else []
@@ -209,7 +209,7 @@ def test_the_first_press_costs_at_most_so_much(site):
     }
     # 261,630 at most, 2,100 of them what a minifier would save.
     assert {name: weight for name, weight in weights.items() if weight > 262_000} == {}
-    pictures = [content for name, content in engine()[1].items() if "picture" in name]
+    pictures = [content for name, content in engine_files()[1].items() if "picture" in name]
     assert sum(map(small, pictures)) <= 2_500
 
 

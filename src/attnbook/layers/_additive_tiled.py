@@ -34,7 +34,7 @@ def _tiles(q_BLK: Tensor, k_BMK: Tensor) -> Iterator[tuple[tuple[slice, slice], 
     A product of exponentials is exact while neither over- nor underflows; past that the sigmoid, slower, always is.
     """
     (B, L, K), M = q_BLK.shape, k_BMK.shape[1]
-    factorised, one = bool(in_range(q_BLK, k_BMK)), q_BLK.new_ones(())
+    factorised, one = bool(_in_range(q_BLK, k_BMK)), q_BLK.new_ones(())
     if factorised:
         q_BLK, k_BMK = (2 * q_BLK).exp(), (2 * k_BMK).exp()
     rows = TILE_BYTES["gpu" if q_BLK.is_cuda else "cpu"] // max(1, M * K * q_BLK.element_size())
@@ -52,7 +52,7 @@ def _tiles(q_BLK: Tensor, k_BMK: Tensor) -> Iterator[tuple[tuple[slice, slice], 
             yield tile, r_BLMK
 
 
-def in_range(*tensors: Tensor) -> Tensor:
+def _in_range(*tensors: Tensor) -> Tensor:
     """Whether exp 2q · exp 2k is exact for all numbers in these tensors."""
     limit = math.log(torch.finfo(tensors[0].dtype).max) / 2 - 1
     return torch.stack([x.abs().amax() <= limit for x in tensors if x.numel() > 0] or [torch.tensor(True)]).all()
@@ -71,4 +71,4 @@ def fusible_scores(q_BLK: Tensor, k_BMK: Tensor, w_K: Tensor) -> Tensor:
         return from_r(torch.sigmoid(-2 * (q_BLK[:, :, None] + k_BMK[:, None])), w_K)
 
     operands = (q_BLK.clone(), k_BMK.clone(), w_K)  # cond wants no two of them in one tensor
-    return torch.cond(in_range(q_BLK, k_BMK), factorised, always, operands)
+    return torch.cond(_in_range(q_BLK, k_BMK), factorised, always, operands)

@@ -68,7 +68,7 @@ def sync_address(root: Path | str = ".", *, write: bool = True) -> list[str]:
     """Bring the address and the chapters to the files that repeat them; the names of those that disagreed."""
     root = Path(root)
     here = address(root)
-    derived = {"README.md": with_chapters, "CITATION.cff": with_address, "pyproject.toml": with_urls}
+    derived = {"README.md": _with_chapters, "CITATION.cff": _with_address, "pyproject.toml": _with_urls}
     stale = []
     for name, rewrite in derived.items():
         path = root / name
@@ -83,7 +83,7 @@ def sync_address(root: Path | str = ".", *, write: bool = True) -> list[str]:
     return stale
 
 
-def with_chapters(readme: str, here: Address, root: Path) -> str:
+def _with_chapters(readme: str, here: Address, root: Path) -> str:
     if readme.count(BEGIN) != 1 or readme.count(END) != 1 or readme.index(BEGIN) > readme.index(END):
         raise BookError(
             f"README.md must hold these two lines, once each; the table between them is made:\n{BEGIN}\n{END}"
@@ -105,11 +105,11 @@ def listed(found: list[Chapter], here: Address) -> list[str]:
     return [PUBLISHED.format(site=here.site), "", "| | chapter | |", "|--:|---|---|", *rows]
 
 
-def with_address(citation: str, here: Address, root: Path) -> str:
-    return with_lines("CITATION.cff", citation, {"repository-code: ": here.repository, "url: ": here.site})
+def _with_address(citation: str, here: Address, root: Path) -> str:
+    return _with_lines("CITATION.cff", citation, {"repository-code: ": here.repository, "url: ": here.site})
 
 
-def with_urls(project: str, here: Address, root: Path) -> str:
+def _with_urls(project: str, here: Address, root: Path) -> str:
     """The links that the package's page on PyPI has."""
     urls = {
         "Homepage = ": here.site,
@@ -118,10 +118,10 @@ def with_urls(project: str, here: Address, root: Path) -> str:
         "Issues = ": f"{here.repository}/issues",
         "Changelog = ": f"{here.repository}/blob/HEAD/CHANGELOG.md",
     }
-    return with_lines("pyproject.toml", project, urls)
+    return _with_lines("pyproject.toml", project, urls)
 
 
-def with_lines(name: str, text: str, values: dict[str, str]) -> str:
+def _with_lines(name: str, text: str, values: dict[str, str]) -> str:
     """A file's text in which the line that starts with each of these keys has this value."""
     for key, value in values.items():
         text, found = re.subn(rf"^{key.rstrip()}.*$", f'{key}"{value}"', text, flags=re.M)

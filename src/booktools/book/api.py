@@ -68,13 +68,13 @@ def names() -> dict[str, list[Name]]:
         found[page].append(Name(name, page, getattr(attnbook, name)))
     for name, module in MODULES.items():
         room, whole = module if module in ROOMS else MORE, import_module(f"attnbook.{module}")
-        found[room] += [Name(f"{name}.{each}", room, getattr(whole, each)) for each in public(whole)]
+        found[room] += [Name(f"{name}.{each}", room, getattr(whole, each)) for each in _public(whole)]
     for task in iter_modules(tasks.__path__):  # each with all that it offers
         found["tasks"].append(Name(f"tasks.{task.name}", "tasks", import_module(f"attnbook.tasks.{task.name}")))
     return found
 
 
-def public(module) -> list[str]:
+def _public(module) -> list[str]:
     """What a module offers: what it says, or all of its package's functions."""
     mine = (
         name

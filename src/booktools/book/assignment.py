@@ -14,7 +14,7 @@ from attnbook.language import count, words
 from booktools.book import HERE, BookError
 from booktools.book.contents import read_notebook
 from booktools.book.translation import translate
-from booktools.book.variants import TAG, Draw, drawn, filled, seed_of
+from booktools.book.variants import TAG, Draw, drawn_values, fill_gaps, seed_of
 
 SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION[ \t]*$", re.DOTALL | re.MULTILINE)
 HIDDEN = re.compile(r"^### BEGIN HIDDEN TESTS\n(.*?)^### END HIDDEN TESTS[ \t]*\n?", re.DOTALL | re.MULTILINE)
@@ -90,7 +90,7 @@ class Assignment:
             private = overlay / path.name
             if not private.is_file():
                 raise BookError(f"{private} does not exist. An overlay holds a notebook of the assignment's own name.")
-            replace_cells(notebook, _with_ids(read_notebook(private), private), private)
+            _replace_cells(notebook, _with_ids(read_notebook(private), private), private)
         if root is not None:
             translate(notebook, f"assignments/source/{path.name}", root)
         return cls.of(notebook, path)
@@ -101,10 +101,10 @@ class Assignment:
         minutes = notebook.metadata.get("attnbook", {}).get("minutes")
         if not opening or not minutes:
             raise BookError(f"{path.name}: expected `# Title` first, and attnbook.minutes in its metadata.")
-        variant_cell = "\n".join(cell.source for cell in notebook.cells if is_variant_cell(cell))
-        notebook.cells = [cell for cell in notebook.cells if not is_variant_cell(cell)]
-        given = [cell.source for cell in notebook.cells if cell.cell_type == "code" and not is_graded(cell)]
-        exercises = read_exercises(notebook, path)
+        variant_cell = "\n".join(cell.source for cell in notebook.cells if _is_variant_cell(cell))
+        notebook.cells = [cell for cell in notebook.cells if not _is_variant_cell(cell)]
+        given = [cell.source for cell in notebook.cells if cell.cell_type == "code" and not _is_graded(cell)]
+        exercises = _read_exercises(notebook, path)
         return cls(path.stem, opening[1], minutes, exercises, "\n\n".join(given), notebook, variant_cell)
 
     def variant(self, student: str, secret: str | None, redrawn: int | None = None) -> "Assignment":
@@ -113,17 +113,17 @@ class Assignment:
             return self
         if secret is None:
             raise BookError(ANOTHER_FOR_EACH.format(name=self.name))
-        values = drawn(self.variant_cell, Draw(seed_of(student, secret, self.name), redrawn))
+        values = drawn_values(self.variant_cell, Draw(seed_of(student, secret, self.name), redrawn))
         notebook = deepcopy(self.notebook)
         for cell in notebook.cells:
-            cell.source = filled(cell.source, values)
+            cell.source = fill_gaps(cell.source, values)
         return replace(Assignment.of(notebook, Path(f"{self.name}.ipynb")), drawn=values)
 
     @property
     def draws(self) -> int:
         """How much is drawn for each student."""
         draw = Draw("")
-        drawn(self.variant_cell, draw)
+        drawn_values(self.variant_cell, draw)
         return draw.count
 
     @property
@@ -134,7 +134,7 @@ class Assignment:
         """How a chapter tells of it, in Markdown."""
         about = {"points": marks(self.points), "minutes": minutes(self.minutes)}
         told = words(HERE)["assignment"].format(title=f"**{self.title}**", **about)
-        tasks = "\n".join(with_points(exercise.title, exercise.points) for exercise in self.exercises)
+        tasks = "\n".join(_with_points(exercise.title, exercise.points) for exercise in self.exercises)
         return f"{told}\n\n{tasks}\n\n{links}"
 
     def student(self):
@@ -142,8 +142,8 @@ class Assignment:
         if self.variant_cell:
             raise BookError(ANOTHER_FOR_EACH.format(name=self.name))
         notebook = deepcopy(self.notebook)
-        headings = {exercise.title: with_points(exercise.title, exercise.points) for exercise in self.exercises}
-        passes = {test.id: passing(exercise, test) for exercise in self.exercises for test in exercise.tests}
+        headings = {exercise.title: _with_points(exercise.title, exercise.points) for exercise in self.exercises}
+        passes = {test.id: _passing(exercise, test) for exercise in self.exercises for test in exercise.tests}
         for cell in notebook.cells:
             if cell.cell_type == "markdown":
                 cell.source = re.sub(
@@ -169,17 +169,17 @@ def nbgrader(cell) -> dict:
     return cell.get("metadata", {}).get("nbgrader", {})
 
 
-def is_variant_cell(cell) -> bool:
+def _is_variant_cell(cell) -> bool:
     """Whether a cell draws what is different for each student."""
     return TAG in cell.metadata.get("tags", ())
 
 
-def is_graded(cell) -> bool:
+def _is_graded(cell) -> bool:
     """Whether a cell is an exercise or a test."""
     return bool(nbgrader(cell).get("solution") or nbgrader(cell).get("grade"))
 
 
-def read_exercises(notebook, path: Path) -> tuple[Exercise, ...]:
+def _read_exercises(notebook, path: Path) -> tuple[Exercise, ...]:
     """The exercises of a notebook, each with the tests that follow it and the title of its section."""
     exercises, title = [], ""
     for cell in notebook.cells:
@@ -187,11 +187,11 @@ def read_exercises(notebook, path: Path) -> tuple[Exercise, ...]:
         if cell.cell_type == "markdown":
             title = next(iter(re.findall(r"^## (.+)", cell.source, re.MULTILINE)), title)
         elif nbgrader(cell).get("solution"):
-            exercises.append(read_exercise(cell, title, here))
+            exercises.append(_read_exercise(cell, title, here))
         elif nbgrader(cell).get("grade"):
             if not exercises:
                 raise BookError(f"{here}: a test follows the cell it tests; there is none above.")
-            exercises[-1] = exercises[-1].followed_by(read_test(cell, here))
+            exercises[-1] = exercises[-1].followed_by(_read_test(cell, here))
     names = [name for exercise in exercises for name in (exercise.id, *(test.id for test in exercise.tests))]
     if twice := {name for name in names if names.count(name) > 1}:
         raise BookError(f"{path.name}: grade_id {', '.join(sorted(twice))} is used twice.")
@@ -200,14 +200,14 @@ def read_exercises(notebook, path: Path) -> tuple[Exercise, ...]:
     return tuple(exercises)
 
 
-def read_exercise(cell, title: str, here: str) -> Exercise:
+def _read_exercise(cell, title: str, here: str) -> Exercise:
     if not SOLUTION.search(cell.source):
         raise BookError(f"{here}: a cell to complete has a part between ### BEGIN and END SOLUTION.")
     forbidden = tuple(cell.metadata.get("attnbook", {}).get("forbidden", ()))
     return Exercise(nbgrader(cell)["grade_id"], title, cell.source, forbidden)
 
 
-def read_test(cell, here: str) -> Test:
+def _read_test(cell, here: str) -> Test:
     hidden = "".join(HIDDEN.findall(cell.source))
     if not hidden.strip():
         raise BookError(f"{here}: every test has a hidden part, between ### BEGIN and END HIDDEN TESTS.")
@@ -220,10 +220,10 @@ def _with_ids(notebook, path: Path):
     return notebook
 
 
-def replace_cells(notebook, private, path: Path) -> None:
+def _replace_cells(notebook, private, path: Path) -> None:
     places = {cell.id: place for place, cell in enumerate(notebook.cells)}
     for cell in private.cells:
-        if is_variant_cell(cell):
+        if _is_variant_cell(cell):
             notebook.cells.append(cell)
             continue
         if cell.id not in places:
@@ -231,15 +231,15 @@ def replace_cells(notebook, private, path: Path) -> None:
         notebook.cells[places[cell.id]] = cell
 
 
-def passing(exercise: Exercise, test: Test) -> str:
+def _passing(exercise: Exercise, test: Test) -> str:
     """What a check says when it passes, where a student runs it."""
     about = {"number": exercise.tests.index(test) + 1, "title": exercise.title}
     return words(HERE)["passes"].format(**about)
 
 
-def with_points(title: str, points: float) -> str:
+def _with_points(title: str, points: float) -> str:
     """
-    >>> with_points("1. Shares", 5)
+    >>> _with_points("1. Shares", 5)
     '1. Shares (5 points)'
     """
     return words(HERE)["worth"].format(title=title, points=marks(points))

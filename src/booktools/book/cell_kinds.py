@@ -43,10 +43,10 @@ def count_assertions(source: str) -> int:
     >>> count_assertions("check.says(x)\\nasserted(x)")
     0
     """
-    return sum(isinstance(node, ast.Assert) or is_asserting_call(node) for node in ast.walk(ast.parse(source)))
+    return sum(isinstance(node, ast.Assert) or _is_asserting_call(node) for node in ast.walk(ast.parse(source)))
 
 
-def is_asserting_call(node: ast.AST) -> bool:
+def _is_asserting_call(node: ast.AST) -> bool:
     match node:
         case ast.Call(func=ast.Name("says")):
             return True

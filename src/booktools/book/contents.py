@@ -55,7 +55,7 @@ def without_number(title: str) -> str:
 
 def settings(root: Path) -> dict:
     """The contents of `_config.yml`."""
-    return read_yaml(root / "_config.yml")
+    return _read_yaml(root / "_config.yml")
 
 
 def edition_language(root: Path) -> str:
@@ -66,8 +66,8 @@ def edition_language(root: Path) -> str:
 
 def pages(root: Path) -> list[Path]:
     """The source files of every page, in reading order."""
-    toc = read_yaml(root / "_toc.yml")
-    return [find_page(root, name) for name in page_names(toc)]
+    toc = _read_yaml(root / "_toc.yml")
+    return [_find_page(root, name) for name in _page_names(toc)]
 
 
 def chapters(root: Path) -> list[Chapter]:
@@ -81,7 +81,7 @@ def last_green(root: Path) -> dict:
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
-def read_yaml(path: Path) -> dict:
+def _read_yaml(path: Path) -> dict:
     if not path.is_file():
         raise BookError(f"{path} does not exist. Run this in the book's folder, the one that holds _config.yml.")
     return yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -94,21 +94,21 @@ def read_notebook(path: Path) -> NotebookNode:
         raise BookError(f"{path} is not a notebook that can be read. Was a merge left half done?") from None
 
 
-def page_names(entry) -> list[str]:
+def _page_names(entry) -> list[str]:
     """Every `root:` and `file:` in a table of contents, however deep.
 
-    >>> page_names({"root": "index", "parts": [{"chapters": [{"file": "notation"}, {"url": "elsewhere"}]}]})
+    >>> _page_names({"root": "index", "parts": [{"chapters": [{"file": "notation"}, {"url": "elsewhere"}]}]})
     ['index', 'notation']
     """
     if isinstance(entry, list):
-        return [name for item in entry for name in page_names(item)]
+        return [name for item in entry for name in _page_names(item)]
     if not isinstance(entry, dict):
         return []
     own = [entry[key] for key in ("root", "file") if key in entry]
-    return own + [name for value in entry.values() for name in page_names(value)]
+    return own + [name for value in entry.values() for name in _page_names(value)]
 
 
-def find_page(root: Path, name: str) -> Path:
+def _find_page(root: Path, name: str) -> Path:
     found = [path for suffix in ("", ".ipynb", ".md") if (path := root / f"{name}{suffix}").is_file()]
     if not found:
         raise BookError(f"_toc.yml names {name}, but there is no {name}.ipynb or {name}.md. Write it, or take it out.")

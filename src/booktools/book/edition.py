@@ -16,7 +16,7 @@ from booktools.book.assignment import Assignment, assignment_paths
 from booktools.book.contents import Chapter, chapters, edition_language, pages, read_notebook, settings
 from booktools.book.formulas import Formulas
 from booktools.book.from_scratch import from_scratch
-from booktools.book.labels import Entry, Label, collect, entries_of, texts_of
+from booktools.book.labels import Entry, Label, collect_labels, entries_of, texts_of
 from booktools.book.localize import localize
 from booktools.book.package import version
 from booktools.book.references import References
@@ -97,7 +97,7 @@ class Edition:
 
     @cached_property
     def labels(self) -> dict[str, Label]:
-        return collect(self.entries, self.here)
+        return collect_labels(self.entries, self.here)
 
     @cached_property
     def sections(self) -> dict[str, str]:
@@ -110,7 +110,7 @@ class Edition:
         """The terms, in their order; none where the book has no page for them."""
         if glossary.PAGE not in self.pages:
             return []
-        terms = glossary.read(self.root / glossary.FILE)
+        terms = glossary.read_terms(self.root / glossary.FILE)
         glossary.check_sections(terms, self.sections)
         with self.spoken():
             said = translated(english_of(glossary.FILE, self.root), glossary.FILE, self.root)

@@ -8,10 +8,10 @@ from attnbook.colours import LIGHT
 from booktools.book import BookError
 
 
-def set_in_lines(tex: str) -> str:
+def with_environment(tex: str) -> str:
     r"""A formula whose lines break needs an environment, if it doesn't bring one.
 
-    >>> print(set_in_lines(r"a \\ b"), set_in_lines("a"), set_in_lines(r"\begin{cases}a \\ b\end{cases}"))
+    >>> print(with_environment(r"a \\ b"), with_environment("a"), with_environment(r"\begin{cases}a \\ b\end{cases}"))
     \begin{split}a \\ b\end{split} a \begin{cases}a \\ b\end{cases}
     """
     return rf"\begin{{split}}{tex}\end{{split}}" if r"\\" in tex and not tex.startswith(r"\begin") else tex
@@ -32,7 +32,7 @@ class Formulas:
     @classmethod
     def read(cls, settings: dict) -> "Formulas":
         macros = ((settings.get("sphinx") or {}).get("config") or {}).get("formula_macros") or {}
-        colours = {name: as_light_as_can_be(str(colour)) for name, colour in LIGHT.items() if name.startswith("attn-")}
+        colours = {name: lightened(str(colour)) for name, colour in LIGHT.items() if name.startswith("attn-")}
         return cls(macros, colours)
 
     def expand(self, tex: str) -> str:
@@ -70,13 +70,13 @@ def arguments(tex: str, count: int) -> tuple[list[str], str]:
     found = []
     for _ in range(count):
         tex = tex.lstrip()
-        end = group_end(tex) if tex.startswith("{") else len(re.findall(r"\\[A-Za-z]+|\\.|.|", tex)[0])
+        end = _group_end(tex) if tex.startswith("{") else len(re.findall(r"\\[A-Za-z]+|\\.|.|", tex)[0])
         found.append(tex[1 : end - 1] if tex.startswith("{") else tex[:end])
         tex = tex[end:]
     return found, tex
 
 
-def group_end(tex: str) -> int:
+def _group_end(tex: str) -> int:
     """Where the group that opens a formula ends."""
     depth = 0
     for brace in re.finditer(r"\\.|[{}]", tex):
@@ -86,10 +86,10 @@ def group_end(tex: str) -> int:
     raise BookError(f"a brace is never closed in {tex}")
 
 
-def as_light_as_can_be(colour: str) -> str:
+def lightened(colour: str) -> str:
     """The colour mixed with white, while it can be read on white (4.5 to 1): Colab's pages may be dark instead.
 
-    >>> as_light_as_can_be("#b00058"), as_light_as_can_be("#000000")
+    >>> lightened("#b00058"), lightened("#000000")
     ('#c64787', '#757575')
     """
     parts = bytes.fromhex(colour[1:])

@@ -42,22 +42,26 @@ class Import:
 
 def from_scratch(notebook, chapter: Chapter, here: Address) -> str:
     """The text of the file; empty where a chapter keeps nothing."""
-    cells = kept(notebook)
+    cells = kept_cells(notebook)
     if not cells:
         return ""
     told = {"title": chapter.title, "n": chapter.number, "page": here.page(f"chapters/{chapter.path.name}")}
     opening = f'"""{words(HERE)["scratch"]["docstring"].format(**told)}\n"""'
-    pieces = [opening, as_sorted(needed(notebook, cells, chapter)), *(cell.source.strip("\n") for cell in cells)]
-    return together([piece for piece in pieces if piece]) + "\n"
+    pieces = [
+        opening,
+        _as_sorted(_needed_imports(notebook, cells, chapter)),
+        *(cell.source.strip("\n") for cell in cells),
+    ]
+    return _join_pieces([piece for piece in pieces if piece]) + "\n"
 
 
-def kept(notebook) -> list:
+def kept_cells(notebook) -> list:
     return [cell for cell in notebook.cells if "keep" in cell.metadata.get("tags", [])]
 
 
-def needed(notebook, cells: list, chapter: Chapter) -> set[Import]:
+def _needed_imports(notebook, cells: list, chapter: Chapter) -> set[Import]:
     """What the kept cells use of what the notebook imports; a name that comes from nowhere else is refused."""
-    found = [each for cell in notebook.cells if cell.cell_type == "code" for each in imports_in(cell.source)]
+    found = [each for cell in notebook.cells if cell.cell_type == "code" for each in _imports_in(cell.source)]
     for cell in cells:
         if any(isinstance(node, ast.Import | ast.ImportFrom) for node in ast.walk(ast.parse(cell.source))):
             raise BookError(
@@ -90,17 +94,17 @@ def free_names(source: str) -> set[str]:
     tables, used = [module], set()
     for table in tables:
         tables += table.get_children()
-        used |= {each.get_name() for each in table.get_symbols() if each.is_referenced() and is_global(each, table)}
+        used |= {each.get_name() for each in table.get_symbols() if each.is_referenced() and _is_global(each, table)}
     return used - defined - set(dir(builtins)) - {"__name__"}
 
 
-def is_global(symbol: symtable.Symbol, table: symtable.SymbolTable) -> bool:
+def _is_global(symbol: symtable.Symbol, table: symtable.SymbolTable) -> bool:
     return symbol.is_global() or table.get_type() == "module"
 
 
-def imports_in(source: str) -> Iterator[Import]:
+def _imports_in(source: str) -> Iterator[Import]:
     """
-    >>> [each.name for each in imports_in("import torch.nn.functional as F, torch.utils.data\\nfrom torch import nn")]
+    >>> [each.name for each in _imports_in("import torch.nn.functional as F, torch.utils.data\\nfrom torch import nn")]
     ['F', 'torch', 'nn']
     """
     for node in ast.parse(source).body:
@@ -111,7 +115,7 @@ def imports_in(source: str) -> Iterator[Import]:
                 yield Import(name, module or each.name, each.name if module else "", each.asname or "")
 
 
-def as_sorted(imports: Iterable[Import]) -> str:
+def _as_sorted(imports: Iterable[Import]) -> str:
     """As ruff sorts them: Python's own first, then PyTorch's; whole modules before what is taken from them."""
     groups = ([each for each in imports if each.is_pythons is pythons] for pythons in (True, False))
     return "\n\n".join("\n".join(lines(group)) for group in groups if group)
@@ -119,45 +123,45 @@ def as_sorted(imports: Iterable[Import]) -> str:
 
 def lines(imports: list[Import]) -> Iterator[str]:
     """
-    >>> print(*lines(list(imports_in("from torch import nn, Tensor, optim as o\\nimport torch"))), sep="\\n")
+    >>> print(*lines(list(_imports_in("from torch import nn, Tensor, optim as o\\nimport torch"))), sep="\\n")
     import torch
     from torch import Tensor, nn
     from torch import optim as o
     """
     whole = [each for each in imports if not each.member]
     yield from sorted(f"import {each.module}{each.renamed}" for each in whole)
-    taken = sorted((each for each in imports if each.member), key=lambda each: (each.module, by_kind(each.member)))
+    taken = sorted((each for each in imports if each.member), key=lambda each: (each.module, _by_kind(each.member)))
     for module, group in groupby(taken, key=lambda each: each.module):
         aliased, plain = [], []
         for each in group:
             (aliased if each.alias else plain).append(each.member + each.renamed)
         lines_of_one = [f"from {module} import {name}" for name in aliased]
         if plain:
-            lines_of_one.append(wrapped(module, plain))
-        yield from sorted(lines_of_one, key=lambda line: by_kind(line.split(" import ")[1].lstrip("(\n ")))
+            lines_of_one.append(_import_line(module, plain))
+        yield from sorted(lines_of_one, key=lambda line: _by_kind(line.split(" import ")[1].lstrip("(\n ")))
 
 
-def by_kind(name: str) -> tuple[int, str]:
+def _by_kind(name: str) -> tuple[int, str]:
     """CONSTANTS, Classes, and all else."""
     word = name.split(" as ")[0].split(",")[0]
     return (0 if word.isupper() and len(word) > 1 else 1 if word[0].isupper() else 2), word.lower()
 
 
-def wrapped(module: str, members: list[str]) -> str:
+def _import_line(module: str, members: list[str]) -> str:
     line = f"from {module} import {', '.join(members)}"
     inside = "".join(f"    {name},\n" for name in members)
     return line if len(line) <= WIDTH else f"from {module} import (\n{inside})"
 
 
-def together(pieces: list[str]) -> str:
+def _join_pieces(pieces: list[str]) -> str:
     """Pieces of code as a formatter sets them: two blank lines around what is defined, one elsewhere."""
     text = pieces[0]
     for before, piece in pairwise(pieces):
-        wide = defines(before, -1) or defines(piece, 0)
+        wide = _defines(before, -1) or _defines(piece, 0)
         text += ("\n\n\n" if wide else "\n\n") + piece
     return text
 
 
-def defines(source: str, place: int) -> bool:
+def _defines(source: str, place: int) -> bool:
     body = ast.parse(source).body
     return bool(body) and isinstance(body[place], ast.FunctionDef | ast.ClassDef)

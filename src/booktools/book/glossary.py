@@ -51,19 +51,19 @@ class Term:
         return (self.name, *self.also) if self.hover is None else self.hover
 
 
-def read(path: Path) -> list[Term]:
+def read_terms(path: Path) -> list[Term]:
     """The terms of a file, which says all that is needed, and has each name once, in their order."""
-    terms = [term(entry) for entry in tomllib.loads(path.read_text("utf-8")).get("term", [])]
+    terms = [_read_term(entry) for entry in tomllib.loads(path.read_text("utf-8")).get("term", [])]
     names = Counter(name for each in terms for name in {each.name, *each.also})
     if twice := [name for name, times in names.items() if times > 1]:
         raise BookError(f"{FILE} has {', '.join(twice)} twice. Keep one, or take the word out of `also`.")
     for before, after in pairwise(terms):
-        if order(before) > order(after):
+        if _sort_key(before) > _sort_key(after):
             raise BookError(f"{FILE} is sorted by name: {after.name} stands behind {before.name}.")
     return terms
 
 
-def term(entry: dict) -> Term:
+def _read_term(entry: dict) -> Term:
     name = entry.get("name", "?")
     if wrong := NEEDED - entry.keys() | entry.keys() - NEEDED - FREE:
         raise BookError(f"{FILE}, {name}: {', '.join(sorted(wrong))} is missing, or no field of a term.")
@@ -74,7 +74,7 @@ def term(entry: dict) -> Term:
     return Term(**entry)
 
 
-def order(each: Term) -> str:
+def _sort_key(each: Term) -> str:
     return each.name.casefold()
 
 
@@ -84,16 +84,16 @@ def check_sections(terms: Iterable[Term], known: Collection[str]) -> None:
             raise BookError(f"{FILE}, {each.name}: the book has no {each.section}. Was the heading changed?")
 
 
-def finder(terms: Iterable[Term]) -> Callable[[str], Iterator[tuple[int, int, Term]]]:
+def term_finder(terms: Iterable[Term]) -> Callable[[str], Iterator[tuple[int, int, Term]]]:
     """What finds the words of some terms in a text, whole ones and the longest, in the singular or plural: from where,
     to where, of which term.
 
-    >>> find = finder([Term("mask", "", "", ""), Term("causal mask", "", "", "")])
-    >>> [(start, end, term.name) for start, end, term in find("Masks and causal masks, unmasked.")]
+    >>> find = term_finder([Term("mask", "", "", ""), Term("causal mask", "", "", "")])
+    >>> [(start, end, _read_term.name) for start, end, _read_term in find("Masks and causal masks, unmasked.")]
     [(0, 5, 'mask'), (10, 22, 'causal mask')]
     """
     words = sorted(((word, each) for each in terms for word in each.words), key=lambda pair: -len(pair[0]))
-    ways = "|".join(f"({spelled(word)})" for word, _ in words)
+    ways = "|".join(f"({_word_pattern(word)})" for word, _ in words)
     pattern = re.compile(rf"(?<![\w-])(?:{ways})(?:e?s)?(?![\w-])")
 
     def find(text: str) -> Iterator[tuple[int, int, Term]]:
@@ -103,10 +103,10 @@ def finder(terms: Iterable[Term]) -> Callable[[str], Iterator[tuple[int, int, Te
     return find
 
 
-def spelled(word: str) -> str:
+def _word_pattern(word: str) -> str:
     r"""A pattern for a word, which may begin a sentence, and whose blanks may be ends of lines.
 
-    >>> spelled("beam search"), spelled("QK-norm")
+    >>> _word_pattern("beam search"), _word_pattern("QK-norm")
     ('[bB]eam\\s+search', 'QK\\-norm')
     """
     first = f"[{word[0]}{word[0].upper()}]" if word[:2].islower() else re.escape(word[0])

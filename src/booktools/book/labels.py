@@ -36,13 +36,13 @@ class Entry:
 
 def texts_of(notebook) -> list[str]:
     """The Markdown of a notebook, cell by cell; of a cell that draws, its figure's label."""
-    return [cell.source if cell.cell_type == "markdown" else figure_of(cell) for cell in notebook.cells]
+    return [cell.source if cell.cell_type == "markdown" else _figure_line(cell) for cell in notebook.cells]
 
 
-def figure_of(cell) -> str:
+def _figure_line(cell) -> str:
     """
     >>> from nbformat.v4 import new_code_cell
-    >>> figure_of(new_code_cell("draw()", metadata={"mystnb": {"figure": {"name": "fig-bars"}}}))
+    >>> _figure_line(new_code_cell("draw()", metadata={"mystnb": {"figure": {"name": "fig-bars"}}}))
     '```{figure} -\\n:name: fig-bars\\n```'
     """
     name = cell.metadata.get("mystnb", {}).get("figure", {}).get("name")
@@ -52,7 +52,7 @@ def figure_of(cell) -> str:
 def entries_of(page: str, texts: Iterable[str]) -> list[Entry]:
     """The entries of a page, with their numbers: Exercise 5.2 is the second of chapter 5, and so is Figure 5.2."""
     chapter, counts, found = re.match(r"(\d\d)_", Path(page).name), Counter(), []
-    for entry in (entry for text in texts for entry in entries(text)):
+    for entry in (entry for text in texts for entry in _entries_in(text)):
         if entry.kind in NUMBERED.values():
             counts[entry.kind] += 1
             number = f"{int(chapter[1])}.{counts[entry.kind]}" if chapter else str(counts[entry.kind])
@@ -61,18 +61,18 @@ def entries_of(page: str, texts: Iterable[str]) -> list[Entry]:
     return found
 
 
-def collect(pages: Mapping[str, list[Entry]], here: Address) -> dict[str, Label]:
+def collect_labels(pages: Mapping[str, list[Entry]], here: Address) -> dict[str, Label]:
     """Every page (by its path), heading (path#slug) and label (#label) of the book."""
     found: dict[str, Label] = {}
     for page, listed in pages.items():
-        for name, label in page_labels(page, listed, here):
+        for name, label in _page_labels(page, listed, here):
             if name.startswith("#") and name in found:
                 raise BookError(f"the label {name[1:]} stands twice: {found[name].url} and {label.url}. Rename one.")
             found.setdefault(name, label)
     return found
 
 
-def page_labels(page: str, listed: Iterable[Entry], here: Address) -> Iterator[tuple[str, Label]]:
+def _page_labels(page: str, listed: Iterable[Entry], here: Address) -> Iterator[tuple[str, Label]]:
     url = here.page(page)
     waiting = []  # targets whose heading or figure has not come yet
     titled = False
@@ -92,7 +92,7 @@ def page_labels(page: str, listed: Iterable[Entry], here: Address) -> Iterator[t
         waiting = []
 
 
-def entries(source: str) -> Iterator[Entry]:
+def _entries_in(source: str) -> Iterator[Entry]:
     """Everything in a text that has or gives a label, in its order."""
     for block in blocks(source):
         if block.type == "myst_target":
@@ -107,6 +107,6 @@ def entries(source: str) -> Iterator[Entry]:
             elif directive.label:
                 yield Entry("other", directive.label, directive.argument)
             if directive.name != "math":
-                yield from entries(directive.body)
+                yield from _entries_in(directive.body)
         else:
             yield Entry("other")

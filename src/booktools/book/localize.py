@@ -14,11 +14,11 @@ def localize(notebook, page: str, root: Path):
         for cell in notebook.cells:
             for output in cell.get("outputs", []):
                 if html := output.get("data", {}).get("text/html"):
-                    output.data["text/html"] = remake_widgets(html, localized_widget)
+                    output.data["text/html"] = remake_widgets(html, _localized_widget)
     return notebook
 
 
-def localized_widget(name: str, state: dict) -> str:
+def _localized_widget(name: str, state: dict) -> str:
     """A widget with its table in the language spoken now."""
     from attnbook.widgets import all_widgets  # which loads torch, and nothing in English needs it
     from attnbook.widgets.shared.files import Asset

@@ -28,7 +28,7 @@ class Section:
 
     @property
     def text(self) -> str:
-        return flat(" ".join(words for _, words in self.words))
+        return _one_line(" ".join(words for _, words in self.words))
 
 
 def sections(notebook) -> list[Section]:
@@ -87,23 +87,28 @@ def _truth(directive: Directive) -> str:
     return " ".join([*read, prose(directive.options.get("because", ""))])
 
 
-def unfounded(section: Section) -> Iterator[tuple[str, str]]:
+def numbers_without_source(section: Section) -> Iterator[tuple[str, str]]:
     """The numbers for which nothing in a section stands, each with the words around it."""
-    said = [flat(phrase) for _, cell in section.code for phrase in phrases(cell)]
-    written = {token for _, cell in section.code if not is_check(cell) for token in tokens(_literals(cell.source))}
+    said = [_one_line(phrase) for _, cell in section.code for phrase in _phrases_said(cell)]
+    written = {
+        token for _, cell in section.code if not is_check(cell) for token in _numbers_shown(_literals(cell.source))
+    }
     for place, source in section.words:
-        above = {token for at, cell in section.code if at < place or at == place for token in tokens(printed(cell))}
-        text = flat(prose(source))
-        covered = [found.span() for phrase in said for found in find(phrase, text)]
-        for number, start, end in asked(text):
+        above = {
+            token for at, cell in section.code if at < place or at == place for token in _numbers_shown(_printed(cell))
+        }
+        text = _one_line(prose(source))
+        covered = [found.span() for phrase in said for found in _find_phrase(phrase, text)]
+        for number, start, end in numbers_to_check(text):
             if number not in above | written and not any(a <= start and end <= b for a, b in covered):
                 yield number, text[max(0, start - 40) : end + 20]
 
 
-def asked(text: str) -> Iterator[tuple[str, int, int]]:
+def numbers_to_check(text: str) -> Iterator[tuple[str, int, int]]:
     """The numbers of a text that must come from somewhere, and where they stand.
 
-    >>> [number for number, *_ in asked("In 2017, 9 % of 1,000 were `1913-11-12`; see chapter 13, (2, 11) and 12.")]
+    >>> text = "In 2017, 9 % of 1,000 were `1913-11-12`; see chapter 13, (2, 11) and 12."
+    >>> [number for number, *_ in numbers_to_check(text)]
     ['9 %', '1000', '1913-11-12']
     """
     literals = [(found[1].strip(), *found.span()) for found in re.finditer(r"`([^`]+)`", text)]
@@ -113,27 +118,27 @@ def asked(text: str) -> Iterator[tuple[str, int, int]]:
             free[slice(*found.span())] = "·" * len(found[0])
     numbers = [number for number in numbers_in("".join(free)) if not number.aside]
     yield from sorted(
-        [*literals, *((bare(number.text), number.place.start, number.place.stop) for number in numbers)],
+        [*literals, *((_normalized_number(number.text), number.place.start, number.place.stop) for number in numbers)],
         key=lambda found: found[1],
     )
 
 
-def tokens(text: str) -> set[str]:
+def _numbers_shown(text: str) -> set[str]:
     """The numbers that an output or code shows, as the words would have them."""
-    numbers = {bare(number.text) for number in numbers_in(text)}
-    return numbers | {bare(found) for found in re.findall(r"[\d.,:/+-]*\d[\d.,:/+-]*", text)}
+    numbers = {_normalized_number(number.text) for number in numbers_in(text)}
+    return numbers | {_normalized_number(found) for found in re.findall(r"[\d.,:/+-]*\d[\d.,:/+-]*", text)}
 
 
-def bare(number: str) -> str:
+def _normalized_number(number: str) -> str:
     """
-    >>> bare("31,392"), bare("9\u00a0%"), bare("−3.2")
+    >>> _normalized_number("31,392"), _normalized_number("9\u00a0%"), _normalized_number("−3.2")
     ('31392', '9 %', '-3.2')
     """
     number = re.sub(r"[\s\u00a0\u202f]*%", " %", number.replace("−", "-").strip())
     return re.sub(r"(?<=\d),(?=\d{3}\b)", "", number)
 
 
-def printed(cell) -> str:
+def _printed(cell) -> str:
     """What a cell prints as text."""
     outputs = cell.get("outputs", [])
     return "\n".join(output.get("text") or output.get("data", {}).get("text/plain", "") for output in outputs)
@@ -149,7 +154,7 @@ def _literals(source: str) -> str:
     return "\n".join(str(node.value) for node in nodes if isinstance(node, ast.Constant))
 
 
-def phrases(cell) -> Iterator[str]:
+def _phrases_said(cell) -> Iterator[str]:
     """The first arguments of a cell's `says`."""
     if "says" not in cell.source:
         return
@@ -159,19 +164,21 @@ def phrases(cell) -> Iterator[str]:
             yield first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
 
 
-def misplaced(section: Section) -> Iterator[str]:
+def phrases_not_found(section: Section) -> Iterator[str]:
     """The phrases of a section's `says` that do not stand in its words."""
     text = section.text
     for _, cell in section.code:
-        yield from (phrase for phrase in phrases(cell) if not phrase or not any(find(flat(phrase), text)))
+        yield from (
+            phrase for phrase in _phrases_said(cell) if not phrase or not any(_find_phrase(_one_line(phrase), text))
+        )
 
 
-def find(phrase: str, text: str) -> Iterator[re.Match]:
+def _find_phrase(phrase: str, text: str) -> Iterator[re.Match]:
     """Where a phrase stands, and no number goes on beyond its ends: not `9 %` in `19 %`."""
     before = r"(?<![\d.,−-])" if phrase[:1].isdigit() else ""
     after = r"(?![\d]|[.,]\d)" if phrase[-1:].isdigit() else ""
     return re.finditer(f"{before}{re.escape(phrase)}{after}", text)
 
 
-def flat(text: str) -> str:
+def _one_line(text: str) -> str:
     return re.sub(r"[\s\u00a0\u202f]+", " ", text).strip()

@@ -42,8 +42,8 @@ class References:
 
     def link(self, key: str, form: str) -> str:
         entry = self.entry(key)
-        said = form.format(authors(entry), entry.fields.get("year", words(HERE)["undated"]))
-        address = web_address(entry) or self.page
+        said = form.format(_authors(entry), entry.fields.get("year", words(HERE)["undated"]))
+        address = _web_address(entry) or self.page
         return f"[{said}]({address})" if address else said
 
     def entry(self, key: str) -> Entry:
@@ -65,7 +65,7 @@ class References:
         return "\n".join("- " + text.replace("\n", " ") for text in texts)
 
 
-def authors(entry: Entry) -> str:
+def _authors(entry: Entry) -> str:
     people = entry.persons.get("author") or entry.persons.get("editor") or []
     names = [str(Text.from_latex(" ".join(person.prelast_names + person.last_names))) for person in people]
     if len(names) > 2:
@@ -75,7 +75,7 @@ def authors(entry: Entry) -> str:
     return names[0] if names else entry.fields.get("title", entry.key)
 
 
-def web_address(entry: Entry) -> str | None:
+def _web_address(entry: Entry) -> str | None:
     if doi := entry.fields.get("doi"):
         return f"https://doi.org/{doi}"
     if arxiv := entry.fields.get("eprint"):

@@ -43,19 +43,19 @@ def digest(english: str) -> str:
     return sha256(english.encode()).hexdigest()[:8]
 
 
-def texts(notebook) -> dict[str, str]:
+def _notebook_texts(notebook) -> dict[str, str]:
     """Its description and promise, its Markdown by cell; of a figure `CELL:alt` and `CELL:caption`."""
     about = notebook.metadata
     found = {":description": about.get("description", ""), ":promise": about.get("attnbook", {}).get("promise", "")}
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             found[cell.id] = cell.source
-        for kind, text in figure_texts(cell).items():
+        for kind, text in _figure_texts(cell).items():
             found[f"{cell.id}:{kind}"] = text
     return {name: text for name, text in found.items() if text}
 
 
-def figure_texts(cell) -> dict[str, str]:
+def _figure_texts(cell) -> dict[str, str]:
     """What an author says of a figure in the metadata of the cell that draws it: `alt` and `caption`."""
     said = cell.metadata.get("mystnb", {})
     return {kind: said[part][kind] for kind, part in FIGURE_TEXTS.items() if said.get(part, {}).get(kind)}
@@ -63,7 +63,7 @@ def figure_texts(cell) -> dict[str, str]:
 
 def translate(notebook, page: str, root: Path):
     """A notebook, whose path in the book is `page`, with its texts in the language spoken now. Code stays as it is."""
-    said = translated(texts(notebook), page, root)
+    said = translated(_notebook_texts(notebook), page, root)
     if ":description" in said:
         notebook.metadata["description"] = said[":description"]
     if ":promise" in said:
@@ -71,7 +71,7 @@ def translate(notebook, page: str, root: Path):
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             cell.source = said.get(cell.id, cell.source)
-        for kind in figure_texts(cell):
+        for kind in _figure_texts(cell):
             cell.metadata["mystnb"][FIGURE_TEXTS[kind]][kind] = said[f"{cell.id}:{kind}"]
     return notebook
 
@@ -85,11 +85,11 @@ def translated(english: dict[str, str], page: str, root: Path) -> dict[str, str]
     """The texts of a page in the language spoken now; those without a translation, or with a stale one, in English."""
     if language() == ENGLISH:
         return english
-    blocks = read_blocks(overlay(page, root), english)
+    blocks = _read_blocks(_overlay_path(page, root), english)
     return english | {name: block.text for name, block in blocks.items() if block.fits(english[name])}
 
 
-def overlay(page: str, root: Path) -> Path:
+def _overlay_path(page: str, root: Path) -> Path:
     """Where the translation of a page into the language spoken now is, or would be; that of the terms is one, too."""
     tags = (language(), language().partition("-")[0])
     name = "terms.md" if page == glossary.FILE else Path(page).with_suffix(".md")
@@ -97,7 +97,7 @@ def overlay(page: str, root: Path) -> Path:
     return next((place for place in places if place.is_file()), places[0])
 
 
-def read_blocks(path: Path, names: Iterable[str]) -> dict[str, Block]:
+def _read_blocks(path: Path, names: Iterable[str]) -> dict[str, Block]:
     """The blocks of a translation, which can only have these names."""
     if not path.is_file():
         return {}
@@ -123,8 +123,8 @@ class State:
     missing: list[str]
 
 
-def state(english: dict[str, str], page: str, root: Path) -> State:
-    blocks = read_blocks(overlay(page, root), english)
+def translation_state(english: dict[str, str], page: str, root: Path) -> State:
+    blocks = _read_blocks(_overlay_path(page, root), english)
     missing = [name for name, text in english.items() if name not in blocks or blocks[name].text == text.strip("\n")]
     done = [name for name in english if name not in missing]
     stale = [name for name in done if not blocks[name].fits(english[name])]
@@ -133,9 +133,9 @@ def state(english: dict[str, str], page: str, root: Path) -> State:
 
 def write_missing(english: dict[str, str], page: str, root: Path) -> Path:
     """Write the English of what has no block, for somebody to write over; where it went."""
-    path = overlay(page, root)
+    path = _overlay_path(page, root)
     blocks = {name: Block(text.strip("\n"), digest(text)) for name, text in english.items()}
-    blocks |= read_blocks(path, english)
+    blocks |= _read_blocks(path, english)
     path.parent.mkdir(parents=True, exist_ok=True)
     written = (f"+++ {name} {block.source}\n\n{block.text}\n" for name, block in blocks.items())
     path.write_text("\n".join(written), encoding="utf-8")
@@ -146,5 +146,5 @@ def texts_of(page: str, root: Path) -> dict[str, str]:
     """The English texts of a page of the book, or of its glossary's terms."""
     path = root / page
     if page == glossary.FILE:
-        return {term.anchor: term.says for term in glossary.read(path)}
-    return {PAGE: path.read_text(encoding="utf-8")} if path.suffix == ".md" else texts(read_notebook(path))
+        return {term.anchor: term.says for term in glossary.read_terms(path)}
+    return {PAGE: path.read_text(encoding="utf-8")} if path.suffix == ".md" else _notebook_texts(read_notebook(path))

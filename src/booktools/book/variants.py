@@ -50,10 +50,10 @@ def seed_of(student: str, secret: str, assignment: str) -> str:
     return hmac.new(secret.encode(), f"{assignment}/{student.strip().casefold()}".encode(), sha256).hexdigest()
 
 
-def drawn(cell: str, draw: Draw) -> dict[str, str]:
+def drawn_values(cell: str, draw: Draw) -> dict[str, str]:
     """What a variant cell gives a name, as it is written.
 
-    >>> drawn("base = number(2, 99)\\nlog = 'log2' if base == 2 else f'log base {base}'", Draw("ada"))
+    >>> drawn_values("base = number(2, 99)\\nlog = 'log2' if base == 2 else f'log base {base}'", Draw("ada"))
     {'base': '45', 'log': 'log base 45'}
     """
     values = {"choice": draw.choice, "number": draw.number}
@@ -64,9 +64,9 @@ def drawn(cell: str, draw: Draw) -> dict[str, str]:
     return {name: str(value) for name, value in values.items() if isinstance(value, str | int | float)}
 
 
-def filled(text: str, values: Mapping[str, str]) -> str:
+def fill_gaps(text: str, values: Mapping[str, str]) -> str:
     """
-    >>> filled("to the base <<base>>", {"base": "7"})
+    >>> fill_gaps("to the base <<base>>", {"base": "7"})
     'to the base 7'
     """
     if unknown := sorted({name for name in GAP.findall(text) if name not in values}):

@@ -32,10 +32,10 @@ class Minutes:
     @classmethod
     def of(cls, notebook) -> "Minutes":
         core = list(until_the_end(notebook))
-        words = sum(words_in(cell.source) for cell in core if cell.cell_type == "markdown")
+        words = sum(_words_in(cell.source) for cell in core if cell.cell_type == "markdown")
         cells = sum(map(is_read_as_code, core))
         reading = words / WORDS_A_MINUTE + CODE_CELL * cells
-        touching, exercises = WIDGET * sum(map(widgets_in, core)), EXERCISE * exercises_in(notebook)
+        touching, exercises = WIDGET * sum(map(widgets_in, core)), EXERCISE * _exercises_in(notebook)
         return cls(words, cells, round(reading), touching, exercises)
 
     @classmethod
@@ -54,30 +54,30 @@ def until_the_end(notebook, end: str | tuple[str, ...] = END) -> Iterator:
         yield cell
 
 
-def words_in(source: str) -> int:
+def _words_in(source: str) -> int:
     """The words that are read in order.
 
-    >>> words_in("# Two words\\n\\nThree {key}`more` words, $x$ and `code`.\\n\\n| a | table |\\n|---|---|")
+    >>> _words_in("# Two words\\n\\nThree {key}`more` words, $x$ and `code`.\\n\\n| a | table |\\n|---|---|")
     6
-    >>> words_in(":::{tip}\\nOne [link](to/what.md).\\n:::\\n\\n:::{hint}\\n:class: dropdown\\nfolded\\n:::")
+    >>> _words_in(":::{tip}\\nOne [link](to/what.md).\\n:::\\n\\n:::{hint}\\n:class: dropdown\\nfolded\\n:::")
     2
     """
     lines, counted = source.split("\n"), 0
     for block in blocks(source):
         start, end = lines_of(block)
         if block.type in ("inline", "heading") and not lines[start].lstrip().startswith("|"):
-            counted += len(WORD.findall(INLINE.sub(what_is_read, "\n".join(lines[start:end]))))
-        elif block.type in ("fence", "colon_fence") and (directive := Directive.of(block)) and is_open(directive):
-            counted += words_in(directive.body)
+            counted += len(WORD.findall(INLINE.sub(_what_is_read, "\n".join(lines[start:end]))))
+        elif block.type in ("fence", "colon_fence") and (directive := Directive.of(block)) and _is_open(directive):
+            counted += _words_in(directive.body)
     return counted
 
 
-def is_open(directive: Directive) -> bool:
+def _is_open(directive: Directive) -> bool:
     room = rooms().get(directive.name)
     return not directive.folded and (room.is_read if room else directive.name not in ("dropdown", "math"))
 
 
-def what_is_read(mark: re.Match) -> str:
+def _what_is_read(mark: re.Match) -> str:
     """What a role or a link says; of a formula, code or a picture, nothing."""
     return mark["text"] or (mark["content"] if mark["role"] else "") if not mark["image"] else ""
 
@@ -93,6 +93,6 @@ def widgets_in(cell) -> int:
     return len(widgets_shown_by(cell))
 
 
-def exercises_in(notebook) -> int:
+def _exercises_in(notebook) -> int:
     texts = (cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     return sum(len(re.findall(r"^\s*[`:]{3,}\{exercise(?:-start)?\}", text, re.MULTILINE)) for text in texts)

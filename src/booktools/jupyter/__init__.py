@@ -8,10 +8,10 @@ def _jupyter_server_extension_points() -> list[dict[str, str]]:
 
 
 def _load_jupyter_server_extension(server) -> None:
-    server.contents_manager.register_pre_save_hook(with_tables)
+    server.contents_manager.register_pre_save_hook(_with_tables)
 
 
-def with_tables(model: dict, **_) -> None:
+def _with_tables(model: dict, **_) -> None:
     """Save a notebook with its widgets' tables. A view of a widget that went with its kernel is an error when the
     notebook is opened again, and hides the table; what stands on the screen stays as it is."""
     if model["type"] != "notebook":

@@ -28,16 +28,16 @@ def make() -> dict[str, bytes]:
     sentences = sorted(
         {*" ".join(TRIES).split(), *TRAY, *BETWEEN, *(word for pair in BETWEEN.values() for word in pair)}
     )
-    near = {word for vector in starry() for word, _ in english_vectors().neighbours(vector, NEAR)}
+    near = {word for vector in _starry() for word, _ in english_vectors().neighbours(vector, NEAR)}
     return {
         "stars.bin": part("vectors.bin", sorted(near.union(sentences))),
         "bank.bin": part("vectors.bin", sentences, tries=TRIES, tray=TRAY, between=BETWEEN),
         "first.words.bin": part("words.bin", sorted(set(FIRST_TOKENS)), part=True),
-        "first.word_map.bin": part("word_map.bin", words_of("word_map.bin")[:FIRST_WORDS], align=2, part=True),
+        "first.word_map.bin": part("word_map.bin", _words_of("word_map.bin")[:FIRST_WORDS], align=2, part=True),
     }
 
 
-def starry() -> Iterable[Tensor]:
+def _starry() -> Iterable[Tensor]:
     """The vectors whose neighbours are named: of words alone, of what they become, and of meanings."""
     for sentence in TRIES:
         x_LD = english_vectors()[sentence.split()]
@@ -46,7 +46,7 @@ def starry() -> Iterable[Tensor]:
     yield from (english_vectors()[word] for pair in BETWEEN.values() for word in pair)
 
 
-def words_of(file: str) -> list[str]:
+def _words_of(file: str) -> list[str]:
     return json.loads((FOLDER / file).read_bytes().partition(b"\n")[0])["words"].split()
 
 
@@ -56,7 +56,7 @@ def part(file: str, words: Iterable[str], align: int = 1, **more) -> bytes:
     What else is given goes into the first line.
     """
     head, _, numbers = (FOLDER / file).read_bytes().partition(b"\n")
-    row = {word: n for n, word in enumerate(words_of(file))}
+    row = {word: n for n, word in enumerate(_words_of(file))}
     size = len(numbers) // len(row)
     header = json.dumps(json.loads(head) | {"words": " ".join(words)} | more) + "\n"
     found = b"".join(numbers[size * row[word] :][:size] for word in words)

@@ -51,16 +51,18 @@ def for_colab(notebook, page: str, edition: Edition):
 
 
 def markdown(notebook) -> list:
-    return [cell for cell in notebook.cells if is_markdown(cell)]
+    return [cell for cell in notebook.cells if _is_markdown(cell)]
 
 
-def is_markdown(cell) -> bool:
+def _is_markdown(cell) -> bool:
     return cell.cell_type == "markdown"
 
 
 def apart(cell) -> list:
     """A cell in which a solution with code begins, as three: what is before, a heading that is folded, the solution."""
-    starts = [lines_of(block) for block in blocks(cell.source) if is_solution_start(block)] if is_markdown(cell) else []
+    starts = (
+        [lines_of(block) for block in blocks(cell.source) if _is_solution_start(block)] if _is_markdown(cell) else []
+    )
     if not starts:
         return [cell]
     lines = cell.source.split("\n")
@@ -81,7 +83,7 @@ def captions(cell, plain: Plain) -> list:
     return [nbformat.v4.new_markdown_cell(text, id=f"{cell.id}-caption")]
 
 
-def is_solution_start(block) -> bool:
+def _is_solution_start(block) -> bool:
     directive = Directive.of(block) if block.type in ("fence", "colon_fence") else None
     return directive is not None and directive.name == "solution-start"
 

@@ -51,18 +51,18 @@ def feed(changelog: str, book: str, site: str) -> str:
         '<feed xmlns="http://www.w3.org/2005/Atom">',
         f"<id>{site}</id>",
         f"<title>{escape(book)}</title>",
-        updated(days[0][0]),
+        _updated(days[0][0]),
         f'<link href="{site}"/>',
         f'<link rel="self" href="{site}{NAME}"/>',
         f"<author><name>{escape(book)}</name></author>",
     ]
     entries = (
-        f"<entry><id>{site}{NAME}#{day}</id><title>{escape(title)}</title>{updated(day)}"
+        f"<entry><id>{site}{NAME}#{day}</id><title>{escape(title)}</title>{_updated(day)}"
         f'<link href="{site}"/><content type="html">{escape(MarkdownIt().render(text))}</content></entry>'
         for day, title, text in days
     )
     return "\n".join([*head, *entries, "</feed>"])
 
 
-def updated(day: str) -> str:
+def _updated(day: str) -> str:
     return f"<updated>{day}T00:00:00Z</updated>"

@@ -40,8 +40,8 @@ def manifest(html: Path) -> dict:
     there = {path.relative_to(html).as_posix(): path for path in html.rglob("*") if path.is_file()}
     contents = {name: path.read_bytes() for name, path in sorted(there.items()) if not name.startswith(LEFT_OUT)}
     texts = {name: content.decode() for name, content in contents.items() if name.endswith(TEXT)}
-    named = {name: names_in(name, text, set(contents)) for name, text in texts.items()}
-    pages = {name: sorted(reach(name, named)) for name in named if name.endswith(".html")}
+    named = {name: named_files(name, text, set(contents)) for name, text in texts.items()}
+    pages = {name: sorted(_needed_files(name, named)) for name in named if name.endswith(".html")}
     files = sorted({name for needed in pages.values() for name in needed} | set(pages))
     place = {name: n for n, name in enumerate(files)}
     known = {name: (sha256(contents[name]).hexdigest()[:16], len(contents[name])) for name in files}
@@ -51,7 +51,7 @@ def manifest(html: Path) -> dict:
     return {"version": version, "say": say, "files": known, "pages": needed}
 
 
-def names_in(name: str, text: str, there: set[str]) -> set[str]:
+def named_files(name: str, text: str, there: set[str]) -> set[str]:
     """The files of the site that a text names in quotes or in `url()`, as a page, a style or a script does.
 
     A page names its widgets, each of which has a folder.
@@ -68,10 +68,11 @@ def names_in(name: str, text: str, there: set[str]) -> set[str]:
     return found
 
 
-def reach(page: str, named: dict[str, set[str]]) -> set[str]:
+def _needed_files(page: str, named: dict[str, set[str]]) -> set[str]:
     """All that a page needs, and what that needs; other pages and what one downloads aside.
 
-    >>> sorted(reach("a.html", {"a.html": {"b.html", "a.js"}, "a.js": {"c.js"}, "b.html": {"b.js"}, "c.js": {"a.js"}}))
+    >>> named = {"a.html": {"b.html", "a.js"}, "a.js": {"c.js"}, "b.html": {"b.js"}, "c.js": {"a.js"}}
+    >>> sorted(_needed_files("a.html", named))
     ['a.js', 'c.js']
     """
     found, open_ = set(), [page]

@@ -22,11 +22,11 @@ def write_parts(folder: Path, name: str = "smollm2") -> Path:
             raise BookError(f"the site serves a model: {error}") from error
         to.mkdir(parents=True, exist_ok=True)
         (to / "LICENSE").write_bytes(licence(known.package.partition("==")[0]))
-        (to / "parts.json").write_text(cut(content, to))
+        (to / "parts.json").write_text(split_file(content, to))
     return to
 
 
-def cut(content: bytes, to: Path, size: int = SIZE) -> str:
+def split_file(content: bytes, to: Path, size: int = SIZE) -> str:
     """The parts of a file, written; and their list."""
     parts = []
     for start in range(0, len(content), size):

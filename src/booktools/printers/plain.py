@@ -10,7 +10,7 @@ from attnbook.language import words
 from booktools.book import HERE as BOOK
 from booktools.book import BookError
 from booktools.book.edition import Edition
-from booktools.book.formulas import set_in_lines
+from booktools.book.formulas import with_environment
 from booktools.book.labels import Label
 from booktools.book.myst import INLINE, Directive, blocks, lines_of, split_target
 from booktools.directives import rooms
@@ -50,12 +50,12 @@ class Plain:
             case "front_matter" | "myst_target" | "myst_line_comment" | "myst_block_break":
                 return []
             case "math_block" | "math_block_label":
-                return indented(self.formula(block.content, block.info), lines[0], "$$")
+                return _indented(self.formula(block.content, block.info), lines[0], "$$")
             case "amsmath":
-                return indented(f"$$\n{self.edition.formulas.expand(block.content)}\n$$", lines[0], "\\begin")
+                return _indented(f"$$\n{self.edition.formulas.expand(block.content)}\n$$", lines[0], "\\begin")
             case "fence" | "colon_fence":
                 directive = Directive.of(block)
-                return lines if directive is None else indented(self.directive(directive), lines[0], block.markup)
+                return lines if directive is None else _indented(self.directive(directive), lines[0], block.markup)
         raise BookError(f"{block.type.removesuffix('_open')} (`{lines[0].strip()}`) {TEACH}")
 
     def directive(self, directive: Directive) -> str:
@@ -85,7 +85,7 @@ class Plain:
         title, body = self.inline(title), self.convert(body)
         if folded:
             return f"<details><summary>{title}</summary>\n\n{body}\n\n</details>"
-        return quoted(f"**{title}**\n\n{body}" if title else body)
+        return _quoted(f"**{title}**\n\n{body}" if title else body)
 
     def figure(self, directive: Directive) -> str:
         image = f"![{directive.options.get('alt', '')}]({self.image(directive.argument)})"
@@ -97,7 +97,7 @@ class Plain:
 
     def formula(self, tex: str, label: str | None) -> str:
         """As the site sets it; a label gives a number."""
-        tex = set_in_lines(self.edition.formulas.expand(dedent(tex).strip("\n")))
+        tex = with_environment(self.edition.formulas.expand(dedent(tex).strip("\n")))
         tag = f"\n\\tag{{{self.label(f'#{label}').number}}}" if label else ""
         return f"$$\n{tex}{tag}\n$$"
 
@@ -182,12 +182,12 @@ class Plain:
         return path if re.match(r"https?:", path) else f"{self.edition.here.site}_images/{PurePosixPath(path).name}"
 
 
-def indented(text: str, first: str, opening: str) -> list[str]:
+def _indented(text: str, first: str, opening: str) -> list[str]:
     """The lines of a block, each behind what stands before its `opening`: quote marks, a list's bullet."""
     prefix = first[: first.index(opening)]
     rest = re.sub(r"[^\s>]", " ", prefix)
     return [((rest if i else prefix) + line).rstrip() for i, line in enumerate(text.split("\n"))]
 
 
-def quoted(text: str) -> str:
+def _quoted(text: str) -> str:
     return "\n".join(f"> {line}".rstrip() for line in text.split("\n"))

@@ -26,20 +26,20 @@ def setup_cell(edition: Edition, notebook, *, peer: bool = False) -> str:
             say=words(HERE)["setup"],
             clone=project(edition.root)["version"],
             version=edition.version,
-            needs=" ".join(needs(edition.root, peer=peer)),
+            _requirements=" ".join(_requirements(edition.root, peer=peer)),
             book=edition.here.site + edition.wheel,
-            beside=" ".join(pinned(edition.root, name) for name in wanted if wanted[name]),
+            beside=" ".join(_pinned_requirement(edition.root, name) for name in wanted if wanted[name]),
         )
     )
 
 
-def pinned(root: Path, name: str) -> str:
+def _pinned_requirement(root: Path, name: str) -> str:
     """A package as `requirements.txt` pins it."""
     (found,) = re.findall(rf"^{name}==\S+", (root / "requirements.txt").read_text(encoding="utf-8"), re.MULTILINE)
     return found
 
 
-def needs(root: Path, *, peer: bool = False) -> list[str]:
+def _requirements(root: Path, *, peer: bool = False) -> list[str]:
     """What the book's package requires, figures and widgets included, and the peer that chapters compare with."""
     about = project(root)
     required = [*about["dependencies"], *about["optional-dependencies"]["book"]]

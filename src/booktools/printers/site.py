@@ -31,11 +31,11 @@ FOLDERS = ("src/attnbook", "src/booktools", "src/handful", "translations", "assi
 
 def print_site(edition: Edition, to: Path) -> None:
     """Bring the site in a folder up to date; from nothing, where what makes all pages has changed."""
-    known = kept(to) / "made-by"
+    known = doctrees(to) / "made-by"
     made_by = digest(edition)
     if not known.is_file() or known.read_text() != made_by:
         shutil.rmtree(to, ignore_errors=True)
-        shutil.rmtree(kept(to), ignore_errors=True)
+        shutil.rmtree(doctrees(to), ignore_errors=True)
     known.unlink(missing_ok=True)  # what fails now is made from nothing next time, with all that Sphinx has to say
     with edition.spoken():
         print_pages(edition.root, to, strict=True)
@@ -94,7 +94,7 @@ def print_pages(
             **config,
         },
         builder=builder,
-        doctreedir=kept(to).absolute(),
+        doctreedir=doctrees(to).absolute(),
         force_all=everything,
         quiet=True,
         warningiserror=strict,
@@ -116,7 +116,7 @@ class Found:
         return [each for each in gc.get_objects() if issubclass(type(each), TocTreeCollector)]
 
 
-def kept(to: Path) -> Path:
+def doctrees(to: Path) -> Path:
     """Where Sphinx keeps what it has read for the site in a folder."""
     return to.parent / f".{to.name}-read"
 
@@ -124,18 +124,18 @@ def kept(to: Path) -> Path:
 def digest(edition: Edition) -> str:
     """A hash of what makes more than one page, such as titles and numbers, to which others refer."""
     made_by = sha256(repr((edition.root, edition.language, edition.labels)).encode())
-    for path in makers(edition.root):
+    for path in _what_makes_pages(edition.root):
         made_by.update(path.relative_to(edition.root).as_posix().encode() + path.read_bytes())
     return made_by.hexdigest()
 
 
-def makers(root: Path) -> Iterator[Path]:
+def _what_makes_pages(root: Path) -> Iterator[Path]:
     yield from (path for name in FILES if (path := root / name).is_file())
     for folder in FOLDERS:
         yield from sorted(path for path in (root / folder).rglob("*") if path.is_file() and path.suffix != ".pyc")
 
 
-def load_extensions(root: Path) -> None:
+def _load_extensions(root: Path) -> None:
     """Import what Sphinx will load, which takes longer than to make a page."""
     from sphinx.application import builtin_extensions
 

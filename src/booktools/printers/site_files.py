@@ -33,7 +33,7 @@ def add_site_files(edition: Edition, html: Path) -> None:
     write_parts(html / "_static/models")
     if last_green(edition.root):
         shutil.copy(edition.root / LAST_GREEN, html / LAST_GREEN)
-    (html / "sitemap.xml").write_text(sitemap(edition.pages, edition.here), "utf-8")
+    (html / "sitemap.xml").write_text(_sitemap(edition.pages, edition.here), "utf-8")
     add_feed(edition, html)
     (html / ".nojekyll").touch()
     add_worker(html)
@@ -76,10 +76,10 @@ def write_from_scratch(edition: Edition, folder: Path) -> list[Path]:
     return list(paths)
 
 
-def sitemap(pages: list[str], here: Address) -> str:
+def _sitemap(pages: list[str], here: Address) -> str:
     """Where the pages are, for search engines.
 
-    >>> print(sitemap(["index.md"], Address("https://github.com/ada/book")))
+    >>> print(_sitemap(["index.md"], Address("https://github.com/ada/book")))
     <?xml version="1.0" encoding="UTF-8"?>
     <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
     <url><loc>https://ada.github.io/book/index.html</loc></url>

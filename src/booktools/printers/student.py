@@ -32,7 +32,9 @@ def write_copies(
         for assignment in edition.assignments.values() if assignments is None else assignments:
             notebook = assignment.student()
             set_up(
-                notebook, note(assignment, edition, student if assignment.drawn else ""), setup_cell(edition, notebook)
+                notebook,
+                _copy_note(assignment, edition, student if assignment.drawn else ""),
+                setup_cell(edition, notebook),
             )
             if assignment.drawn:
                 notebook.metadata["attnbook"]["student"] = student
@@ -47,7 +49,7 @@ def write_variants(
 ) -> list[Path]:
     """Write each student's own copies into a folder of the student's name; where they went."""
     for assignment in assignments:
-        if pairs := alike(assignment, logins, secret):
+        if pairs := same_for_neighbours(assignment, logins, secret):
             (one, other), title = pairs[0]
             raise BookError(f"{one} and {other} would get the same exercise, {title}. Take another secret.")
     return [
@@ -57,7 +59,9 @@ def write_variants(
     ]
 
 
-def alike(assignment: Assignment, logins: list[str], secret: str | None) -> list[tuple[tuple[str, str], str]]:
+def same_for_neighbours(
+    assignment: Assignment, logins: list[str], secret: str | None
+) -> list[tuple[tuple[str, str], str]]:
     """Neighbours in the list who would get the same exercise, of those that vary, and its title."""
     variants = {login: assignment.variant(login, secret) for login in logins}
     varying = [place for place, one in enumerate(assignment.exercises) if GAP.search(one.source)]
@@ -69,7 +73,7 @@ def alike(assignment: Assignment, logins: list[str], secret: str | None) -> list
     ]
 
 
-def note(assignment: Assignment, edition: Edition, student: str = "") -> str:
+def _copy_note(assignment: Assignment, edition: Edition, student: str = "") -> str:
     """What a copy says first: its points and time, its chapter if there is one, how to begin and how it is graded."""
     say, about = words(HERE), {"points": marks(assignment.points), "minutes": minutes(assignment.minutes)}
     page = f"chapters/{assignment.name}.ipynb"

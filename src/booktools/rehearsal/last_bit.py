@@ -10,7 +10,7 @@ from IPython.core.getipython import get_ipython
 TRAINED: set[int] = set()
 
 
-def change_one_weight(optimizer: torch.optim.Optimizer) -> None:
+def _change_one_weight(optimizer: torch.optim.Optimizer) -> None:
     weights = max((p for group in optimizer.param_groups for p in group["params"]), key=torch.Tensor.numel)
     if weights.is_floating_point():
         one = weights.detach().view(-1)[:1]
@@ -23,7 +23,7 @@ def install() -> None:
 
     def changed(self, *given, **named):
         plain(self, *given, **named)
-        change_one_weight(self)
+        _change_one_weight(self)
         TRAINED.add(len(shell.user_ns["In"]) - 1)
 
     torch.optim.Optimizer.__init__ = changed

@@ -19,7 +19,7 @@ STEPS = (
 )
 
 
-def finish(app, pagename, templatename, context, doctree):
+def _finish(app, pagename, templatename, context, doctree):
     """Take the steps, after the theme has put its files on the page."""
     made = page.Page(app, pagename, context)
     for step in STEPS:
@@ -31,5 +31,5 @@ def setup(app):
         room.setup(app)
     for part in (figures, formulas, notes, search, frame, build_progress):
         part.setup(app)
-    app.connect("html-page-context", finish, priority=900)
+    app.connect("html-page-context", _finish, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

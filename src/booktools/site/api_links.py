@@ -17,7 +17,7 @@ _FOLDED = ("hide-input", "tag_stub", "tag_mistake")
 
 
 @cache
-def entry_addresses() -> dict[str, str]:
+def _entry_addresses() -> dict[str, str]:
     """The address of each entry, by all that a chapter may call it."""
     found = {}
     for room, names in api.names().items():
@@ -29,11 +29,11 @@ def entry_addresses() -> dict[str, str]:
     return found
 
 
-def imported_names(sources: Iterable[str]) -> set[str]:
+def _imported_names(sources: Iterable[str]) -> set[str]:
     """What code takes from the package, and does not define anew.
 
     >>> sources = ["import attnbook\\nfrom attnbook import attention, causal, plots", "def causal(L): ..."]
-    >>> sorted(imported_names(sources))
+    >>> sorted(_imported_names(sources))
     ['attention', 'attnbook', 'plots']
     """
     taken, own = set(), set()
@@ -53,7 +53,7 @@ def link_names(body: str, taken: set[str], root: str) -> str:
     >>> link_names(cell, {"causal"}, "../").removeprefix('<div class="cell container">')
     '<a href="../api/layers.html#causal">causal</a>(<span class="n">L</span>)'
     """
-    known, told, tags = entry_addresses(), set(), ""
+    known, told, tags = _entry_addresses(), set(), ""
 
     def lead(found: re.Match) -> str:
         nonlocal tags
@@ -74,4 +74,4 @@ def link_api_names(page) -> None:
     if page.chapter and f"{api.FOLDER}/{api.MORE}.md" in page.edition.pages:
         cells = page.edition.notebook(f"{page.name}.ipynb").cells
         sources = [cell.source for cell in cells if cell.cell_type == "code"]
-        page.body = link_names(page.body, imported_names(sources), page.root)
+        page.body = link_names(page.body, _imported_names(sources), page.root)

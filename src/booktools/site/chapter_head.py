@@ -8,7 +8,7 @@ from pathlib import Path
 from attnbook.language import day, whole, words
 from booktools.book.contents import Chapter, without_number
 from booktools.book.edition import Edition
-from booktools.directives.map import drawn, leads
+from booktools.directives.map import chapter_leads, pictogram_svg
 from booktools.directives.map.drawing import draw_small
 from booktools.directives.minutes import Minutes
 from booktools.directives.page import buttons
@@ -31,7 +31,7 @@ def chapter_head(heading: str, chapter: Chapter, edition: Edition, root: str) ->
         f'<header class="chapter-head"><p class="number">{say["number"].format(n=chapter.number)}</p>{titled}'
         f'<div class="about"><p>{"".join(minutes)}</p>{links}</div>'
         f'<a class="lead-picture ab-stage" href="{root}index.html#map" aria-label="{escape(say["to_map"])}">'
-        f"{drawn(chapter.pictogram)}{draw_small(leads(edition), chapter.number)}</a></header>"
+        f"{pictogram_svg(chapter.pictogram)}{draw_small(chapter_leads(edition), chapter.number)}</a></header>"
     )
 
 

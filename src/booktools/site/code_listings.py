@@ -13,34 +13,34 @@ _MAY_BREAK = re.compile(r'(<span class="o">\.</span>)|(<[^>]+>)|\(')
 _PHONE = 30  # characters that stand side by side on a narrow phone
 
 
-def wrap_code(body):
+def _wrap_code(body):
     """Each line of code in an element of its own, which knows its indent.
 
     >>> start = '<div class="highlight-python notranslate"><div class="highlight"><pre><span></span>'
-    >>> wrap_code(start + "if x:\\n  y\\n</pre>").removeprefix(start)
+    >>> _wrap_code(start + "if x:\\n  y\\n</pre>").removeprefix(start)
     '<span class="line">if x:</span>\\n<span class="line" style="--in:2">  y</span>\\n</pre>'
     """
 
     def lines(code):
-        return code[1] + "".join(map(wrap_line, code[2].replace("\n\n\n", "\n\n").splitlines()))
+        return code[1] + "".join(map(_wrap_line, code[2].replace("\n\n\n", "\n\n").splitlines()))
 
     return _LISTING.sub(lines, body)
 
 
-def wrap_line(html):
+def _wrap_line(html):
     html = _PLAIN.sub(r"\1", html)
     text = _TAG.sub("", html)
     indent = len(text) - len(text.lstrip(" "))
     style = f' style="--in:{indent}"' if indent else ""
     if indent + max(map(len, text.split()), default=0) > _PHONE:
-        html = _MAY_BREAK.sub(break_points, html)
+        html = _MAY_BREAK.sub(_break_points, html)
     return f'<span class="line"{style}>{html}</span>\n'
 
 
-def break_points(sign):
+def _break_points(sign):
     """What is too long for a phone may break before a dot or behind a parenthesis, and not in the middle of a name.
 
-    >>> _MAY_BREAK.sub(break_points, 'layer<span class="o">.</span>weight.data(x)')
+    >>> _MAY_BREAK.sub(_break_points, 'layer<span class="o">.</span>weight.data(x)')
     'layer<wbr><span class="o">.</span>weight.data(<wbr>x)'
     """
     dot, tag = sign.groups()
@@ -48,4 +48,4 @@ def break_points(sign):
 
 
 def wrap_listings(page):
-    page.body = wrap_code(page.body)
+    page.body = _wrap_code(page.body)

@@ -20,7 +20,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 
-from booktools.book.formulas import Formulas, set_in_lines
+from booktools.book.formulas import Formulas, with_environment
 
 KATEX = Path(__file__).parent / "front/katex"
 RENDER = """
@@ -42,25 +42,25 @@ class FormulaError(Exception):
 
 
 @cache
-def render_html(tex: str, display: bool, macros: str) -> str:
+def _render_html(tex: str, display: bool, macros: str) -> str:
     r"""A formula as HTML, with MathML for screen readers and its source for whoever copies it; `macros` is JSON.
 
-    >>> "<annotation" in render_html(r"\sqrt d", False, "{}")
+    >>> "<annotation" in _render_html(r"\sqrt d", False, "{}")
     True
-    >>> render_html(r"\frac{", False, "{}")  # doctest: +ELLIPSIS
+    >>> _render_html(r"\frac{", False, "{}")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
     booktools.site.formulas.FormulaError: Unexpected end of input in a macro argument, ...
     """
     try:
-        return json.loads(katex()(tex, display, macros))
+        return json.loads(_katex()(tex, display, macros))
     except quickjs.JSException as error:
         what = re.search(r"KaTeX parse error: (.*)", str(error))
         raise FormulaError(what[1] if what else str(error)) from None
 
 
 @cache
-def katex() -> Callable[[str, bool, str], str]:
+def _katex() -> Callable[[str, bool, str], str]:
     context = quickjs.Context()
     context.eval(RENDER % (KATEX / "katex.min.js").read_text("utf-8"))
     return context.get("render")
@@ -71,21 +71,21 @@ def draw(translator, node, display: bool) -> str:
     macros, tex = translator.config.formula_macros, node.astext().strip()
     known = json.dumps({f"\\{name}": body.replace(r"\class", r"\htmlClass") for name, body in macros.items()})
     if display:
-        tex = set_in_lines(tex)
+        tex = with_environment(tex)
     source = escape(Formulas(macros).expand(tex))
     try:
-        return re.sub(r"(<annotation [^>]*>)[^<]*", lambda start: start[1] + source, render_html(tex, display, known))
+        return re.sub(r"(<annotation [^>]*>)[^<]*", lambda start: start[1] + source, _render_html(tex, display, known))
     except FormulaError as error:
         log.warning("a formula can't be drawn: %s", error, location=node)
         return escape(node.astext())
 
 
-def visit_inline(translator, node):
+def _visit_inline(translator, node):
     translator.body.append(f'<span class="math">{draw(translator, node, display=False)}</span>')
     raise nodes.SkipNode
 
 
-def visit_block(translator, node):
+def _visit_block(translator, node):
     translator.body += [translator.starttag(node, "div", CLASS="math"), draw(translator, node, display=True)]
     if node["number"]:
         translator.body.append(f'<span class="eqno">({get_node_equation_number(translator, node)})')
@@ -110,7 +110,7 @@ class KeepStops(SphinxPostTransform):
                 parent.replace(formula, kept)
 
 
-def copy_files(app):
+def _copy_files(app):
     """The style, whose fonts are WOFF2 alone: every browser that shows the book reads it."""
     if app.builder.format == "html":
         static = Path(app.outdir, "_static/katex")
@@ -121,7 +121,7 @@ def copy_files(app):
         copy(KATEX / "copy-tex.min.js", static)
 
 
-def keep_used_glyphs(app, exception):
+def _keep_used_glyphs(app, exception):
     """Of each font, the glyphs that some formula of the book needs: less than half of what there is."""
     if exception or app.builder.format != "html":
         return
@@ -146,7 +146,7 @@ def keep_used_glyphs(app, exception):
 
 def setup(app):
     app.add_config_value("formula_macros", {}, "env", dict)
-    app.add_html_math_renderer("katex", (visit_inline, None), (visit_block, None))
+    app.add_html_math_renderer("katex", (_visit_inline, None), (_visit_block, None))
     app.add_post_transform(KeepStops)
-    app.connect("builder-inited", copy_files)
-    app.connect("build-finished", keep_used_glyphs)
+    app.connect("builder-inited", _copy_files)
+    app.connect("build-finished", _keep_used_glyphs)

@@ -29,7 +29,7 @@ FRONT = HERE / "front"
 ROLES = ("query", "key", "value")
 
 
-def coloured(name):
+def colour_role(name):
     """The role `name`: a word in the colour of queries, keys or values."""
 
     def role(_role, rawtext, text, _lineno, _inliner, options=None, content=None):
@@ -93,7 +93,7 @@ class Texts(NullTranslations):
         return self.texts.get(message, message)
 
 
-def configure(app, config):
+def _configure(app, config):
     here = address(app.srcdir)
     config.language = os.environ["ATTNBOOK_LANGUAGE"] = edition_language(app.srcdir)
     say, core = words(HERE), words(BOOK)
@@ -110,14 +110,14 @@ def configure(app, config):
     translators["general", "exercise"] = Texts({"Exercise": core["exercise"], "Solution": say["solution"]})
 
 
-def read_edition(app, docname, source):
+def _read_edition(app, docname, source):
     """Sphinx reads what the edition says; checks and our solutions are folded."""
     page = Path(app.env.doc2path(docname)).relative_to(app.srcdir).as_posix()
     edition = edition_of(app.env)
     source[0] = fold_on_page(edition.notebook(page)) if page.endswith(".ipynb") else edition.text(page)
 
 
-def name_parts(app, doctree):
+def _name_parts(app, doctree):
     """The parts of the book, which _toc.yml calls by their ids, get their names."""
     for tree in doctree.findall(addnodes.toctree):
         if part := tree.get("caption"):
@@ -136,18 +136,18 @@ def keep_shares_whole(app, doctree):
             text.parent.replace(text, nodes.Text(whole))
 
 
-def copy_files(app):
+def _copy_files(app):
     """What widgets and rooms bring, before a page is written: Sphinx adds a checksum to its address."""
     if app.builder.format != "html":
         return
     widgets = {f"widgets/{name}": content for name, content in page_files().items()}
-    for name, content in (widgets | front() | write.front()).items():
+    for name, content in (widgets | front() | write.served_files()).items():
         target = Path(app.outdir, "_static", name)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
 
 
-def drop_unused_files(app, _exception):
+def _drop_unused_files(app, _exception):
     """The frame, icons and translations of the theme, which no page asks for: 8 MB."""
     for name in ("images", "locales", "scripts", "styles", "vendor"):
         rmtree(Path(app.outdir, "_static", name), ignore_errors=True)
@@ -162,13 +162,13 @@ def style(app, exception):
 
 def setup(app):
     for name in ROLES:
-        app.add_role(name, coloured(name))
+        app.add_role(name, colour_role(name))
     app.add_post_transform(Dropdowns)
-    app.connect("config-inited", configure)
-    app.connect("builder-inited", copy_files)
-    app.connect("source-read", read_edition)
-    app.connect("doctree-read", name_parts, priority=400)  # before Sphinx notes what the contents are
+    app.connect("config-inited", _configure)
+    app.connect("builder-inited", _copy_files)
+    app.connect("source-read", _read_edition)
+    app.connect("doctree-read", _name_parts, priority=400)  # before Sphinx notes what the contents are
     app.connect("doctree-read", keep_shares_whole)
     app.connect("env-check-consistency", number_as_the_edition)
-    app.connect("build-finished", drop_unused_files)
+    app.connect("build-finished", _drop_unused_files)
     app.connect("build-finished", style, priority=900)  # after the theme has written its colours of code

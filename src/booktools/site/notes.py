@@ -24,19 +24,19 @@ _ENTRY = re.compile(r'(<div class="citation" id="(\w+)".*?</p>)(?=\s*</div>)', r
 
 
 @cache
-def axis_meanings(text):
+def _axis_meanings(text):
     """What each letter of the notation page stands for, in short.
 
-    >>> axis_meanings(Path("notation.md").read_text("utf-8"))["L"]
+    >>> _axis_meanings(Path("notation.md").read_text("utf-8"))["L"]
     'query length'
     """
     return dict(_SIZE.findall(text))
 
 
-def explain_names(body, letters):
+def _explain_names(body, letters):
     """The first use of each name that ends in its axes is told what they are.
 
-    >>> explain_names('<span class="n">q_LK</span> <span class="n">q_LK</span>', {"L": "length", "K": "width"})
+    >>> _explain_names('<span class="n">q_LK</span> <span class="n">q_LK</span>', {"L": "length", "K": "width"})
     '<span class="n" tabindex="0" data-note="length × width">q_LK</span> <span class="n">q_LK</span>'
     """
     told = set()
@@ -53,20 +53,20 @@ def explain_names(body, letters):
 
 
 @cache
-def work_titles(references):
+def _work_titles(references):
     """The works of a bibliography by their titles, the longest first.
 
-    >>> work_titles("@misc{a, title={Attention {Is} All}} @misc{b, title={All}}")
+    >>> _work_titles("@misc{a, title={Attention {Is} All}} @misc{b, title={All}}")
     ['attention is all', 'all']
     """
     works = parse_string(references, "bibtex").entries.values()
     return sorted((re.sub("[{}]", "", work.fields["title"]).casefold() for work in works), key=len, reverse=True)
 
 
-def name_works(body, known):
+def _name_works(body, known):
     """The first citation of each work in a text carries its title, for the margin of a wide screen.
 
-    >>> name_works('<a class="reference internal" href="r.html#id1" title="A. Cho. On All. 2014.">Cho</a>', ["on all"])
+    >>> _name_works('<a class="reference internal" href="r.html#id1" title="A. Cho. On All. 2014.">Cho</a>', ["on all"])
     '<a class="reference internal" href="r.html#id1" title="A. Cho. On All. 2014." data-work="On All">Cho</a>'
     """
     told = set()
@@ -86,8 +86,8 @@ def name_works(body, known):
 
 def add_notes(page):
     if page.chapter:
-        page.body = explain_names(page.body, axis_meanings(page.edition.text("notation.md")))
-        page.body = name_works(page.body, work_titles(page.edition.text("references.bib")))
+        page.body = _explain_names(page.body, _axis_meanings(page.edition.text("notation.md")))
+        page.body = _name_works(page.body, _work_titles(page.edition.text("references.bib")))
         page.app.add_js_file("notes.js", type="module")
 
 

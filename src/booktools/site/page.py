@@ -149,7 +149,7 @@ def make_stubs(page: Page) -> None:
             for file, content in ((editor.file, editor.content), editor.above):
                 if content:
                     Path(page.app.outdir, "_static/write", file).write_bytes(content)
-    page.body = write.marked(page.body, editors)
+    page.body = write.mark_page(page.body, editors)
     page.app.add_js_file("write.js", type="module")
 
 
@@ -159,7 +159,7 @@ def choose_files(page: Page) -> None:
     if 'class="katex"' in page.body:
         app.add_js_file("katex/copy-tex.min.js", loading_method="defer")
     if style := (context.get("meta") or {}).get("style"):
-        context["early"] = own_style(Path(app.outdir, "_static", f"{style}.css"), page.root)
+        context["early"] = _own_style(Path(app.outdir, "_static", f"{style}.css"), page.root)
     if page.widgets:
         context["early"] = early_files(page.body, page.root)
         for script in ("touch.js", "widgets/shared/host.js"):  # before the frame's
@@ -175,7 +175,7 @@ def choose_files(page: Page) -> None:
     if 'class="take"' in page.body:
         app.add_js_file("take.js", type="module")
     scripts = [js for js in context["script_files"] if js.filename and js.filename not in UNUSED_SCRIPTS]
-    context["script_files"], context["css_files"] = [deferred(script) for script in scripts], []
+    context["script_files"], context["css_files"] = [_deferred(script) for script in scripts], []
 
 
 def introduce(page: Page) -> None:
@@ -251,14 +251,14 @@ def in_two_renderings(body, images, outdir):
     return re.sub(r'<img ([^>]*)src="([^"]*_images/)([^"]+\.svg)"([^>]*?) ?/?>', both, body)
 
 
-def deferred(script):
+def _deferred(script):
     """A script that waits until the page is painted."""
     return type(script)(
         script.filename, priority=script.priority, **{"defer": "defer", "fetchpriority": "low"} | script.attributes
     )
 
 
-def own_style(file: Path, root: str) -> str:
+def _own_style(file: Path, root: str) -> str:
     """The style that a page has beside the book's, as its front matter says; its content is in its address."""
     version = sha256(file.read_bytes()).hexdigest()[:8]
     return f'<link rel="stylesheet" href="{root}_static/{file.name}?v={version}">'

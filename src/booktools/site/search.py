@@ -49,11 +49,13 @@ _SIGNS = {
 _RAISED = str.maketrans("0123456789T", "⁰¹²³⁴⁵⁶⁷⁸⁹ᵀ")
 
 
-def typed(tex: str) -> str:
+def _typed_formula(tex: str) -> str:
     r"""A formula as one types it, with its macros expanded.
 
-    >>> typed(r"\operatorname{softmax}\left(QK^{\top}/\sqrt{d_k}\right)V"), typed(r"\mathcal{O}(n^2 d)")
-    ('softmax(QKᵀ/√d_k)V', 'O(n² d)')
+    >>> _typed_formula(r"\operatorname{softmax}\left(QK^{\top}/\sqrt{d_k}\right)V")
+    'softmax(QKᵀ/√d_k)V'
+    >>> _typed_formula(r"\mathcal{O}(n^2 d)")
+    'O(n² d)'
     """
     tex = re.sub(r"\\(begin|end)\{\w+\*?\}|\\(left|right|big|Big|[,;:! ])|\\quad|&|\\\\", " ", tex)
     tex = re.sub(r"\\(?:operatorname|mathcal|mathbf|mathrm|mathbb|text|hat|bar|tilde)\s*\{([^{}]*)\}", r"\1", tex)
@@ -74,20 +76,20 @@ class Reader:
 
     def sections(self, document: nodes.document) -> Iterator[tuple[str, str, str, str, str]]:
         """Of each section and each exercise: its anchor, its title, what is in bold, how it begins, and the rest."""
-        for section in filter(is_section, document.findall(nodes.Element)):
-            title = next(iter(section.findall(is_title)), None)
+        for section in filter(_is_section, document.findall(nodes.Element)):
+            title = next(iter(section.findall(_is_title)), None)
             if title is not None:
                 parts = [part for part in section.children if title not in part.findall() and not self.is_passed(part)]
-                bold = in_one_line(self.said(node) for part in parts for node in part.findall(nodes.strong))
+                bold = _in_one_line(self.said(node) for part in parts for node in part.findall(nodes.strong))
                 begins, *rest = [*filter(None, map(self.said, parts)), ""]
-                yield section["ids"][0], self.said(title), bold, in_one_line([begins]), in_one_line(rest)
+                yield section["ids"][0], self.said(title), bold, _in_one_line([begins]), _in_one_line(rest)
 
     def said(self, node: nodes.Node) -> str:
         """The words of a part of a page."""
         if self.is_passed(node):
             return ""
         if isinstance(node, nodes.math | nodes.math_block):
-            return typed(self.formulas.expand(node.astext()))
+            return _typed_formula(self.formulas.expand(node.astext()))
         if isinstance(node, nodes.Text):
             return node.astext()
         if isinstance(node, addnodes.pending_xref) and not node.get("refexplicit"):
@@ -98,12 +100,12 @@ class Reader:
     def plain(self, markdown: str) -> str:
         """A sentence of the glossary without its marks."""
         parts = re.split(r"\$(.+?)\$", markdown)
-        parts[1::2] = (typed(self.formulas.expand(tex)) for tex in parts[1::2])
+        parts[1::2] = (_typed_formula(self.formulas.expand(tex)) for tex in parts[1::2])
         return re.sub(r"[*`]", "", "".join(parts))
 
     def is_passed(self, node: nodes.Node) -> bool:
         is_folded = isinstance(node, nodes.Element) and "dropdown" in node["classes"]
-        return isinstance(node, NOT_READ) or type(node).__name__ in NOT_READ_TOO or is_folded or is_section(node)
+        return isinstance(node, NOT_READ) or type(node).__name__ in NOT_READ_TOO or is_folded or _is_section(node)
 
     def referred(self, domain: str, kind: str, target: str) -> str:
         """What a reference that has no words of its own says on the page."""
@@ -113,18 +115,18 @@ class Reader:
         return label.text if label else ""
 
 
-def is_section(node: nodes.Node) -> bool:
+def _is_section(node: nodes.Node) -> bool:
     """An exercise is one, too; what sphinx-exercise puts into it is not."""
     if isinstance(node, nodes.section):
         return node["ids"] != ["exercise-content"]
     return type(node).__name__ == "exercise_enumerable_node"
 
 
-def is_title(node: nodes.Node) -> bool:
+def _is_title(node: nodes.Node) -> bool:
     return type(node).__name__ in {"title", "exercise_subtitle"}
 
 
-def in_one_line(texts: Iterable[str]) -> str:
+def _in_one_line(texts: Iterable[str]) -> str:
     return " ".join(" ".join(texts).split())
 
 
@@ -152,19 +154,24 @@ def sections(app) -> Iterator[list]:
         ]
 
 
-def taught(edition: Edition) -> Iterator[list[str]]:
+def _term_sections(edition: Edition) -> Iterator[list[str]]:
     """For each term of the glossary the section that teaches it, and its names."""
     for term in edition.glossary:
         where = f"{term.page}.html" + (f"#{term.place}" if term.place else "")
         yield [where, *filter(None, (term.name, *term.also, term.zh))]
 
 
-def write_index(app, exception) -> None:
+def _write_index(app, exception) -> None:
     """Two files, which a page asks for when somebody searches."""
     if exception or app.builder.format != "html":
         return
     say, rest = words(HERE)["search"], []
-    content = {"sections": [], "taught": list(taught(edition_of(app.env))), "passed": say["passed"].split(), "say": say}
+    content = {
+        "sections": [],
+        "taught": list(_term_sections(edition_of(app.env))),
+        "passed": say["passed"].split(),
+        "say": say,
+    }
     for *first, more in sections(app):
         content["sections"].append(first)
         rest.append(more)
@@ -173,10 +180,10 @@ def write_index(app, exception) -> None:
         Path(app.outdir, f"_static/{name}.json").write_text(text, "utf-8")
 
 
-def use_no_other(app) -> None:
+def _use_no_other(app) -> None:
     app.builder.search = False
 
 
 def setup(app):
-    app.connect("builder-inited", use_no_other)
-    app.connect("build-finished", write_index)
+    app.connect("builder-inited", _use_no_other)
+    app.connect("build-finished", _write_index)

@@ -19,7 +19,7 @@ def join_styles(site: Path) -> None:
     style = "".join(static.joinpath(f"{part}.css").read_text("utf-8") for part in PARTS)
     style = tight_style(style.replace("url(fonts/KaTeX", "url(katex/fonts/KaTeX"))
     static.joinpath("style.css").write_text(style, "utf-8")
-    static.joinpath("without-scripts.css").write_text(scriptless_dark_rules(style), "utf-8")
+    static.joinpath("without-scripts.css").write_text(_scriptless_dark_rules(style), "utf-8")
     version = sha256(style.encode()).hexdigest()[:8]
     for page in site.rglob("*.html"):
         text = page.read_text("utf-8")
@@ -28,18 +28,18 @@ def join_styles(site: Path) -> None:
             page.write_text(told, "utf-8")
 
 
-def scriptless_dark_rules(style: str) -> str:
+def _scriptless_dark_rules(style: str) -> str:
     """The dark rules of a style, as they hold where no script can say that a page is dark, and its pages say light.
 
-    >>> print(scriptless_dark_rules('a, html[data-theme="dark"] b { color: red } i { color: blue }'))
+    >>> print(_scriptless_dark_rules('a, html[data-theme="dark"] b { color: red } i { color: blue }'))
     html[data-theme="light"] b { color: red }
     """
     rules = re.findall(r"([^{}]*)(\{[^{}]*\})", re.sub(r"/\*.*?\*/", "", style, flags=re.DOTALL))
-    night = ((", ".join(dark_selectors(selectors)), body) for selectors, body in rules)
+    night = ((", ".join(_dark_selectors(selectors)), body) for selectors, body in rules)
     return "\n".join(f"{selectors} {body}" for selectors, body in night if selectors)
 
 
-def dark_selectors(selectors: str) -> list[str]:
+def _dark_selectors(selectors: str) -> list[str]:
     """Those of a list of selectors that hold in the dark, for a page that says light."""
     each = (selector.strip() for selector in selectors.split(","))
     return [selector.replace(DARK, LIGHT) for selector in each if selector.startswith(DARK)]

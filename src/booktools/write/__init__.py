@@ -23,10 +23,10 @@ from attnbook.language import words
 from attnbook.widgets.shared.files import one_module, without_comments
 from booktools.book.cell_kinds import stub_check
 from booktools.write.checks import HANDFUL, judging_source
-from booktools.write.definitions import above
-from booktools.write.mistakes import tried
+from booktools.write.definitions import names_above
+from booktools.write.mistakes import runnable_mistakes
 from booktools.write.source import NotForThePage, without_docstring
-from booktools.write.stubs import sent
+from booktools.write.stubs import sent_stub
 
 HERE = Path(__file__).parent
 EARLY = ("write.js", "write.css")
@@ -48,15 +48,15 @@ class Editor:
             return '<div class="cell '
         checks = f'data-name="{escape(self.checks)}" ' if self.checks else ""
         checks += f'data-caught="{escape(self.caught)}" ' if self.caught else ""
-        return f'<div data-write="{versioned(self.file, self.content)}" {checks}class="cell '
+        return f'<div data-write="{_versioned(self.file, self.content)}" {checks}class="cell '
 
 
-def versioned(file: str, content: bytes) -> str:
+def _versioned(file: str, content: bytes) -> str:
     return f"{file}?v={sha256(content).hexdigest()[:8]}"
 
 
 @cache
-def engine() -> tuple[str, dict[str, bytes]]:
+def engine_files() -> tuple[str, dict[str, bytes]]:
     """A folder's name, made of what is in it, and what is fetched at the first press, or when it is asked for."""
     files = {name: without_comments(HERE / "front" / name).encode() for name in ("picture.js", "picture.css")}
     files["ask.js"] = without_comments(HERE / "front/ask.js").encode()
@@ -73,15 +73,15 @@ def engine() -> tuple[str, dict[str, bytes]]:
     return f"write/{version}/", files
 
 
-def early() -> dict[str, bytes]:
+def early_files() -> dict[str, bytes]:
     """What a page has before somebody presses, by the names on the site."""
     return {name: without_comments(HERE / "front" / name).encode() for name in EARLY}
 
 
-def front() -> dict[str, bytes]:
+def served_files() -> dict[str, bytes]:
     """All of it, as the site serves it, by the names there."""
-    folder, files = engine()
-    return early() | {folder + name: content for name, content in files.items()}
+    folder, files = engine_files()
+    return early_files() | {folder + name: content for name, content in files.items()}
 
 
 RARE = ("autograd", "einops", "optim", "testing")  # modules of Python that are fetched where code names them
@@ -96,13 +96,13 @@ def names_in_more() -> list[str]:
 def micropython_modules() -> dict[str, str]:
     """The page's own modules, and the one of sentences and comparisons, which is the book's."""
     folder = HERE / "micropython_modules"
-    files = {path.relative_to(folder).as_posix(): terse(path) for path in sorted(folder.rglob("*.py"))}
+    files = {path.relative_to(folder).as_posix(): _minified(path) for path in sorted(folder.rglob("*.py"))}
     given = "NotImplementedError, page_because, page_cut, page_ordered, page_stepped"
     judging = f"from plain import {given}\n{judging_source()}\n"
     return files | {"attnbook/checks/judging.py": judging}
 
 
-def terse(path: Path) -> str:
+def _minified(path: Path) -> str:
     """A module as it travels: without comments and docstrings, and indented by ones."""
     tree = ast.parse(path.read_text("utf-8"))
     for node in ast.walk(tree):
@@ -113,35 +113,35 @@ def terse(path: Path) -> str:
 
 def editors(stem: str, cells: list) -> list[Editor]:
     """The cells of a notebook that are written in on its page, in order; and its mistakes that can't be run there."""
-    mistakes, found, written, parameters = tried(cells), [], [], {}
-    asked_for = above(cells)
+    mistakes, found, written, parameters = runnable_mistakes(cells), [], [], {}
+    asked_for = names_above(cells)
     further = f"{stem[:2]}-above.json", as_json(asked_for)
     for place, cell in enumerate(cells):
         file = f"{stem[:2]}-{cell.id}.json"
         if asked := stub_check(cell):
             before = [each.source for each in cells[:place] if each.cell_type == "code"]
             names = sorted({name for at, name, _ in asked_for["definitions"] if at < place})
-            more = {"place": place, "defined": names, "above": versioned(*further), "written": [*written]}
-            found.append(Editor(file, asked[1], as_json(sent(asked[0], before) | more), further))
+            more = {"place": place, "defined": names, "above": _versioned(*further), "written": [*written]}
+            found.append(Editor(file, asked[1], as_json(sent_stub(asked[0], before) | more), further))
             written.append((cell.id, asked[1]))
-            parameters |= taken(cell.source)
+            parameters |= function_parameters(cell.source)
         elif cell.id in mistakes:
             what = mistakes[cell.id]
             content = b"" if isinstance(what, NotForThePage) else as_json(what)
-            caught = (name for name, given in parameters.items() if given in taken(cell.source).values())
+            caught = (name for name, given in parameters.items() if given in function_parameters(cell.source).values())
             found.append(Editor(file, "", content, caught=next(caught, "")))
     return found
 
 
-def taken(source: str) -> dict[str, list[str]]:
+def function_parameters(source: str) -> dict[str, list[str]]:
     """The parameters of the functions that code defines; what has the same as a stub is a way to write it."""
     functions = (node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef))
     return {each.name: [arg.arg for arg in each.args.args] for each in functions}
 
 
-def marked(body: str, editors: list[Editor]) -> str:
+def mark_page(body: str, editors: list[Editor]) -> str:
     """A page whose cells to write in know what to ask for, with the words of their editors."""
-    said = {"engine": engine()[0], "say": words(HERE)["page"]}
+    said = {"engine": engine_files()[0], "say": words(HERE)["page"]}
     divs = (editor.div for editor in editors)
     text = as_json(said).decode().replace("<", "\\u003c")
     return _CELL.sub(lambda _: next(divs), body) + f'<script type="application/json" id="write">{text}</script>'
@@ -151,4 +151,4 @@ def as_json(content: dict) -> bytes:
     return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-__all__ = ["HANDFUL", "NotForThePage", "early", "editors", "front", "marked"]
+__all__ = ["HANDFUL", "NotForThePage", "early_files", "editors", "mark_page", "served_files"]

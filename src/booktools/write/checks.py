@@ -21,7 +21,7 @@ _FOLDER = "src/booktools/write/micropython_modules"
 JUDGING = {"Wrong", "call", "close", "compare", "describe", "explained", "named", "say", "shape_of", "told"}
 
 
-def exported(name: str) -> dict:
+def sent_check(name: str) -> dict:
     """What the page is sent of a check. One that can't be run there is refused, and the reason said."""
     try:
         judged = getattr(getattr(check, name, None), "__wrapped__", None)
@@ -33,7 +33,7 @@ def exported(name: str) -> dict:
     except NotForThePage as why:
         raise NotForThePage(f"check.{name} can't be run on a page: {why}") from None
     said = needed_words(source + judging_source() + (HERE / "micropython_modules/trial.py").read_text("utf-8"))
-    return {"check": name, "source": source, "tensors": [stored(tensor) for tensor in tensors], "words": said}
+    return {"check": name, "source": source, "tensors": [tensor_json(tensor) for tensor in tensors], "words": said}
 
 
 @cache
@@ -42,7 +42,7 @@ def judging_source() -> str:
     return source_of(judging, JUDGING, [])
 
 
-def stored(tensor: Tensor) -> dict:
+def tensor_json(tensor: Tensor) -> dict:
     """A tensor as JSON: one number where all are alike; whole numbers, or tenths or hundredths, where these are all
     that is there; else the bytes of floats.
     """

@@ -7,10 +7,10 @@ from booktools.book.cell_kinds import stub_check
 from booktools.book.from_scratch import free_names
 from booktools.write.mistakes import on_the_page
 from booktools.write.source import NotForThePage, names_of
-from booktools.write.stubs import body, possible
+from booktools.write.stubs import body, runnable_lines
 
 
-def above(cells: list) -> dict:
+def names_above(cells: list) -> dict:
     """What a stub may ask for: definitions, and every name with the place of the cell that gives it first."""
     names = [
         (name, place)
@@ -33,7 +33,7 @@ def definitions(cells: list) -> list[tuple[int, str, str]]:
             continue
         for node in body(cell.source):
             here = {name for _, name, _ in found}
-            lines = [(name, line) for line, name in possible(node)] or [(name, "") for name in names_of(node)]
+            lines = [(name, line) for line, name in runnable_lines(node)] or [(name, "") for name in names_of(node)]
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 source = defined(node, known)
                 lines = [(node.name, source)]

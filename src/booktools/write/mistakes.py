@@ -22,22 +22,22 @@ from booktools.write.checks import (
     names_of_torch,
     needed_words,
     operations,
-    stored,
+    tensor_json,
 )
-from booktools.write.source import NotForThePage, Reworded, is_data, names_of, written
-from booktools.write.stubs import body, is_there
+from booktools.write.source import NotForThePage, Reworded, as_expression, is_data, names_of
+from booktools.write.stubs import body, page_has_module
 
 MOST = 2000  # numbers of a tensor that is sent
 BUILT_IN = set(dir(builtins))
 OTHERS = {name for kind in (object, type, dict, list, str) for name in dir(kind)}  # names that tensors share with them
 
 
-def tried(cells: list) -> dict[str, dict | NotForThePage]:
+def runnable_mistakes(cells: list) -> dict[str, dict | NotForThePage]:
     """For each mistake of a notebook, by the id of its cell, what the page is sent, or why it can't run there."""
     found: dict[str, dict | NotForThePage] = {}
     for place, cell in enumerate(cells):
         if is_mistake(cell):
-            above = Above(cells[:place], runnable(found))
+            above = Above(cells[:place], _runnable_ids(found))
             try:
                 refuse(cell.source)
                 found[cell.id] = above.sent(cell)
@@ -45,12 +45,12 @@ def tried(cells: list) -> dict[str, dict | NotForThePage]:
                 found[cell.id] = why
     needed = {name for each in found.values() if isinstance(each, dict) for name in each["after"]}
     for cell in cells:
-        if cell.id in runnable(found) - needed and not cell.outputs:
+        if cell.id in _runnable_ids(found) - needed and not cell.outputs:
             found[cell.id] = NotForThePage("it prints nothing, and what needs it can't be run")
     return found
 
 
-def runnable(found: dict[str, dict | NotForThePage]) -> set[str]:
+def _runnable_ids(found: dict[str, dict | NotForThePage]) -> set[str]:
     return {name for name, each in found.items() if isinstance(each, dict)}
 
 
@@ -60,14 +60,14 @@ class Above:
     def __init__(self, cells: list, editors: set[str]):
         code = [cell for cell in cells if cell.cell_type == "code"]
         self.statements = [(cell.id, node) for cell in code for node in body(cell.source)]
-        self.imported = {name for _, node in self.statements if is_import(node) for name in names_of(node)}
+        self.imported = {name for _, node in self.statements if _is_import(node) for name in names_of(node)}
         self.editors, self.used, self.tensors = editors, set(), []
         self.refused: dict[tuple[frozenset[str], int], NotForThePage] = {}  # many ways lead to the same question
 
     def sent(self, cell) -> dict:
         source = "\n".join(self.given(free_names(cell.source), len(self.statements)))
         after = [name for name in dict.fromkeys(name for name, _ in self.statements) if name in self.used]
-        tensors = [stored(tensor) for tensor in self.tensors]
+        tensors = [tensor_json(tensor) for tensor in self.tensors]
         return {"source": source, "after": after, "tensors": tensors, "words": needed_words("")}
 
     def given(self, needed: set[str], place: int) -> list[str]:
@@ -89,32 +89,32 @@ class Above:
                 continue
             if cell in self.editors:
                 self.used.add(cell)
-                needed = needed - bound(node) | uses(node) - BUILT_IN
+                needed = needed - _bound(node) | uses(node) - BUILT_IN
                 continue
             try:
                 line = on_the_page(node, touched)
-                return [*self.given(needed - bound(node) | uses(node), place), line]
+                return [*self.given(needed - _bound(node) | uses(node), place), line]
             except NotForThePage:
                 if not isinstance(node, ast.Assign):
                     raise
-                return [*self.given(needed - bound(node), place), *self.values(node, touched, place)]
+                return [*self.given(needed - _bound(node), place), *self.values(node, touched, place)]
         if needed:
             raise NotForThePage(f"{', '.join(sorted(needed))} can't be had")
         return []
 
     def touched(self, node: ast.stmt) -> set[str]:
         """The names that a statement gives, and those that it may change: x[0] = 1, x.y = 1, x += 1, x.f_()."""
-        found = bound(node)
-        if is_import(node) or isinstance(node, ast.FunctionDef | ast.ClassDef):
+        found = _bound(node)
+        if _is_import(node) or isinstance(node, ast.FunctionDef | ast.ClassDef):
             return found
         for part in ast.walk(node):
             match part:
                 case ast.Name(name, ast.Store()):
                     found.add(name)
                 case ast.Subscript(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()):
-                    found.add(root_of(part))
+                    found.add(_root_of(part))
                 case ast.Call(ast.Attribute(value, name)) if name.endswith("_") or isinstance(node, ast.Expr):
-                    found.add(root_of(value))
+                    found.add(_root_of(value))
         return found - self.imported
 
     def values(self, node: ast.Assign, names: set[str], place: int) -> list[str]:
@@ -122,7 +122,7 @@ class Above:
         needed, lines = uses(node), [ast.unparse(node)]
         for _, other in reversed(self.statements[:place]):
             if needed & self.touched(other):
-                needed = needed - bound(other) | uses(other)
+                needed = needed - _bound(other) | uses(other)
                 lines.insert(0, ast.unparse(other))
         source = "\n".join(lines)
         if re.search(r"\b(backward|fit|pretrained|rand\w*)\b", source):
@@ -133,14 +133,14 @@ class Above:
             value = space[name]
             if not is_data(value) or (isinstance(value, Tensor) and value.numel() > MOST):
                 raise NotForThePage(f"{name} is more than a few numbers")
-        return [f"{name} = {written(space[name], self.tensors)}" for name in sorted(names)]
+        return [f"{name} = {as_expression(space[name], self.tensors)}" for name in sorted(names)]
 
 
-def is_import(node: ast.stmt) -> bool:
+def _is_import(node: ast.stmt) -> bool:
     return isinstance(node, ast.Import | ast.ImportFrom)
 
 
-def bound(node: ast.stmt) -> set[str]:
+def _bound(node: ast.stmt) -> set[str]:
     """The names that a statement gives, whatever they were before."""
     if isinstance(node, ast.Assign):
         parts = (part for target in node.targets for part in ast.walk(target))
@@ -155,7 +155,7 @@ def uses(node: ast.stmt) -> set[str]:
     )
 
 
-def root_of(node: ast.expr) -> str:
+def _root_of(node: ast.expr) -> str:
     while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
         node = node.func if isinstance(node, ast.Call) else node.value
     return node.id if isinstance(node, ast.Name) else ""
@@ -167,14 +167,14 @@ def on_the_page(node: ast.stmt, names: set[str]) -> str:
         case ast.Import(aliases):
             kept = [alias for alias in aliases if (alias.asname or alias.name).partition(".")[0] in names]
             for alias in kept:
-                if not is_there(alias.name):
+                if not page_has_module(alias.name):
                     raise NotForThePage(f"it needs {alias.name}")
             return ast.unparse(ast.Import(kept))
         case ast.ImportFrom(str(module), aliases):
             kept = [alias for alias in aliases if (alias.asname or alias.name) in names]
             library = module.partition(".")[0] == "attnbook"
             for alias in kept:
-                if alias.name not in names_of_library() if library else not is_there(module):
+                if alias.name not in names_of_library() if library else not page_has_module(module):
                     raise NotForThePage(f"it needs {module}.{alias.name}")
             return ast.unparse(ast.ImportFrom("attnbook" if library else module, kept, 0))
     source = ast.unparse(node)
@@ -193,12 +193,12 @@ def refuse(source: str) -> None:
                 raise NotForThePage(f"it needs torch.nn.{name}")
             case ast.Attribute(ast.Name("attnbook"), name) if name not in names_of_library():
                 raise NotForThePage(f"it needs attnbook.{name}")
-            case ast.Attribute(attr=name) if hasattr(torch.Tensor, name) and name not in methods():
+            case ast.Attribute(attr=name) if hasattr(torch.Tensor, name) and name not in _methods():
                 raise NotForThePage(f"it needs Tensor.{name}")
 
 
 @cache
-def methods() -> set[str]:
+def _methods() -> set[str]:
     """What a tensor of the page has; and names that other things have, too, so that they tell nothing."""
     tree = ast.parse((HERE / "micropython_modules/torch/__init__.py").read_text("utf-8"))
     tensor = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Tensor")

@@ -37,7 +37,7 @@ def source_of(module: ModuleType, names: set[str], tensors: list[Tensor]) -> str
         if isinstance(node, ast.Assign | ast.AnnAssign) and is_data(value := getattr(module, name)):
             baked[name] = value
         else:
-            left += [other for other in loaded(node) if other in defined]
+            left += [other for other in _names_read(node) if other in defined]
     return "\n".join(lines(module, tree, wanted, baked, tensors))
 
 
@@ -50,9 +50,9 @@ def lines(module: ModuleType, tree: ast.Module, wanted: set[str], baked: dict, t
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield imported(node, here)
         elif here[0] in baked:
-            yield from (f"{name} = {written(baked[name], tensors)}" for name in here)
+            yield from (f"{name} = {as_expression(baked[name], tensors)}" for name in here)
         else:
-            refuse_draws(module, node)
+            _refuse_draws(module, node)
             yield ast.unparse(ast.fix_missing_locations(Reworded().visit(node)))
 
 
@@ -70,7 +70,7 @@ def names_of(node: ast.stmt) -> list[str]:
     return []
 
 
-def loaded(node: ast.stmt) -> set[str]:
+def _names_read(node: ast.stmt) -> set[str]:
     """The names that a statement reads once its annotations are gone."""
     plain = Reworded().visit(ast.parse(ast.unparse(node)))
     return {name.id for name in ast.walk(plain) if isinstance(name, ast.Name)}
@@ -88,16 +88,16 @@ def imported(node: ast.Import | ast.ImportFrom, names: list[str]) -> str:
     return f"from {node.module} import {text}"
 
 
-def refuse_draws(module: ModuleType, node: ast.stmt) -> None:
+def _refuse_draws(module: ModuleType, node: ast.stmt) -> None:
     """On a page chance gives other numbers: what is drawn must be drawn when the module is imported."""
     passed_over = {part.value for part in ast.walk(node) if isinstance(part, ast.Expr)}
     for part in ast.walk(node):
-        if isinstance(part, ast.Call) and is_draw(part) and part not in passed_over:
+        if isinstance(part, ast.Call) and _is_draw(part) and part not in passed_over:
             why = "draws numbers while it judges; draw them into a name of the module, once"
             raise NotForThePage(f"{module.__name__}, line {part.lineno}: it {why}")
 
 
-def is_draw(node: ast.AST) -> bool:
+def _is_draw(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in DRAWS
 
 
@@ -114,13 +114,13 @@ def is_data(value: object) -> bool:
     return value is None or isinstance(value, bool | int | float | str | bytes | Tensor | torch.dtype | Path)
 
 
-def written(value: object, tensors: list[Tensor]) -> str:
+def as_expression(value: object, tensors: list[Tensor]) -> str:
     """A value as an expression.
 
-    >>> written({"a": (1.0, [math.inf])}, [])
+    >>> as_expression({"a": (1.0, [math.inf])}, [])
     "page_ordered([('a', (1.0, [float('inf')],))])"
     """
-    write = lambda value: written(value, tensors)  # noqa: E731
+    write = lambda value: as_expression(value, tensors)  # noqa: E731
     match value:
         case Tensor():
             tensors.append(value)
@@ -177,7 +177,7 @@ class Reworded(ast.NodeTransformer):
         """MicroPython forgets where an error came from."""
         self.generic_visit(node)
         if node.exc and node.cause:
-            return ast.Raise(called("page_because", node.exc, node.cause), None)
+            return ast.Raise(_called("page_because", node.exc, node.cause), None)
         return node
 
     def visit_Dict(self, node: ast.Dict) -> ast.expr:
@@ -189,11 +189,11 @@ class Reworded(ast.NodeTransformer):
                 pairs = []
             else:
                 pairs.append(ast.Tuple([key, value], ast.Load()))
-        return called("page_ordered", *parts, ast.List(pairs, ast.Load())) if node.keys else called("page_ordered")
+        return _called("page_ordered", *parts, ast.List(pairs, ast.Load())) if node.keys else _called("page_ordered")
 
     def visit_DictComp(self, node: ast.DictComp) -> ast.expr:
         self.generic_visit(node)
-        return called("page_ordered", ast.ListComp(ast.Tuple([node.key, node.value], ast.Load()), node.generators))
+        return _called("page_ordered", ast.ListComp(ast.Tuple([node.key, node.value], ast.Load()), node.generators))
 
     def visit_List(self, node: ast.List) -> ast.expr:
         return self.display(node)
@@ -203,21 +203,21 @@ class Reworded(ast.NodeTransformer):
 
     def visit_Set(self, node: ast.Set) -> ast.expr:
         self.generic_visit(node)
-        return called("set", joined(node.elts)) if any(isinstance(x, ast.Starred) for x in node.elts) else node
+        return _called("set", joined(node.elts)) if any(isinstance(x, ast.Starred) for x in node.elts) else node
 
     def display(self, node):
         self.generic_visit(node)
         if not isinstance(node.ctx, ast.Load) or not any(isinstance(each, ast.Starred) for each in node.elts):
             return node
         whole = joined(node.elts)
-        return called("tuple", whole) if isinstance(node, ast.Tuple) else whole
+        return _called("tuple", whole) if isinstance(node, ast.Tuple) else whole
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         """MicroPython takes steps in lists alone."""
         self.generic_visit(node)
         if isinstance(node.slice, ast.Slice) and node.slice.step and isinstance(node.ctx, ast.Load):
             bounds = ast.Subscript(ast.Name("page_cut", ast.Load()), node.slice, ast.Load())
-            return called("page_stepped", node.value, bounds)
+            return _called("page_stepped", node.value, bounds)
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
@@ -226,7 +226,7 @@ class Reworded(ast.NodeTransformer):
         if name == "zip":
             node.keywords = []
         if name == "isinstance":
-            kinds = alternatives(node.args[1])
+            kinds = _alternatives(node.args[1])
             node.args[1] = kinds[0] if len(kinds) == 1 else ast.Tuple(kinds, ast.Load())
         if name == "slice":  # which MicroPython can't call
             first, *rest = node.args
@@ -242,21 +242,21 @@ def without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
     return (body[1:] or [ast.Pass()]) if is_text else body
 
 
-def called(name: str, *arguments: ast.expr) -> ast.Call:
+def _called(name: str, *arguments: ast.expr) -> ast.Call:
     return ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
 
 
 def joined(elements: list[ast.expr]) -> ast.expr:
     """A sum of lists in place of stars."""
-    parts = [called("list", x.value) if isinstance(x, ast.Starred) else ast.List([x], ast.Load()) for x in elements]
+    parts = [_called("list", x.value) if isinstance(x, ast.Starred) else ast.List([x], ast.Load()) for x in elements]
     total = parts[0]
     for part in parts[1:]:
         total = ast.BinOp(total, ast.Add(), part)
     return total
 
 
-def alternatives(node: ast.expr) -> list[ast.expr]:
+def _alternatives(node: ast.expr) -> list[ast.expr]:
     """The types that `a | b` or `(a, b)` allow."""
     if isinstance(node, ast.BinOp):
-        return alternatives(node.left) + alternatives(node.right)
+        return _alternatives(node.left) + _alternatives(node.right)
     return node.elts if isinstance(node, ast.Tuple) else [node]

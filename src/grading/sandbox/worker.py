@@ -208,7 +208,7 @@ def _hide_the_grader() -> None:
         sys.modules[name] = None  # pyrefly: ignore[unsupported-operation] (an import of it fails)
 
 
-def serve_forks(control: socket.socket) -> None:
+def _serve_forks(control: socket.socket) -> None:
     """For each message a worker; a message brings its pipe and its lifeline."""
     _hide_the_grader()
     torch.set_num_threads(1)
@@ -235,4 +235,4 @@ def serve_forks(control: socket.socket) -> None:
 
 
 if __name__ == "__main__":
-    serve_forks(socket.socket(fileno=int(sys.argv[1])))
+    _serve_forks(socket.socket(fileno=int(sys.argv[1])))

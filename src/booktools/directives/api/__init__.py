@@ -55,7 +55,7 @@ class Api(SphinxDirective):
     def entry(self, name: api.Name, section: str, told: bool) -> nodes.section:
         made = nodes.section(ids=[name.anchor], names=[name.anchor])
         made += nodes.title("", "", nodes.literal("", name.written))
-        made += listing(api.call(name.written, name.thing))
+        made += _listing(api.call(name.written, name.thing))
         made += self.said(name.doc, name)
         if more := list(api.parts(name.thing)):
             items = [
@@ -104,7 +104,7 @@ class Api(SphinxDirective):
         return nodes.paragraph("", "", *parts, nodes.reference("", say["source"], refuri=source), classes=["api-leads"])
 
 
-def listing(code: str) -> nodes.literal_block:
+def _listing(code: str) -> nodes.literal_block:
     return nodes.literal_block(code, code, language="python", classes=["signature"])
 
 

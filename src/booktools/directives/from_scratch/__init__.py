@@ -21,7 +21,7 @@ class FromScratch(SphinxDirective):
             "download": f'<a href="{file}.py" download>{say["download"]}</a>',
         }
         try:
-            return [raw(f"<p>{told(edition_of(self.env), name, links)}</p>")]
+            return [raw(f"<p>{_link_label(edition_of(self.env), name, links)}</p>")]
         except BookError as error:
             raise self.error(str(error)) from None
 
@@ -30,10 +30,10 @@ def plain(_directive, page):
     name, say = PurePosixPath(page.page).stem, words(BOOK)["scratch"]
     file = f"{page.edition.here.site}{FOLDER}/{name}"
     links = {"read": f"[{say['read']}]({file}.html)", "download": f"[{say['download']}]({file}.py)"}
-    return told(page.edition, name, links)
+    return _link_label(page.edition, name, links)
 
 
-def told(edition, name, links):
+def _link_label(edition, name, links):
     if name not in edition.from_scratch:
         raise BookError(f"chapter {name} keeps nothing to take along; tag its cells `keep`.")
     return words(BOOK)["scratch"]["told"].format(lines=len(edition.from_scratch[name].splitlines()), **links)

@@ -74,8 +74,8 @@ class FirstUses(SphinxPostTransform):
         if not terms or not self.env.docname.startswith("chapters/"):
             return
         page = self.app.builder.get_relative_uri(self.env.docname, LIST)
-        find, told = glossary.finder(terms), set()
-        for node in list(self.document.findall(is_prose)):
+        find, told = glossary.term_finder(terms), set()
+        for node in list(self.document.findall(_is_prose)):
             said, parts, done = node.astext(), [], 0
             for start, end, term in find(said):
                 if term.anchor not in told and not isinstance(node.parent, EXPLAINING):
@@ -88,18 +88,18 @@ class FirstUses(SphinxPostTransform):
                 node.parent.replace(node, [*parts, nodes.Text(said[done:])])
 
 
-def is_prose(node) -> bool:
+def _is_prose(node) -> bool:
     """Text of a paragraph, and no part of a link, a formula or code, nor of what stands apart from the text."""
     if not isinstance(node, nodes.Text):
         return False
     node = node.parent
     while isinstance(node, (nodes.inline, *EXPLAINING)):
         node = node.parent
-    return isinstance(node, nodes.paragraph) and not stands_apart(node)
+    return isinstance(node, nodes.paragraph) and not _stands_apart(node)
 
 
-def stands_apart(node) -> bool:
-    return node is not None and (isinstance(node, APART) or stands_apart(node.parent))
+def _stands_apart(node) -> bool:
+    return node is not None and (isinstance(node, APART) or _stands_apart(node.parent))
 
 
 def plain(_directive, page):

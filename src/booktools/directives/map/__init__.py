@@ -39,7 +39,7 @@ class Card:
         about = count(say["minutes"], self.minutes)
         return (
             f'<li class="card" data-chapter="{self.number}">'
-            f'{drawn(self.pictogram)}<p class="about">{self.number} · {about}'
+            f'{pictogram_svg(self.pictogram)}<p class="about">{self.number} · {about}'
             f'<span class="been" data-been="{say["been"]}" data-done="{say["done"]}" hidden>{say["been"]}</span></p>'
             f"<h3>{title}</h3><p>{escape(self.promise)}</p></li>"
         )
@@ -64,9 +64,9 @@ class Contents(Map):
     kind = "contents"
 
 
-def visit_place(translator, node):
+def _visit_place(translator, node):
     edition, page = edition_of(translator.builder.env), translator.builder.current_docname
-    drawn = draw_map(leads(edition, translator.builder, page), shapes=node["kind"] == "map")
+    drawn = draw_map(chapter_leads(edition, translator.builder, page), shapes=node["kind"] == "map")
     if node["kind"] == "map":
         translator.body.append(f'<figure class="map-figure ab-stage">{drawn}</figure>')
     else:
@@ -74,12 +74,12 @@ def visit_place(translator, node):
         go_on = f'<p class="go-on" data-words="{escape(words(HERE)["go_on"])}" hidden></p>'  # book.js fills it in
         translator.body.append(
             f'<div class="contents" id="map"><div class="ab-stage">{go_on}{drawn}</div>'
-            f'<ol class="cards">{listed}</ol>{take_along()}{keep_here()}{PAPER}</div>'
+            f'<ol class="cards">{listed}</ol>{_take_along()}{_keep_here()}{PAPER}</div>'
         )
     raise nodes.SkipNode
 
 
-def take_along() -> str:
+def _take_along() -> str:
     """What take.js needs to save a reader's code and place, and to bring them back."""
     say = words(HERE)["take"]
     texts = json.dumps(
@@ -95,7 +95,7 @@ def take_along() -> str:
     )
 
 
-def keep_here() -> str:
+def _keep_here() -> str:
     """What keep.js needs to keep all of the book in a browser."""
     say = words(HERE)["keep"]
     return (
@@ -104,7 +104,7 @@ def keep_here() -> str:
     )
 
 
-def leads(edition: Edition, builder=None, page: str = "") -> list[Lead]:
+def chapter_leads(edition: Edition, builder=None, page: str = "") -> list[Lead]:
     """The parts of each chapter, with addresses as seen from a page."""
     return [
         Lead(each.number, each.map, each.title, address(each, builder, page) if builder else "")
@@ -125,7 +125,7 @@ def address(chapter: Chapter, builder, page: str) -> str:
     return builder.get_relative_uri(page, f"chapters/{chapter.stem}")
 
 
-def drawn(pictogram: str) -> str:
+def pictogram_svg(pictogram: str) -> str:
     """A pictogram as it stands in a page; its lines have the colour of the text."""
     lines = re.sub(r"\n *", "", pictogram)
     return (
@@ -137,12 +137,12 @@ def drawn(pictogram: str) -> str:
 
 def plain(directive, page):
     if directive.name == "map":
-        picture = b64encode(draw_file(leads(page.edition)).encode()).decode()
+        picture = b64encode(draw_file(chapter_leads(page.edition)).encode()).decode()
         return f"![{words(HERE)['map']['description']}](data:image/svg+xml;base64,{picture})"
 
 
 def setup(app):
-    app.add_node(Place, html=(visit_place, None))
+    app.add_node(Place, html=(_visit_place, None))
     app.add_directive("map", Map)
     app.add_directive("chapters", Contents)
 

@@ -232,18 +232,18 @@ def wire(corners: str) -> str:
     points = [(float(x), HEIGHT - float(y)) for x, y in (corner.split(",") for corner in corners.split())]
     path = "M{:g} {:g}".format(*points[0])
     for before, (x, y), after in zip(points, points[1:-1], points[2:], strict=False):
-        (x1, y1), (x2, y2) = towards((x, y), before), towards((x, y), after)
-        path += f"{straight(y == y1, x1, y1)}Q{x:g} {y:g} {x2:g} {y2:g}"
+        (x1, y1), (x2, y2) = _towards((x, y), before), _towards((x, y), after)
+        path += f"{_straight(y == y1, x1, y1)}Q{x:g} {y:g} {x2:g} {y2:g}"
     (x1, y1), (x, y) = points[-2:]
     heads = {(0, -1): "m-3 4l3-4 3 4", (1, 0): "m-4-3l4 3-4 3", (-1, 0): "m4-3l-4 3 4 3"}
-    return path + straight(y == y1, x, y) + heads[sign(x - x1), sign(y - y1)]
+    return path + _straight(y == y1, x, y) + heads[sign(x - x1), sign(y - y1)]
 
 
-def straight(level: bool, x: float, y: float) -> str:
+def _straight(level: bool, x: float, y: float) -> str:
     return f"H{x:g}" if level else f"V{y:g}"
 
 
-def towards(corner: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
+def _towards(corner: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
     """Where a corner's curve begins or ends: 8 away, or half of what there is."""
     (x, y), (x1, y1) = corner, other
     step = min(8, max(abs(x1 - x), abs(y1 - y)) / 2)

@@ -189,10 +189,10 @@ def three_masks() -> str:
 
     def asks(centre: float, y: float, to: float, out: float) -> str:
         """From a row of vectors around its right side to the rows of a mask."""
-        return bent("query", (centre + out, y + 7), (centre + 74, y + 7), (centre + 74, to), (centre + 36, to))
+        return _bent("query", (centre + out, y + 7), (centre + 74, y + 7), (centre + 74, to), (centre + 36, to))
 
     def up(centre: float, y: float, to: float, kind: str = "flow") -> str:
-        return bent(kind, (centre, y), (centre, to))
+        return _bent(kind, (centre, y), (centre, to))
 
     def box(centre: float, y: float) -> str:
         frame = f'<rect class="cell plain" x="{centre - 56}" y="{y}" width="112" height="24" rx="4"/>'
@@ -209,13 +209,13 @@ def three_masks() -> str:
     own = [vectors(right, 368, "plain", target), up(right, 366, 350, "key"), asks(right, 368, 322, 48)]
     own += [mask(right, 298, causal, "self"), up(right, 296, 284), vectors(right, 268, "plain", target)]
     own.append(text(right, 399, say["target"], "name"))
-    memory = bent("key", (left + 60, 219), (left + 104, 219), (left + 104, 256), (right, 256), (right, 242))
+    memory = _bent("key", (left + 60, 219), (left + 104, 219), (left + 104, 256), (right, 256), (right, 242))
     cross = [memory, asks(right, 268, 214, 48), mask(right, 190, [real] * len(target), "cross")]
     cross += [up(right, 188, 176), vectors(right, 160, "plain", target)]
     top = [up(right, 158, 144), box(right, 118), up(right, 116, 102), vectors(right, 86, "plain", target)]
     top += [up(right, 84, 70), text(right, 60, say["logits"], "name")]
-    parts = [text(34, 30, say["queries"], "name query start"), bent("query", (0, 26), (28, 26))]
-    parts += [text(34, 54, say["keys"], "name key start"), bent("key", (0, 50), (28, 50))]
+    parts = [text(34, 30, say["queries"], "name query start"), _bent("query", (0, 26), (28, 26))]
+    parts += [text(34, 54, say["keys"], "name key start"), _bent("key", (0, 50), (28, 50))]
     parts += [*encoder, group("".join(own), "from-2")]
     parts += [group("".join(cross), "from-3"), group("".join(top), "from-4")]
     return drawing(432, 406, say["about"], parts)
@@ -258,7 +258,7 @@ def text(x: float, y: float, said: object, kind: str = "number") -> str:
     return f'<text class="{kind}" x="{x}" y="{y}">{escape(str(said))}</text>'
 
 
-def bent(kind: str, *points: tuple[float, float]) -> str:
+def _bent(kind: str, *points: tuple[float, float]) -> str:
     """Straight lines from point to point, and an arrow at the end of the last."""
     lines = "".join(f"{'L' if i else 'M'}{x:g} {y:g}" for i, (x, y) in enumerate(points[:-1]))
     return f'<path class="arrow {kind}" d="{lines}"/>' + arrow(points[-2], points[-1], kind)

@@ -95,7 +95,7 @@ class Frames(SphinxPostTransform):
 
     def heights(self, name):
         """The style by which a widget's place is kept free; see booktools/make/site/heights.py."""
-        known = measured_heights().get(f"{self.env.docname}#{name}", [])
+        known = _measured_heights().get(f"{self.env.docname}#{name}", [])
         return f' style="{"".join(f"--{place}:{high}px;" for place, high in zip(PLACES, known, strict=False))}"'
 
     def widgets_with_tasks(self):
@@ -104,18 +104,18 @@ class Frames(SphinxPostTransform):
         for node in list(self.document.findall(lambda node: isinstance(node, tasks) or is_widget(node))):
             last = found[-1] if found else None
             if is_widget(node):
-                found.append((node, waiting, cell_of(node)))
+                found.append((node, waiting, _cell_of(node)))
                 waiting = None
             elif last and last[1] is None and section_of(last[0]) is section_of(node):
                 found[-1] = (last[0], node, node)
             else:
-                warn_of_lost(waiting)
+                _warn_of_lost(waiting)
                 waiting = node
-        warn_of_lost(waiting)
+        _warn_of_lost(waiting)
         return found
 
 
-def warn_of_lost(asked):
+def _warn_of_lost(asked):
     if asked:
         log.warning("this {touch} has no widget, neither before it in its section nor after it", location=asked)
 
@@ -144,9 +144,9 @@ def section_of(node):
     return node if isinstance(node, nodes.section | nodes.document) else section_of(node.parent)
 
 
-def cell_of(node):
+def _cell_of(node):
     """The part of its section in which a node lies."""
-    return node if node.parent is section_of(node) else cell_of(node.parent)
+    return node if node.parent is section_of(node) else _cell_of(node.parent)
 
 
 def remove(node):
@@ -174,7 +174,7 @@ def framed(widget, asked, kind, name, heights):
 
 
 @cache
-def measured_heights():
+def _measured_heights():
     """The height of each widget in each of the PLACES, by page#frame."""
     lines = map(str.split, HERE.joinpath("heights.txt").read_text("utf-8").splitlines())
     return {name: high for name, *high in lines}

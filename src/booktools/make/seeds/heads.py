@@ -75,22 +75,22 @@ class Copier(nn.Module):
 
 
 def copiers(seed: int) -> dict[str, float]:
-    return copied_by(64, 4, 3000, 9000, seed)
+    return _copied_by(64, 4, 3000, 9000, seed)
 
 
 def wider(seed: int) -> dict[str, float]:
-    return copied_by(128, 8, 300, 3000, seed)
+    return _copied_by(128, 8, 300, 3000, seed)
 
 
-def copied_by(D: int, heads: int, steps: int, longer: int, seed: int) -> dict[str, float]:
+def _copied_by(D: int, heads: int, steps: int, longer: int, seed: int) -> dict[str, float]:
     torch.manual_seed(seed)
     model = Copier(1, D, heads)
     generator = torch.Generator().manual_seed(seed)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.005)
-    tested_BL = said_twice(1000, torch.Generator().manual_seed(1))
+    tested_BL = _said_twice(1000, torch.Generator().manual_seed(1))
     row: dict[str, float] = {"seed": seed, "width": D, "heads": heads, "steps": steps, "longer": longer}
     for step in range(1, longer + 1):
-        texts_BL = said_twice(64, generator)
+        texts_BL = _said_twice(64, generator)
         loss = F.cross_entropy(model(texts_BL[:, :-1])[:, 12:].flatten(0, 1), texts_BL[:, 13:].flatten())
         optimizer.zero_grad()
         loss.backward()
@@ -102,7 +102,7 @@ def copied_by(D: int, heads: int, steps: int, longer: int, seed: int) -> dict[st
     return row
 
 
-def said_twice(B: int, generator: torch.Generator) -> Tensor:
+def _said_twice(B: int, generator: torch.Generator) -> Tensor:
     """Twelve different letters of sixteen, and six of them, in a row, once more."""
     first_BL = torch.rand(B, 16, generator=generator).argsort(-1)[:, :12]
     start_B1 = torch.randint(7, (B, 1), generator=generator)

@@ -31,14 +31,14 @@ LONG, SEEDS, TIMES = 96, 3, 8
 def places() -> dict[str, dict[str, Any]]:
     own: dict[str, Any] = {"__name__": "chapter_8"}
     exec(edition(Path()).from_scratch["08_positional_encoding"], own)
-    return {measure.__name__: measure(own) for measure in (both, attacks, none, slower, buckets)}
+    return {measure.__name__: measure(own) for measure in (both, _attacks, none, _slower, _buckets)}
 
 
 def percent(own: dict[str, Any], models: Iterable[nn.Module], length: int = LONG) -> list[int]:
     return [round(100 * own["right"](model.eval(), length)) for model in models]
 
 
-def three(own: dict[str, Any], kind: Callable[[], nn.Module], **named: Any) -> list[nn.Module]:
+def _trained_three_times(own: dict[str, Any], kind: Callable[[], nn.Module], **named: Any) -> list[nn.Module]:
     return [own["trained"](kind, seed, **named) for seed in range(SEEDS)]
 
 
@@ -91,14 +91,14 @@ def both(own: dict[str, Any]) -> dict[str, list[list[int]]]:
     return {name: row.round().int().tolist() for name, row in rows.items()}
 
 
-def attacks(own: dict[str, Any]) -> dict[str, list[int]]:
+def _attacks(own: dict[str, Any]) -> dict[str, list[int]]:
     longer = {"steps": 1500}
     tried = {
         "Relative": (own["Relative"], {}),
         "Relative, five times as long": (own["Relative"], longer),
         "ALiBi": (own["ALiBi"], {}),
         "ALiBi, five times as long": (own["ALiBi"], longer),
-        "ALiBi, four times as steep": (steep(own), {}),
+        "ALiBi, four times as steep": (_steep(own), {}),
         "Rotary": (Clocks, {}),
         "Rotary, five times as long": (Clocks, longer),
         "Rotary, base 100": (lambda: Clocks(100.0), {}),
@@ -107,11 +107,11 @@ def attacks(own: dict[str, Any]) -> dict[str, list[int]]:
         "Sinusoidal, five times as long": (own["Sinusoidal"], longer),
         "the same, from random starts": (lambda: Wandering(own["sinusoidal"]), longer),
     }
-    found = {name: percent(own, three(own, kind, **named)) for name, (kind, named) in tried.items()}
-    return found | {"Rotary, a rate that rises and falls": percent(own, map(partial(fitted, own), range(SEEDS)))}
+    found = {name: percent(own, _trained_three_times(own, kind, **named)) for name, (kind, named) in tried.items()}
+    return found | {"Rotary, a rate that rises and falls": percent(own, map(partial(_fitted, own), range(SEEDS)))}
 
 
-def steep(own: dict[str, Any]) -> type[nn.Module]:
+def _steep(own: dict[str, Any]) -> type[nn.Module]:
     base: Any = own["ALiBi"]
 
     class Steep(base):
@@ -121,7 +121,7 @@ def steep(own: dict[str, Any]) -> type[nn.Module]:
     return Steep
 
 
-def fitted(own: dict[str, Any], seed: int) -> nn.Module:
+def _fitted(own: dict[str, Any], seed: int) -> nn.Module:
     """Trained not by the chapter's loop but by `fit`, with its warm-up, its cosine and its clipped gradients."""
     seed_everything(seed)
     model = own["Neighbour"](Clocks())
@@ -140,7 +140,7 @@ def none(own: dict[str, Any]) -> dict[str, dict[str, list[int]]]:
     found = {}
     own["Neighbour"] = Two  # which `trained` makes
     for steps in (300, 3000):
-        models = three(own, own["Positions"], steps=steps, lr=5e-3)
+        models = _trained_three_times(own, own["Positions"], steps=steps, lr=5e-3)
         found[f"{steps:,} steps"] = {str(n): percent(own, models, n) for n in (12, 24, 48, 96)}
     own["Neighbour"] = one
     return found
@@ -155,10 +155,10 @@ class _Residual(nn.Module):
         return x + self.layer(x)
 
 
-def slower(own: dict[str, Any]) -> dict[str, dict[str, list[int]]]:
+def _slower(own: dict[str, Any]) -> dict[str, dict[str, list[int]]]:
     heads, own["HEADS"] = own["HEADS"], 2
     K = own["WIDTH"] // 2
-    trained = three(own, Clocks)
+    trained = _trained_three_times(own, Clocks)
     ways = {"as they are": Clocks(), "all slower": Clocks(step=1 / TIMES)}
     ways["slow ones"] = Clocks(base=10_000.0 * TIMES ** (K / (K - 2)))
     found: dict[str, dict[str, list[int]]] = {}
@@ -185,7 +185,7 @@ def _go_on(own: dict[str, Any], model: nn.Module, steps: int, seed: int) -> None
         optimizer.step()
 
 
-def buckets(own: dict[str, Any]) -> dict[str, list[int]]:
+def _buckets(own: dict[str, Any]) -> dict[str, list[int]]:
     base: Any = own["Positions"]
 
     class Buckets(base):
@@ -200,5 +200,5 @@ def buckets(own: dict[str, Any]) -> dict[str, list[int]]:
             far_LL = (8 + 2 * (back_LL.clamp(min=8) / 8).log2()).long().clamp(max=15)
             return self.table[:, torch.where(back_LL < 8, back_LL, far_LL)]
 
-    models = three(own, Buckets)
+    models = _trained_three_times(own, Buckets)
     return {str(n): percent(own, models, n) for n in own["LENGTHS"]}

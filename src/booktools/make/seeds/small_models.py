@@ -65,7 +65,7 @@ def trained(seed: int, N: int = 65, steps: int = STEPS, rate: float = 1e-2, **si
 
 
 @torch.no_grad()
-def nats(model: nn.Module, ids: Tensor) -> float:
+def _nats(model: nn.Module, ids: Tensor) -> float:
     """The mean surprise at a token, in passages that do not overlap."""
     rows = ids.unfold(0, CONTEXT + 1, CONTEXT)
     sums = [F.cross_entropy(model(row[:, :-1]).mT, row[:, 1:], reduction="sum").item() for row in rows.split(64)]
@@ -75,7 +75,7 @@ def nats(model: nn.Module, ids: Tensor) -> float:
 def bits(model: nn.Module, N: int = 65) -> float:
     """Per character of the text that is held out."""
     _, held_out = tokens_of(N)
-    return round(nats(model, held_out) * len(held_out) / len(plays()[1]) / math.log(2), 3)
+    return round(_nats(model, held_out) * len(held_out) / len(plays()[1]) / math.log(2), 3)
 
 
 def operations(model: nn.Module) -> int:
@@ -91,7 +91,7 @@ def vocabularies(seed: int) -> dict[str, object]:
         model = trained(seed, N, steps)
         row[f"{N}"] = bits(model, N)
         row[f"{N}_steps"] = steps
-        row[f"{N}_perplexity"] = round(math.exp(nats(model, tokens_of(N)[1])), 2)
+        row[f"{N}_perplexity"] = round(math.exp(_nats(model, tokens_of(N)[1])), 2)
         if N in (65, 1000):
             row[f"{N}_longer"] = bits(trained(seed, N, 4 * steps), N)
     return row
@@ -139,13 +139,13 @@ def loops(seed: int) -> dict[str, float]:
     row: dict[str, float] = {"seed": seed}
     ways = {"greedy": {"temperature": 0}, "cool": {"temperature": 0.5}, "plain": {}, "top_p": {"top_p": 0.9}}
     for name, way in ways.items():
-        texts_BL = windowed(model, prompts_BL, 1000, seed=100 * seed, **way)
+        texts_BL = _windowed(model, prompts_BL, 1000, seed=100 * seed, **way)
         row[name] = seen_before([pairs.decode(ids) for ids in texts_BL])
     row["plays"] = seen_before([pairs.decode(ids) for ids in held_out[: 16 * 1000].view(16, 1000)])
     return row
 
 
-def windowed(model: LanguageModel, ids_BL: Tensor, length: int, seed: int, **way) -> Tensor:
+def _windowed(model: LanguageModel, ids_BL: Tensor, length: int, seed: int, **way) -> Tensor:
     """As `sample` writes, but in pieces: the model begins again from the last 32 tokens whenever 64 are full."""
     while ids_BL.shape[1] < length:
         written = sample(model, ids_BL[:, -32:], stop=None, length=CONTEXT, seed=seed + ids_BL.shape[1], **way)

@@ -55,12 +55,12 @@ def trained(seed: int, steps: int = STEPS, snr: tuple[float, float] = TAUGHT) ->
     return model
 
 
-def unheard(shortest: int = 4, longest: int = 8, snr: float = SNR, count: int = TESTED) -> list[Call]:
+def _unheard(shortest: int = 4, longest: int = 8, snr: float = SNR, count: int = TESTED) -> list[Call]:
     generator = torch.Generator().manual_seed(12345)
     return [dial(number, generator, snr) for number in numbers(count, generator, shortest, longest)]
 
 
-def has_twins(call: Call) -> bool:
+def _has_twins(call: Call) -> bool:
     return any(a == b for a, b in zip(call.number, call.number[1:], strict=False))
 
 
@@ -73,31 +73,31 @@ def cross_attention(model: Listener, calls: list[Call]) -> Tensor:
 
 
 def listeners(seed: int) -> dict[str, object]:
-    model, calls, short = trained(seed), unheard(), unheard(1, 3)
+    model, calls, short = trained(seed), _unheard(), _unheard(1, 3)
     torch.manual_seed(seed)
     weights, untrained = cross_attention(model, calls), cross_attention(Listener(), calls)
     places = [len(range(*frames_in(span, STRIDE).indices(10**6))) for call in calls for span in call.spans]
     return {
         "seed": seed,
-        "snr": {f"{level}": round(exact(model, unheard(snr=level)), 3) for level in LEVELS},
-        "twins": round(exact(model, [call for call in calls if has_twins(call)]), 3),
-        "singles": round(exact(model, [call for call in calls if not has_twins(call)]), 3),
-        "longer": {f"{n}": round(exact(model, unheard(n, n)), 2) for n in (9, 10, 12)},
+        "snr": {f"{level}": round(exact(model, _unheard(snr=level)), 3) for level in LEVELS},
+        "twins": round(exact(model, [call for call in calls if _has_twins(call)]), 3),
+        "singles": round(exact(model, [call for call in calls if not _has_twins(call)]), 3),
+        "longer": {f"{n}": round(exact(model, _unheard(n, n)), 2) for n in (9, 10, 12)},
         "own": round(share_on_spans(weights, calls), 2),
         "before": round(share_on_spans(weights, calls, -1), 2),
         "after": round(share_on_spans(weights, calls, 1), 2),
         "untrained": round(share_on_spans(untrained, calls), 2),
-        "chance": round(mean(places) / mean(real_places(call) for call in calls), 3),
+        "chance": round(mean(places) / mean(_real_places(call) for call in calls), 3),
         "many_noises": round(exact(trained(seed, 0), short), 2),
         "one_noise": round(exact(trained(seed, 0, snr=(SNR, SNR)), short), 2),
     }
 
 
-def real_places(call: Call) -> int:
+def _real_places(call: Call) -> int:
     return -(-heard([call]).shape[1] // STRIDE)
 
 
-def by_ear(wave: Tensor, loud: float = 12.0, shortest: int = 8, hop: int = 16) -> str:
+def _by_ear(wave: Tensor, loud: float = 12.0, shortest: int = 8, hop: int = 16) -> str:
     """The keys of a wave without learning, by how strong seven frequencies are (Goertzel)."""
     turns = 2j * torch.pi * torch.arange(WINDOW)[:, None] * torch.tensor(ROWS + COLUMNS) / RATE
     asked = torch.exp(-turns) * torch.hann_window(WINDOW)[:, None]
@@ -115,6 +115,6 @@ def by_ear(wave: Tensor, loud: float = 12.0, shortest: int = 8, hop: int = 16) -
 
 def without() -> dict[str, float]:
     def share(calls: list[Call]) -> float:
-        return round(mean(by_ear(call.wave) == call.number for call in calls), 2)
+        return round(mean(_by_ear(call.wave) == call.number for call in calls), 2)
 
-    return {f"{level}": share(unheard(snr=level)) for level in LEVELS} | {"12 keys": share(unheard(12, 12))}
+    return {f"{level}": share(_unheard(snr=level)) for level in LEVELS} | {"12 keys": share(_unheard(12, 12))}

@@ -43,7 +43,7 @@ def phrases(seed: int) -> dict[str, float]:
         seed_everything(seed)
         model = Transformer(len(task.vocabulary), **SIZES, layers=1)
         fit(model, task.loss, task.batch(64), steps, lr=1e-2, seed=seed)
-        own, forced = after_a_mistake(new, model)
+        own, forced = _after_a_mistake(new, model)
         row |= {f"{name}_own": own, f"{name}_forced": forced}
         row |= {f"{name}_greedy": right(new, model), f"{name}_beam": right(new, model, width=4)}
     return row | {"new": PHRASES - right(new, model), "control": PHRASES - right(control, model)}
@@ -54,7 +54,7 @@ def right(task: Translation, model: nn.Module, width: int = 1) -> int:
 
 
 @torch.no_grad()
-def after_a_mistake(task: Translation, model: nn.Module) -> tuple[float, float]:
+def _after_a_mistake(task: Translation, model: nn.Module) -> tuple[float, float]:
     """Wrong words in a hundred after the first mistake of a phrase: going on by itself (the fewest words to replace, to
     put in or to take out, so that a word left out costs one and not the rest), and given the right words."""
     length = task.target.shape[1]
@@ -95,8 +95,8 @@ def dates(seed: int) -> dict[str, int]:
     seed_everything(seed)
     both = Transformer(len(task.vocabulary), **SIZES, layers=1)
     fit(both, task.loss, task.batch(64), STEPS, lr=5e-3, seed=seed)
-    alone = {f"alone_{layers}": decoder_alone(task, rest, layers, seed) for layers in (1, 2)}
-    alone["alone_1_longer"] = decoder_alone(task, rest, 1, seed, steps=4 * STEPS)
+    alone = {f"alone_{layers}": _decoder_alone(task, rest, layers, seed) for layers in (1, 2)}
+    alone["alone_1_longer"] = _decoder_alone(task, rest, 1, seed, steps=4 * STEPS)
     return {"seed": seed, "tested": DATES, "steps": STEPS, "both": right(rest, both)} | alone
 
 
@@ -113,7 +113,7 @@ def rates(seed: int) -> dict[str, object]:
     return row
 
 
-def decoder_alone(task: Translation, rest: Translation, layers: int, seed: int, steps: int = STEPS) -> int:
+def _decoder_alone(task: Translation, rest: Translation, layers: int, seed: int, steps: int = STEPS) -> int:
     """How many dates come out right when source and target are one text, and the model goes on from the source."""
     taught = one_text(task.vocabulary, task.pairs)
 

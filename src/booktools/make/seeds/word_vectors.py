@@ -24,18 +24,18 @@ SHOWN = ["king", "romeo", "rome", "sea", "sun", "wife", "two", "gold", "sword", 
 
 def plays(seed: int) -> dict[str, object]:
     words, thinned = spoken(), subsampled(seed)
-    learned, counted = by_skip_gram(seed), by_counting(seed)
+    learned, counted = _by_skip_gram(seed), _by_counting(seed)
     return {
         "seed": seed,
         "words": len(words),
         "left": len(thinned),
-        "tested": len(compared()[0]),
-        "all": agreeing(learn_vectors([" ".join(words)], steps=600, seed=seed, **PLAYS)),
-        "thinned": agreeing(learned),
-        "longer": agreeing(learn_vectors([" ".join(thinned)], steps=1800, seed=seed, **PLAYS)),
-        "counted": agreeing(counted),
-        "shared": shared(learned, by_skip_gram(0)),
-        "counted_shared": shared(counted, by_counting(0)),
+        "tested": len(_compared()[0]),
+        "all": _agreeing(learn_vectors([" ".join(words)], steps=600, seed=seed, **PLAYS)),
+        "thinned": _agreeing(learned),
+        "longer": _agreeing(learn_vectors([" ".join(thinned)], steps=1800, seed=seed, **PLAYS)),
+        "counted": _agreeing(counted),
+        "shared": shared(learned, _by_skip_gram(0)),
+        "counted_shared": shared(counted, _by_counting(0)),
         "near": {word: [near for near, _ in learned.neighbours(word)] for word in SHOWN},
         "counted_near": {word: [near for near, _ in counted.neighbours(word)] for word in SHOWN},
     }
@@ -57,12 +57,12 @@ def subsampled(seed: int, t: float = 1e-3) -> list[str]:
 
 
 @cache
-def by_skip_gram(seed: int) -> WordVectors:
+def _by_skip_gram(seed: int) -> WordVectors:
     return learn_vectors([" ".join(subsampled(seed))], steps=600, seed=seed, **PLAYS)
 
 
 @cache
-def by_counting(seed: int) -> WordVectors:
+def _by_counting(seed: int) -> WordVectors:
     """The logarithms of how much more often two words met than by chance, where it is more, on 64 singular vectors."""
     thinned = subsampled(seed)
     vocabulary = sorted({*thinned})
@@ -76,7 +76,7 @@ def by_counting(seed: int) -> WordVectors:
 
 
 @cache
-def compared() -> tuple[list[str], list[str]]:
+def _compared() -> tuple[list[str], list[str]]:
     """Words that both know, and for each the nearest of the others, by the English vectors."""
     counts, english = Counter(spoken()), english_vectors()
     both = [word for word in sorted(counts) if counts[word] >= 20 and word in english]
@@ -87,12 +87,12 @@ def within(vectors: WordVectors, n: int) -> list[list[str]]:
     return [[near for near, _ in vectors.neighbours(word, n)] for word in vectors.words]
 
 
-def agreeing(vectors: WordVectors) -> int:
-    both, nearest = compared()
+def _agreeing(vectors: WordVectors) -> int:
+    both, nearest = _compared()
     found = within(WordVectors(both, vectors[both]), 10)
     return sum(near in ten for near, ten in zip(nearest, found, strict=True))
 
 
 def shared(some: WordVectors, others: WordVectors) -> float:
-    tens = zip(*(within(WordVectors(compared()[0], each[compared()[0]]), 10) for each in (some, others)), strict=True)
-    return round(sum(len({*a} & {*b}) for a, b in tens) / (10 * len(compared()[0])), 3)
+    tens = zip(*(within(WordVectors(_compared()[0], each[_compared()[0]]), 10) for each in (some, others)), strict=True)
+    return round(sum(len({*a} & {*b}) for a, b in tens) / (10 * len(_compared()[0])), 3)

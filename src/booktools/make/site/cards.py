@@ -20,7 +20,7 @@ from playwright.sync_api import ViewportSize, sync_playwright
 from attnbook.colours import STAGE
 from attnbook.language import words
 from booktools.book.contents import Chapter, chapters
-from booktools.directives.map import drawn
+from booktools.directives.map import pictogram_svg
 
 ROOT = Path(__file__).parents[4]
 FRONT = Path(__file__).parents[2] / "site/front/static"
@@ -42,17 +42,23 @@ svg {{ align-self: center; width: 456px; height: 304px; color: {accent} }}
 </style><div class="title" style="--size: {size}px">{number}{title}</div>{picture}<div class="foot">{foot}</div>"""
 
 
-def card_of(number: str, title: str, picture: str, foot: str) -> str:
+def _card_of(number: str, title: str, picture: str, foot: str) -> str:
     """The HTML of a card."""
     fonts = {name: b64encode((FRONT / f"fonts/{name}.woff2").read_bytes()).decode() for name in ("serif", "sans")}
     colours = {name.removeprefix("ab-"): value for name, value in STAGE.items() if name.startswith("ab-")}
     size = 72 if len(title) < 26 else 60
     above = f'<span class="number">{escape(number)}</span>' if number else ""
-    gaps = {"number": above, "title": escape(title), "picture": drawn(picture), "foot": escape(foot), "size": size}
+    gaps = {
+        "number": above,
+        "title": escape(title),
+        "picture": pictogram_svg(picture),
+        "foot": escape(foot),
+        "size": size,
+    }
     return PAGE.format(**fonts, **colours, **gaps)
 
 
-def a_map() -> str:
+def _a_map() -> str:
     """The book's own picture, as lines of an SVG: weights of a causal map."""
     square = '<rect x="{}" y="{}" width="14" height="14" rx="2" fill="currentColor" stroke="none" opacity="{}"/>'.format
     cells = ((m, n, w) for n, row in enumerate(WEIGHTS) for m, w in enumerate(row))
@@ -65,9 +71,9 @@ def cards(root: Path = ROOT) -> dict[str, str]:
     book = say["title"]
 
     def of(chapter: Chapter) -> str:
-        return card_of(say["number"].format(n=chapter.number), chapter.title, chapter.pictogram, book)
+        return _card_of(say["number"].format(n=chapter.number), chapter.title, chapter.pictogram, book)
 
-    first = card_of("", book, a_map(), say["description"])
+    first = _card_of("", book, _a_map(), say["description"])
     return {"book": first} | {chapter.stem: of(chapter) for chapter in chapters(root)}
 
 

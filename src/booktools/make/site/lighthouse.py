@@ -39,7 +39,7 @@ class Compressed(Quiet):
         if not file.is_file():
             self.send_error(404)
             return
-        body, smaller = bodies(file)
+        body, smaller = _bodies(file)
         self.send_response(200)
         self.send_header("Content-Type", mimetypes.guess_type(file)[0] or "application/octet-stream")
         self.send_header("Cache-Control", "max-age=600")
@@ -51,7 +51,7 @@ class Compressed(Quiet):
 
 
 @cache
-def bodies(file: Path) -> tuple[bytes, bool]:
+def _bodies(file: Path) -> tuple[bytes, bool]:
     plain = file.read_bytes()
     packed = gzip.compress(plain)
     return min(plain, packed, key=len), len(packed) < len(plain)

@@ -30,12 +30,12 @@ def print_epub(edition: Edition, html: Path) -> Path:
     with edition.spoken(), site_in_browser(html) as (browser, address):
         pages = book_parts(edition, browser, address, pictures=True)
         files = assemble(edition, html, browser, address, pages)
-    (html / NAME).write_bytes(bound(files))
+    (html / NAME).write_bytes(zip_book(files))
     list_on_first_page(html)
     return html / NAME
 
 
-def bound(files: dict[str, str | bytes]) -> bytes:
+def zip_book(files: dict[str, str | bytes]) -> bytes:
     """The files of a book as one, of which a reading device is told first what it is."""
     made = BytesIO()
     with ZipFile(made, "w", ZIP_DEFLATED) as book:
@@ -62,18 +62,18 @@ def assemble(edition: Edition, html: Path, browser: Browser, address: str, pages
             path = unquote(urlsplit(source).path).lstrip("/")
             files[f"images/{Path(path).name}"] = (html / path).read_bytes()
         files |= {f"images/{part.name}--{id}.png": picture for id, picture in part.pictures.items()}
-        files[f"{part.name}.xhtml"] = xhtml(edition.language, part.heading, made["body"], part.name)
+        files[f"{part.name}.xhtml"] = _xhtml(edition.language, part.heading, made["body"], part.name)
         holds = " ".join({"math": "mathml", "svg": "svg"}[kind] for kind in ("math", "svg") if made[kind])
         items.append((part.name, holds))
         listed.append(f'<li><a href="{part.name}.xhtml">{escape(part.heading)}</a></li>')
     contents = f'<nav epub:type="toc"><h1>{say["contents"]}</h1><ol>{"".join(listed)}</ol></nav>'
-    files["contents.xhtml"] = xhtml(edition.language, say["contents"], contents)
+    files["contents.xhtml"] = _xhtml(edition.language, say["contents"], contents)
     page.close()
     files["book.opf"] = package(edition, site, items, [name for name in files if name.startswith("images/")])
     return files
 
 
-def xhtml(language: str, title: str, body: str, part: str = "") -> str:
+def _xhtml(language: str, title: str, body: str, part: str = "") -> str:
     body = re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f]", "", body)
     id_ = f' id="{part}"' if part else ""
     return (

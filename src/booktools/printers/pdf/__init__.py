@@ -18,7 +18,7 @@ from pypdf import PdfReader
 from attnbook.language import words
 from booktools.book import BookError
 from booktools.book.edition import Edition
-from booktools.directives.map import drawn
+from booktools.directives.map import pictogram_svg
 from booktools.printers.book_files import list_on_first_page
 from booktools.printers.browser_pages import Part, book_parts, call_javascript, new_page, site_in_browser
 from booktools.progress import progress
@@ -37,7 +37,7 @@ def print_pdf(edition: Edition, html: Path) -> list[Path]:
         document = assemble(edition, book_parts(edition, browser, address))
         files = [html / NAME.format(ending) for ending in SHEETS]
         for file, sheet in progress(zip(files, SHEETS.values(), strict=True), "printing on paper", of=len(files)):
-            file.write_bytes(printed(browser, address, document, sheet))
+            file.write_bytes(print_until_settled(browser, address, document, sheet))
     list_on_first_page(html)
     return files
 
@@ -57,17 +57,17 @@ def assemble(edition: Edition, pages: list[Part]) -> str:
             description=escape(site["description"]),
             about=say["about"].format(licence=site["foot"]["licence"], version=edition.version),
             here=escape(edition.here.site),
-            code=code_of(edition.here.site),
+            code=_qr_code(edition.here.site),
             say=say,
             links="".join(f'<link rel="stylesheet" href="{style}">' for style in styles),
-            style=(HERE / "pdf.css").read_text("utf-8") + "".join(map(running, *zip(*heads, strict=True))),
+            style=(HERE / "pdf.css").read_text("utf-8") + "".join(map(_running_head, *zip(*heads, strict=True))),
             book_parts="".join(map(section, pages)),
-            pictures="".join(drawn(chapter.pictogram) for chapter in edition.chapters),
+            pictures="".join(pictogram_svg(chapter.pictogram) for chapter in edition.chapters),
         )
     )
 
 
-def running(part: str, title: str) -> str:
+def _running_head(part: str, title: str) -> str:
     """The head of the sheets of a part."""
     name = f"sheet-{part}"
     return f'[id="{part}"] {{ page: {name} }} @page {name} {{ @top-left {{ content: {json.dumps(title)} }} }}\n'
@@ -75,12 +75,12 @@ def running(part: str, title: str) -> str:
 
 def section(part: Part) -> str:
     """A part, in which a code leads to where each widget is live."""
-    html = LIVE.sub(lambda live: f"{live[1]}{code_of(unescape(live[2]))}", part.html)
+    html = LIVE.sub(lambda live: f"{live[1]}{_qr_code(unescape(live[2]))}", part.html)
     about = f'id="{part.name}" data-part data-title="{escape(part.title)}" data-number="{part.number}"'
     return f'<article class="bd-article" {about}>{html}</article>'
 
 
-def code_of(address: str) -> str:
+def _qr_code(address: str) -> str:
     """An address as a QR code, which is said as it is read."""
     made = BytesIO()
     segno.make(address, micro=False).save(made, kind="svg", border=0, xmldecl=False, svgns=True)
@@ -88,12 +88,12 @@ def code_of(address: str) -> str:
     return f'<img class="code" alt="{escape(address)}" src="data:image/svg+xml;base64,{data}">'
 
 
-def printed(browser: Browser, address: str, document: str, sheet: tuple[int, int]) -> bytes:
+def print_until_settled(browser: Browser, address: str, document: str, sheet: tuple[int, int]) -> bytes:
     """A document on sheets of a size, printed until what it names is where it says; the first time as a draft."""
     place, say, pages = f"{address}book-on-paper", words(HERE.parent)["pdf"], None
     style = "@page {{ size: {}mm {}mm; margin: {}mm {}mm {}mm }}".format(*sheet, ABOVE, BESIDE, BELOW)
     for _ in range(ROUNDS):
-        page = new_page(browser, viewport=window(sheet))  # a new one: what was printed already breaks elsewhere
+        page = new_page(browser, viewport=viewport_of(sheet))  # a new one: what was printed already breaks elsewhere
         page.emulate_media(media="print")
         page.route(place, lambda route: route.fulfill(body=document, content_type="text/html; charset=utf-8"))
         page.goto(place)
@@ -112,7 +112,7 @@ def printed(browser: Browser, address: str, document: str, sheet: tuple[int, int
     raise BookError(f"after {ROUNDS} rounds what the book says of its pages still moves them, on {sheet} mm")
 
 
-def window(sheet: tuple[int, int]) -> ViewportSize:
+def viewport_of(sheet: tuple[int, int]) -> ViewportSize:
     """One as large as the text on a sheet."""
     width, height = sheet[0] - 2 * BESIDE, sheet[1] - ABOVE - BELOW
     return {"width": round(width / 25.4 * 96), "height": round(height / 25.4 * 96)}
