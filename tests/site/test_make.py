@@ -71,6 +71,7 @@ def test_without_a_card_pytorch_is_the_build_for_processors(machine, asked, tmp_
 
 
 README = (ROOT / "README.md").read_text("utf-8")
+GUIDE = ROOT / "CONTRIBUTING.md"
 
 
 def test_readme_leads_to_what_is_there():
@@ -80,6 +81,15 @@ def test_readme_leads_to_what_is_there():
     assert not [name for name in here if not (ROOT / name).exists()]
     if not address(ROOT).is_published:
         assert NOBODY not in README
+
+
+def test_the_guide_leads_to_a_page_for_each_task():
+    links = re.findall(r"\]\(([^)\s]+)\)", GUIDE.read_text("utf-8"))
+    pages = [GUIDE, *(ROOT / link for link in links if link.endswith("README.md"))]
+    assert len(pages) >= 8
+    for page in pages:
+        targets = re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text("utf-8"))
+        assert not [target for target in targets if not (page.parent / target).exists()], page
 
 
 def test_readme_shows_commands_that_every_shell_reads():

@@ -25,8 +25,8 @@ def build(root, folder):
 
 
 def left_out(wheel, root):
-    """The files of the package that its wheel lacks, but for what its page on PyPI says."""
-    files = {path.relative_to(root / "src").as_posix() for path in package_files(root)} - {"attnbook/README.md"}
+    """The files of the package that its wheel lacks, but for what its page on PyPI says and what contributors read."""
+    files = {path.relative_to(root / "src").as_posix() for path in package_files(root) if path.name != "README.md"}
     return files - set(zipfile.ZipFile(wheel).namelist())
 
 
