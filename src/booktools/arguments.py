@@ -1,4 +1,4 @@
-"""What the commands of `attnbook` are given: the arguments that they share, and how each is read."""
+"""The arguments that commands of `attnbook` share, and how each is read."""
 
 import argparse
 import os
@@ -14,14 +14,14 @@ Command = Callable[[argparse.Namespace], None]
 
 
 class Argument:
-    """One of a command's, as `add_argument` takes it; the help shows those of a group together."""
+    """An argument of a command, as `add_argument` takes it; the help shows those of a group together."""
 
     def __init__(self, *names: str, group: str = "", **about: Any):
         self.names, self.group, self.about = names, group, about
 
 
 def command(text: str, *arguments: Argument) -> Callable[[Command], Command]:
-    """Make a function a command of its name."""
+    """Makes a function the command of the same name."""
 
     def known(function: Command) -> Command:
         COMMANDS[function.__name__] = text, arguments, function

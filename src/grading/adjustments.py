@@ -1,4 +1,4 @@
-"""What an instructor changes by hand: points and a comment for a student, in a file of its own."""
+"""Adjustments are what an instructor changes by hand: points and a comment for a student, in a CSV file."""
 
 import re
 from collections import defaultdict

@@ -40,7 +40,7 @@ class Classwork:
     def read(
         cls, source: Path, folders: list[Path], overlay: Path | None = None, secret: str | None = None, **about
     ) -> "Classwork":
-        """What `about` says of submissions, `find_submissions` knows."""
+        """Reads the assignment and finds the submissions; `about` is passed on to `find_submissions`."""
         assignment = Assignment.read(source, overlay)
         private = [place.resolve() for place in (source, *folders, overlay) if place]
         return cls(assignment, find_submissions(folders, assignment.name, **about), private, secret)
@@ -48,9 +48,9 @@ class Classwork:
 
 @dataclass
 class Grade:
-    """What became of a submission. `status` is graded, missing or error; only the first has an outcome.
+    """A grade says what became of a submission. `status` is graded, missing or error; only the first has an outcome.
 
-    What has a `digest` is not graded again until the digest is another one.
+    A submission with the same `digest` as before is not graded again.
     """
 
     student: str
@@ -72,7 +72,7 @@ class Grade:
             return None
 
     def store(self, path: Path) -> None:
-        """In one step: whoever is interrupted leaves the old file or the new one."""
+        """Writes the grade to a file in one step: an interruption leaves the old file or the new one."""
         path.parent.mkdir(exist_ok=True)
         half = path.with_name(".half")
         half.write_text(json.dumps(asdict(self), indent=1), encoding="utf-8")
@@ -89,7 +89,7 @@ class Grader:
     secret: str | None = None
 
     def faults(self, private: list[Path]) -> list[str]:
-        """Why nothing can be graded here, or nothing."""
+        """Lists the reasons why nothing can be graded here; an empty list means that all is well."""
         leaks = sandbox_leaks(self.server, self.limits, private) if self.server.walled else []
         return [*leaks, *self_test(self.assignment.variant("", self.secret), self.server, self.limits)]
 
@@ -121,7 +121,7 @@ class Grader:
         return printable(", ".join(known.get(name, name) for name in names if cells or name in known))
 
     def digest(self, submission: Submission) -> str:
-        """The same as long as neither the submission, nor the assignment, nor the limits have changed."""
+        """Returns a hash that changes if the submission, the assignment or the limits do."""
         path = submission.path
         try:
             content = path.read_bytes() if path and is_plain_file(path) else b""

@@ -1,4 +1,4 @@
-"""What a class handed in: whose each file or folder is, and which of several counts."""
+"""Collects what a class handed in: decides whose each file or folder is, and which of several counts."""
 
 import os
 import re
@@ -54,7 +54,7 @@ def find_submissions(
 
 
 def _by_student(folders: list[Path], roster: Roster | None) -> tuple[dict[str, list[Entry]], list[Submission]]:
-    """The entries of each student, and those of nobody on the roster."""
+    """Sorts the entries by student, and apart from them those that belong to nobody on the roster."""
     entries, strangers = defaultdict(list), []
     for number, folder in enumerate(folders):
         metadata = read_metadata(folder) if roster else {}
@@ -100,7 +100,7 @@ def _by_numbers(name: str) -> list:
 
 
 def _of_roster(student: Student, found: list[Submission]) -> list[Submission]:
-    """What a student of the roster has handed in; where the roster says when, that counts."""
+    """Returns the submissions of a student on the roster. If the roster says when one came, that time counts."""
     if not found:
         return [Submission(student.login, None, remark=say("nothing"))]
     if student.handed_in and len(found) == 1:
@@ -109,7 +109,7 @@ def _of_roster(student: Student, found: list[Submission]) -> list[Submission]:
 
 
 def _with_short_names(found: list[Submission]) -> list[Submission]:
-    """All names such that they can be written down, and no two students with the same."""
+    """Shortens all names so that they can be names of files, and no two students get the same."""
     short = Counter(_short_name(student) for student in {submission.student for submission in found})
     return [
         replace(submission, student=_short_name(submission.student, unique=short[_short_name(submission.student)] == 1))

@@ -1,4 +1,4 @@
-"""What instructors type: the commands of `attnbook` that copy, prove, grade and compare, and what they are given.
+"""The commands that instructors type: `attnbook student`, `prove`, `grade` and `similar`, with their arguments.
 
 `attnbook` finds them by the entry point `attnbook.commands` of this package. Each imports what it needs when it is
 called, so that `attnbook --help` stays light.

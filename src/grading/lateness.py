@@ -1,4 +1,4 @@
-"""Who is late, by how much, and what that costs."""
+"""Lateness: who is late, by how much, and how many points that costs."""
 
 import math
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ DAY = timedelta(days=1)
 
 @dataclass(frozen=True)
 class Lateness:
-    """How late something came. None where only that it is late is known."""
+    """How late a submission came. `by` is None if a platform says that it is late, but not by how much."""
 
     by: timedelta | None
 
@@ -52,7 +52,7 @@ class Rules:
         return self.deadline
 
     def lateness(self, submission: Submission, student: Student | None = None) -> Lateness | None:
-        """None where something came in time, as far as is known."""
+        """Returns how late a submission is; None if it came in time, as far as is known."""
         due, when = self.due(student), submission.handed_in
         if when is None:
             return Lateness(None) if submission.sender and submission.sender.late else None

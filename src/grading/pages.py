@@ -1,4 +1,4 @@
-"""A page of its own: nothing in it is fetched, and it is light or dark as the reader's system is."""
+"""Writes an HTML page that fetches nothing and is light or dark as the reader's system is."""
 
 from html import escape
 from pathlib import Path

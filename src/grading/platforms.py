@@ -1,4 +1,4 @@
-"""Whose an entry is in what a learning platform gives to download, and what the platform says of the time.
+"""Tells from the names in a download of a learning platform who sent each submission, and when.
 
 - Canvas: `doejane_LATE_123_456_notebook.ipynb`, the name last name first, Canvas's number of the student and of the
   file. All files have the time of the download.

@@ -1,4 +1,4 @@
-"""Work done side by side, in processes that may die of it."""
+"""Runs work in several processes at once, and goes on if one of them dies."""
 
 import signal
 from collections import deque
@@ -16,7 +16,7 @@ FORK = get_context("fork")  # a forked process has what the work needs: sockets 
 
 
 def side_by_side(work: Callable, things: Iterable, jobs: int) -> Iterator[tuple]:
-    """Each thing and what `work` returns for it, as they come; None where a process died of it.
+    """Yields each thing with what `work` returns for it, as soon as it is known; None if a process died of it.
 
     An error that `work` raises is raised here.
 
@@ -54,7 +54,7 @@ def side_by_side(work: Callable, things: Iterable, jobs: int) -> Iterator[tuple]
 
 
 def _start_process(work: Callable, processes: list[BaseProcess]) -> Connection:
-    """The way to a new process, which works on whatever it is sent."""
+    """Starts a process that calls `work` on each thing it is sent; returns the pipe that leads to it."""
     ours, its = Pipe()
     process = FORK.Process(target=_serve, args=(work, its, ours), daemon=True)
     process.start()

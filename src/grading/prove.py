@@ -32,7 +32,7 @@ class KnownMistake:
 
 
 class Verdict(Enum):
-    """What became of a wrong answer."""
+    """The verdict on a wrong answer: whether the hidden tests caught it."""
 
     CAUGHT = "a hidden test failed, or a forbidden call was seen"
     MISSED = "all hidden tests passed"
@@ -62,7 +62,7 @@ def _known_mistakes(assignment: Assignment, path: Path) -> tuple[list[KnownMista
 
 
 def self_test(assignment: Assignment, server: ForkServer, limits: Limits) -> Iterator[str]:
-    """What is wrong before a single submission has been looked at: a broken sandbox must not become zeros for all."""
+    """Yields what is wrong before any submission is looked at: a broken sandbox must not become zeros for all."""
     yield from _faults_of_solution(assignment, server, limits)
     cells: list[str] = []
     for part in PARTS:
@@ -76,7 +76,7 @@ def self_test(assignment: Assignment, server: ForkServer, limits: Limits) -> Ite
 
 
 def _faults_of_solution(assignment: Assignment, server: ForkServer, limits: Limits) -> Iterator[str]:
-    """What is wrong with the solution, or with the tests."""
+    """Yields what goes wrong when the tests run on the assignment's own solution."""
     try:
         outcome = run_tests(assignment, code_of(assignment.notebook, assignment), server, limits)
     except OutOfTime as late:
@@ -117,7 +117,7 @@ def gaps(secrets):
 
 
 def sandbox_leaks(server: ForkServer, limits: Limits, secrets: list[Path]) -> list[str]:
-    """What a submission could do here and must not be able to."""
+    """Runs a probe as if it were a submission; returns what it could do, but must not be able to."""
     with server.open(limits) as sandbox:
         sandbox.run({"name": "probe", "source": PROBE, "forbidden": []})
         probe = Remote(sandbox, Exercise("probe", "", ""), "gaps")
@@ -138,7 +138,7 @@ NOT_ENDLESS = (
 
 
 def _missed(mistakes: list[KnownMistake], assignment: Assignment, server: ForkServer, limits: Limits) -> Iterator[str]:
-    """What is said of mistakes that no hidden test finds, or that end where they should not, or the other way round."""
+    """Yields a sentence for each mistake that no hidden test finds, or whose running time is not as declared."""
     for exercise in assignment.exercises:
         mine = [mistake for mistake in mistakes if mistake.exercise is exercise]
         for mistake, verdict in _verdicts(mine, exercise, assignment, server, limits) if mine else ():
@@ -162,7 +162,7 @@ def _verdicts(
     cells = code_of(assignment.notebook, assignment)
 
     def tried(sources: list[str]) -> tuple[list[Verdict], int]:
-        """What became of sources, one after another, and how many processes that took."""
+        """Tries sources one after another; returns the verdicts, and how many processes that took."""
         given = names_given(assignment)
         with closing(Attempts(server, limits, cells)) as attempts:
             return [_verdict(source, exercise, attempts, given) for source in sources], attempts.opened
@@ -205,7 +205,7 @@ class Proof:
 
     @classmethod
     def read(cls, path: Path, overlay: Path | None = None, variants: int = 50) -> "Proof":
-        """What is to be proven of an assignment; a private overlay may hold mistakes of its own."""
+        """Reads an assignment and its known mistakes; a private overlay may hold mistakes of its own."""
         source = Assignment.read(path, overlay)
         folders = [path.parent.parent, overlay or path.parent]
         public, private = (folder / "wrong" / f"{source.name}.toml" for folder in folders)

@@ -1,4 +1,4 @@
-"""What comes out of grading: tables for the gradebook, and feedback for each student."""
+"""Writes the results of grading: tables for the gradebook, and feedback for each student."""
 
 import builtins
 import json
@@ -20,7 +20,7 @@ LATE = ("late", "test_late", "skipped")  # what is said where a limit of time wa
 
 
 def write_all(out: Path, assignment: Assignment, scores: list[Score]) -> None:
-    """What is there for each student, in `out`."""
+    """Writes the tables, and the feedback of each student, into the folder `out`."""
     rows = [_row(assignment, score) for score in scores]
     needless = {column for column in ("name", "penalty") if not any(row[column] for row in rows)}
     write_table(out / "grades.csv", [column for column in rows[0] if column not in needless], rows)
@@ -67,7 +67,7 @@ def _moodle(assignment: Assignment, rows: list[dict]) -> tuple[list[str], list[d
 
 
 def gradescope_result(assignment: Assignment, score: Score) -> dict:
-    """A score as Gradescope reads it. What is neither an exercise's nor a test's stands above them."""
+    """Returns a score as Gradescope reads it. Remarks on the whole submission stand above the tests."""
     tests = [
         {
             "name": exercise.title,
@@ -83,7 +83,7 @@ def gradescope_result(assignment: Assignment, score: Score) -> dict:
 
 
 def feedback(assignment: Assignment, score: Score) -> str:
-    """What a student reads: Markdown that tells what visible checks said, and of hidden ones only that they failed."""
+    """Returns a student's feedback as Markdown: what visible checks said, and of hidden ones only that they failed."""
     name, outcome = say("for", student=_inline_code(score.student)), score.grade.outcome
     if score.name:
         name = say("for_name", name=_inline_code(score.name), student=_inline_code(score.student))
@@ -123,7 +123,7 @@ def _line(title: str, points: str) -> str:
 
 
 def _lines(exercise: Exercise, score: Score) -> list[str]:
-    """What is said of an exercise: the checks, then what was changed by hand."""
+    """Returns the lines about an exercise: first its checks, then what was changed by hand."""
     return [
         *(_checks(exercise, score.grade.outcome) if score.grade.outcome else ()),
         *score.comments.get(exercise.id, ()),
@@ -148,7 +148,7 @@ def _checks(exercise: Exercise, outcome: Outcome) -> list[str]:
 
 
 def _how_it_failed(said: str) -> str:
-    """In which way a hidden test failed, and nothing of what it tested.
+    """Says in which way a hidden test failed, but nothing of what it tested.
 
     >>> _how_it_failed("IndexError: index 3 is out of bounds"), _how_it_failed(say("late", seconds="10"))
     ('it ends with an error: IndexError', 'it takes too long')
@@ -169,7 +169,7 @@ def _with_score(title: str, score: float, points: float) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Somebody else's words as a block of code that they can't close.
+    """Wraps a text as a block of code that the text itself can't close.
 
     >>> print(_quoted("a ``` b"))
     ````
@@ -181,7 +181,7 @@ def _quoted(text: str) -> str:
 
 
 def _inline_code(name: str) -> str:
-    """Somebody else's word in a line of text.
+    """Wraps a text as inline code, whatever backticks it contains.
 
     >>> _inline_code("ada"), _inline_code("a`b")
     ('`ada`', '`` a`b ``')

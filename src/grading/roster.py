@@ -1,4 +1,4 @@
-"""Who is in the class: the students, and whose an entry among the submissions is."""
+"""The roster: the students of a class, and which of them a submission belongs to."""
 
 import re
 import unicodedata
@@ -71,12 +71,12 @@ class Roster:
         return sorted(self._named(entry).union(*map(self._sent, senders)))
 
     def _named(self, trace: str) -> set[str]:
-        """Those whose login this is; if there is none, those whom it fits otherwise."""
+        """Returns the logins of the students whom a text names: by login, or else by name, address or number."""
         exact = {login for login in self.students if login.casefold() == trace.casefold()}
         return exact or self._traces.get(_normalized(trace), set())
 
     def _sent(self, sender: Sender) -> set[str]:
-        """Those who may be meant. A number or an address decides between namesakes; against the name it doesn't."""
+        """Returns the logins that a sender may mean. A number or an address decides only between namesakes."""
         names, sure = self._named(sender.name), self._named(sender.id) or self._named(sender.email)
         if sender.platform == "Moodle":  # its numbers are others in each assignment
             sure = sure & names
@@ -84,7 +84,7 @@ class Roster:
 
     @cached_property
     def _traces(self) -> dict[str, set[str]]:
-        """The students by everything that may name them."""
+        """Maps everything that may name a student (login, address, number, name) to logins."""
         found = defaultdict(set)
         for student in self.students.values():
             words = student.name.replace(",", " ").split()
@@ -131,7 +131,7 @@ def _extension(place: str, text: str) -> timedelta | None:
 
 
 def _normalized(text: str) -> str:
-    """A name without what platforms leave out.
+    """Returns a name without the signs, blanks and capitals that platforms leave out.
 
     >>> _normalized("O’Neil-Smith, Zoë"), _normalized("Zoe\u0308")
     ('oneilsmithzoë', 'zoë')

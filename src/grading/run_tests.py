@@ -1,4 +1,4 @@
-"""One submission against the tests of its assignment."""
+"""Runs the tests of an assignment on one submission."""
 
 import signal
 import time
@@ -33,7 +33,7 @@ class Result:
 
 @dataclass
 class Outcome:
-    """What the tests made of a submission: a result for each test."""
+    """The outcome of a submission: a result for each test."""
 
     results: dict[str, Result]
     cells: list[str] = field(default_factory=list)  # what cells raised when they ran
@@ -76,7 +76,7 @@ def run_tests(assignment: Assignment, cells: list[dict], server: ForkServer, lim
 
 
 def names_given(assignment: Assignment) -> dict:
-    """What the cells that are neither exercises nor tests define, for the tests to use."""
+    """Runs the cells that are neither exercises nor tests, and returns what they define, for the tests to use."""
     given = {}
     exec(compile(assignment.given, f"{assignment.name}, given", "exec"), given)
     return given
@@ -118,7 +118,7 @@ class Attempts:
         self.spent = self.spent_again = 0.0
 
     def cell_errors(self, titles: dict[str, str]) -> list[str]:
-        """What cells raised; a cell goes by the title of its exercise, where it is one."""
+        """Returns what cells raised; the cell of an exercise is called by the title of the exercise."""
         names = {number: self.cells[number]["name"] for number in list(self.errors)[:20]}
         said = [say("cell", name=titles.get(name, name), error=self.errors[n]) for n, name in names.items()]
         return [printable(line) for line in said]
@@ -152,7 +152,7 @@ class Attempts:
         return None
 
     def living_sandbox(self) -> Sandbox:
-        """A process in which the cells have run; a cell that ends it is left out the next time."""
+        """Returns a process in which the cells have run; a cell that ended one is left out of the next."""
         while self.is_gone() or self.to_run:
             if self.is_gone():
                 self.close()

@@ -1,4 +1,4 @@
-"""From what the tests found to what a student gets: points by hand, lateness, and which of several attempts counts.
+"""Turns grades into scores: adds points by hand, takes off lateness, and chooses the attempt that counts.
 
 Nothing runs here, so a change of the rules or of the adjustments grades nobody again.
 """
@@ -22,7 +22,7 @@ BEST, LAST = "best", "last"
 
 @dataclass(frozen=True)
 class Score:
-    """What a student gets, and how it came about. Without points there is no total, which is not a zero.
+    """A score is what a student gets, and how it came about. Without points there is no total, which is not a zero.
 
     `status` is graded, late, missing or error.
     """
@@ -51,7 +51,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Scoring:
-    """How points come from grades."""
+    """The rules by which grades become scores."""
 
     assignment: Assignment
     rules: Rules = Rules()  # noqa: RUF009 (frozen)
@@ -65,7 +65,7 @@ class Scoring:
         return [self.score(list(own)) for _, own in groupby(pairs, key=lambda pair: pair[0].student)]
 
     def score(self, attempts: list[tuple[Submission, Grade]]) -> Score:
-        """What counts of a student's attempts, and what was changed by hand."""
+        """Returns the score of the attempt that counts, with what was changed by hand."""
         scores = [self.less_lateness(*attempt) for attempt in attempts]
         chosen = self.choose(scores)
         if len(scores) > 1:
@@ -74,7 +74,7 @@ class Scoring:
         return self.with_adjustments(chosen)
 
     def less_lateness(self, submission: Submission, grade: Grade) -> Score:
-        """The score of one attempt, less what lateness costs."""
+        """Returns the score of one attempt, less what lateness costs."""
         student = self.roster.students.get(submission.student) if self.roster else None
         name, outcome = student.name if student else "", grade.outcome
         points = {one.id: outcome.score(one) for one in self.assignment.exercises} if outcome else {}
@@ -124,7 +124,7 @@ class Scoring:
 
 
 def warnings(scores: list[Score], rules: Rules) -> Iterator[str]:
-    """What an instructor should look at before anything is uploaded."""
+    """Yields sentences about what an instructor should look at before anything is uploaded."""
     for score in scores:
         if score.status == "error" or (score.status == "missing" and score.remark != say("nothing")):
             yield f"{score.student}: {score.remark}" if score.enrolled else score.remark
@@ -152,7 +152,7 @@ def signed_points(points: float) -> str:
 
 
 def _worth_of_each(scores: list[Score], assignment: Assignment) -> str:
-    """What each attempt is worth."""
+    """Lists the points of each attempt."""
     of = marks(assignment.points)
     known = [say("of", score=plain(score.total), points=of) if score.total is not None else "–" for score in scores]
     return ", ".join(known)

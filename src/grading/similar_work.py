@@ -24,7 +24,7 @@ mark { background: #ffe08a; color: #1a1a1a; }
 
 
 def similar_pairs(assignment: Assignment, submissions: list[Submission], threshold: float) -> tuple[dict, list[Pair]]:
-    """The code of each student whose notebook can be read, cell by cell, and the pairs that are alike."""
+    """Returns the code of each student whose notebook can be read, cell by cell, and the pairs that are alike."""
     codes = {}
     for submission in submissions:
         try:
@@ -50,7 +50,7 @@ def _truncated(sources: list[str], most: int = MOST) -> list[str]:
 
 
 def write_similar_work(out: Path, assignment: Assignment, codes: dict[str, list[str]], pairs: list[Pair]) -> None:
-    """`similar.csv` and `similar.html`."""
+    """Writes `similar.csv` and `similar.html` into the folder `out`."""
     rows = [{"student": pair.names[0], "and": pair.names[1], "alike, %": round(100 * pair.share)} for pair in pairs]
     write_table(out / "similar.csv", ["student", "and", "alike, %"], rows)
     title = say("similar", title=assignment.title)

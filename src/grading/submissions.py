@@ -1,4 +1,4 @@
-"""What a student handed in: the notebook, when it came, and the code in it."""
+"""Reads a submission: finds the notebook, when it came, and the code in it."""
 
 import json
 import re
@@ -23,7 +23,7 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True)
 class Submission:
-    """What a student handed in. Without a path there is nothing to grade; `fault` says what hindered the grader.
+    """A submission of a student. Without a path there is nothing to grade; `fault` says what hindered the grader.
 
     `handed_in` is what `clock` says, and None where nobody has kept the time. Of several, each has the number of its
     `attempt`; 0 is the only one.
@@ -48,7 +48,7 @@ def is_notebook(entry: Path) -> bool:
 
 
 def read_submission(student: str, entry: Path, name: str, stamped: bool, sender: Sender | None = None) -> Submission:
-    """What a file or folder holds for this assignment, whatever it is."""
+    """Reads what a file or folder holds for this assignment, whatever it is."""
     try:
         if is_notebook(entry):
             found = Submission(student, entry, _modification_time(entry))
@@ -64,7 +64,7 @@ def read_submission(student: str, entry: Path, name: str, stamped: bool, sender:
 
 
 def _in_folder(folder: Path, name: str, stamped: bool) -> Submission:
-    """What a student's folder holds for this assignment; a wrong name is forgiven where there is no doubt."""
+    """Finds the notebook in a student's folder; a wrong name is forgiven where there is no doubt."""
     notebooks = [path for path in sorted(folder.rglob("*.ipynb")) if ".ipynb_checkpoints" not in path.parts]
     named = [path for path in notebooks if path.name == f"{name}.ipynb"]
     placed = [path for path in notebooks if path.parent.name == name]
@@ -111,7 +111,7 @@ def _plausible_time(when: datetime) -> datetime:
 
 
 class Code(NamedTuple):
-    """What a student wrote, cell by cell; and where known, with which version of Python and in whose copy."""
+    """A student's code, cell by cell; and where known, the version of Python and whose copy it was written in."""
 
     cells: list[dict]
     python: tuple[int, ...]
@@ -168,7 +168,9 @@ def is_plain_file(path: Path, most: int = LARGEST) -> bool:
 
 
 def code_of(notebook: dict, assignment: Assignment) -> list[dict]:
-    """Cells that define functions may call what is forbidden, to compare; cells that give values may not."""
+    """Returns the cells of a notebook, without tests, each with the calls that it must not make.
+
+    Cells that define functions may call what is forbidden, to compare; cells that give values may not."""
     forbidden = {exercise.id: list(exercise.forbidden) for exercise in assignment.exercises if exercise.assigned}
     tests = {test.id for exercise in assignment.exercises for test in exercise.tests}
     given = set(map(_cell_name, assignment.notebook.cells))
@@ -186,7 +188,7 @@ def _cell_name(cell: dict) -> str:
 
 
 def unforeseen_error(error: Exception) -> str:
-    """Said of an error that nobody foresaw. What it says may be from a hidden test, and students read this, too."""
+    """Names only the type of an error: its text may be from a hidden test, and students read this."""
     return say("stumbled", error=type(error).__name__)
 
 

@@ -1,4 +1,4 @@
-"""Which checks a class fell over: a table, and a page with a picture."""
+"""Shows which checks most of a class failed: a table, and a page with a picture."""
 
 import re
 from collections import Counter
@@ -43,7 +43,7 @@ caption { text-align: start; }
 
 @dataclass
 class CheckFailures:
-    """How many fell over a check, how, and what it said most often."""
+    """How many students failed a check, in which way, and what it said most often."""
 
     exercise: Exercise
     number: int
@@ -61,7 +61,7 @@ class CheckFailures:
 
     @property
     def sentence(self) -> tuple[str, int]:
-        """What the check said to most of those who fell, whatever the numbers in it, and to how many."""
+        """Returns the message that most students got from the check, whatever the numbers in it, and how many did."""
         alike = Counter(map(_without_numbers, self.said))
         if not alike:
             return "", 0
@@ -70,7 +70,7 @@ class CheckFailures:
 
 
 def failures_by_check(assignment: Assignment, scores: list[Score]) -> list[CheckFailures]:
-    """The checks of an assignment, those that most fell over first."""
+    """Returns the checks of an assignment, those that most students failed first."""
     outcomes = [score.grade.outcome for score in scores if score.grade.outcome]
     checks = [CheckFailures(exercise, n + 1) for exercise in assignment.exercises for n in range(len(exercise.tests))]
     for check in checks:
@@ -83,7 +83,7 @@ def failures_by_check(assignment: Assignment, scores: list[Score]) -> list[Check
 
 
 def _failures(outcome: Outcome, exercise: Exercise, number: int) -> Iterator[tuple[str, str]]:
-    """How somebody fell over a check, and what it said; nothing where nobody did."""
+    """Yields how one student failed a check, and what it said; nothing if the check passed."""
     result = outcome.results[exercise.tests[number - 1].id]
     if calls := outcome.used.get(exercise.id):
         yield "forbidden", say("calls", calls=", ".join(calls))
@@ -125,7 +125,7 @@ def write_summary(out: Path, assignment: Assignment, scores: list[Score]) -> Non
 
 
 def _about(assignment: Assignment, scores: list[Score]) -> Iterator[str]:
-    """How many there are of each status, and their points."""
+    """Yields the number of submissions of each status, and the mean and median of the points."""
     counts = Counter(say(f"status_{score.status}") for score in scores)
     listed = ", ".join(f"{whole(count)} {status}" for status, count in counts.items())
     yield f"<p>{escape(listed)}.</p>"

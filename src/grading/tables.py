@@ -1,4 +1,4 @@
-"""Tables from and for spreadsheets: CSV as Excel writes it, and cells that no spreadsheet runs."""
+"""Reads and writes tables of spreadsheets: CSV as Excel writes it, and cells that no spreadsheet runs."""
 
 import csv
 import re

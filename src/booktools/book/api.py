@@ -51,7 +51,7 @@ class Name:
 
     @property
     def file(self) -> str:
-        """Where it is written, in the repository."""
+        """The path of the file that defines it, in the repository."""
         thing = inspect.unwrap(self.thing)
         path = Path(inspect.getsourcefile(thing) or "").relative_to(Path(attnbook.__file__).parents[1])
         line = "" if inspect.ismodule(thing) else f"#L{inspect.getsourcelines(thing)[1]}"
@@ -88,7 +88,7 @@ def _public(module) -> list[str]:
 
 
 def call(written: str, thing: Any) -> str:
-    """Its signature, on one line, or a line for each parameter.
+    """Returns a signature on one line, or on a line for each parameter.
 
     >>> print(call("causal", attnbook.causal))
     causal(

@@ -1,4 +1,4 @@
-"""What every edition folds to a line: cells for checks, which say how much they assert, and our solutions."""
+"""The kinds of cells in a chapter (stubs, checks, our solutions, mistakes), and which of them are folded to a line."""
 
 import ast
 import re
@@ -19,7 +19,7 @@ def is_ours(cell) -> bool:
 
 
 def stub_check(cell) -> tuple[str, str] | None:
-    """The check of what a reader writes in a cell, and what it checks.
+    """Returns the name of the check that a stub calls, and the name that it checks; None for another cell.
 
     >>> from nbformat.v4 import new_code_cell
     >>> stub_check(new_code_cell("def my_mask(L):\\n    return None  # your code\\n\\n\\ncheck.mask(my_mask)"))
@@ -36,7 +36,7 @@ def is_mistake(cell) -> bool:
 
 
 def count_assertions(source: str) -> int:
-    """How many things a cell asserts.
+    """Counts the assertions in the code of a cell.
 
     >>> count_assertions("assert x\\ntorch.testing.assert_close(a, b)\\nfor _ in y:\\n    says('9 %', z)\\nprint(x)")
     3
@@ -56,7 +56,7 @@ def _is_asserting_call(node: ast.AST) -> bool:
 
 
 def fold_label(cell) -> str:
-    """The line behind which a cell is folded; none for cells that stand open.
+    """Returns the line behind which a cell is folded; an empty text for a cell that stands open.
 
     >>> from nbformat.v4 import new_code_cell
     >>> fold_label(new_code_cell("assert x", metadata={"tags": ["checks"]}))

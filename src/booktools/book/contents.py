@@ -1,4 +1,4 @@
-"""What the book consists of: the pages `_toc.yml` names, and the chapters among them."""
+"""The contents of the book: the pages that `_toc.yml` names, and the chapters among them."""
 
 import json
 import os

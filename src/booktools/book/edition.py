@@ -26,7 +26,7 @@ from booktools.book.translation import translate_page, translated
 
 @dataclass(frozen=True)
 class Edition:
-    """What is written, in one language, and what follows from all of it. Each is worked out once, when it is asked for.
+    """The book in one language: its pages, and what follows from them. Each is worked out once, when it is asked for.
 
     Pages go by their path in the repository, `chapters/05_dots.ipynb`; what belongs to a chapter, by its stem.
     """
@@ -59,7 +59,7 @@ class Edition:
 
     @cached_property
     def pages(self) -> list[str]:
-        """In reading order."""
+        """The paths of all pages, in reading order."""
         return [path.relative_to(self.root).as_posix() for path in pages(self.root)]
 
     @cached_property
@@ -88,7 +88,7 @@ class Edition:
 
     @cached_property
     def entries(self) -> dict[str, list[Entry]]:
-        """What each page has that can be referred to, numbered."""
+        """The numbered things on each page that can be referred to."""
         with self.spoken():
             return {page: entries_of(page, self._texts(page)) for page in self.pages}
 

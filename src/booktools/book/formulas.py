@@ -47,7 +47,7 @@ class Formulas:
         raise BookError(f"the macros in _config.yml never end: {tex[:60]} ...")
 
     def replace(self, name: str, rest: str) -> tuple[str, str]:
-        """What stands for the command `name`, and what is left after its arguments."""
+        """Returns the expansion of the command `name`, and what is left after its arguments."""
         if name == "class":
             (kind, body), rest = arguments(rest, 2)
             if self.colours is None:
@@ -77,7 +77,7 @@ def arguments(tex: str, count: int) -> tuple[list[str], str]:
 
 
 def _group_end(tex: str) -> int:
-    """Where the group that opens a formula ends."""
+    """Returns the position at which the group that opens a formula ends."""
     depth = 0
     for brace in re.finditer(r"\\.|[{}]", tex):
         depth += {"{": 1, "}": -1}.get(brace[0], 0)

@@ -1,4 +1,4 @@
-"""What a graded notebook may use: its copies say it, and the sandbox holds it to that."""
+"""Limits of time and memory for a graded notebook. Its copies state them, and the sandbox enforces them."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ class Limits:
 
     @classmethod
     def within(cls, seconds: float) -> "Limits":
-        """So many seconds for all together, and for the rest in proportion.
+        """Returns limits of so many seconds for all cells together, and of the others in proportion.
 
         >>> Limits.within(120) == Limits(), Limits.within(600).call
         (True, 50.0)

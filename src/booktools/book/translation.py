@@ -44,7 +44,7 @@ def digest(english: str) -> str:
 
 
 def _notebook_texts(notebook) -> dict[str, str]:
-    """Its description and promise, its Markdown by cell; of a figure `CELL:alt` and `CELL:caption`."""
+    """Returns a notebook's texts by name: description, promise, Markdown by cell, `CELL:alt`, `CELL:caption`."""
     about = notebook.metadata
     found = {":description": about.get("description", ""), ":promise": about.get("attnbook", {}).get("promise", "")}
     for cell in notebook.cells:
@@ -77,7 +77,7 @@ def translate(notebook, page: str, root: Path):
 
 
 def translate_page(text: str, page: str, root: Path) -> str:
-    """The same of a page in Markdown."""
+    """Returns a page in Markdown with its texts in the language spoken now."""
     return translated({PAGE: text}, page, root)[PAGE]
 
 

@@ -46,12 +46,12 @@ class Draw:
 
 
 def seed_of(student: str, secret: str, assignment: str) -> str:
-    """What a student's variant is drawn from. Without the secret nobody can compute it."""
+    """Returns the seed of a student's variant. Without the secret nobody can compute it."""
     return hmac.new(secret.encode(), f"{assignment}/{student.strip().casefold()}".encode(), sha256).hexdigest()
 
 
 def drawn_values(cell: str, draw: Draw) -> dict[str, str]:
-    """What a variant cell gives a name, as it is written.
+    """Runs a variant cell, and returns the values of its names as text.
 
     >>> drawn_values("base = number(2, 99)\\nlog = 'log2' if base == 2 else f'log base {base}'", Draw("ada"))
     {'base': '45', 'log': 'log base 45'}

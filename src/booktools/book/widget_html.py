@@ -10,7 +10,7 @@ _WHOLE = re.compile(rf'<div class="ab-widget" {_NAME.pattern}>.*?{_STATE.pattern
 
 
 def widgets_in(html: str) -> list[str]:
-    """Their names.
+    """Returns the names of the widgets in a piece of HTML.
 
     >>> widgets_in('<div class="ab-widget" data-afm="scale_lab"></div>')
     ['scale_lab']
@@ -19,15 +19,15 @@ def widgets_in(html: str) -> list[str]:
 
 
 def widgets_shown_by(cell) -> list[str]:
-    """The names of those that stand in the outputs of a code cell."""
+    """Returns the names of the widgets in the outputs of a code cell."""
     return widgets_in("".join(output.get("data", {}).get("text/html", "") for output in cell.get("outputs", [])))
 
 
 def drop_states(html: str) -> str:
-    """The tables of widgets alone: only the site's pages can read their state."""
+    """Returns the HTML without the state of its widgets, which only the site's pages can read."""
     return _STATE.sub("", html)
 
 
 def remake_widgets(html: str, page_html: Callable[[str, dict], str]) -> str:
-    """The same with each widget as it is made from its name and state."""
+    """Returns the HTML with each widget made anew from its name and state."""
     return _WHOLE.sub(lambda found: page_html(found[1], json.loads(found[2])), html)

@@ -80,7 +80,7 @@ def screenshot(frame) -> bytes:
 
 
 def call_javascript(page: Page, address: str, module: Path, name: str, *given: Any) -> Any:
-    """What a function of a JavaScript module returns on a page of an address, where the module need not be."""
+    """Calls a function of a JavaScript module on a page, whose host need not serve the module; returns its result."""
     url = f"{address}{module.name}"
     page.route(url, lambda route: route.fulfill(path=module, content_type="text/javascript"))
     return page.evaluate("async ([url, name, given]) => (await import(url))[name](...given)", [url, name, list(given)])

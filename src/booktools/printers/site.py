@@ -117,7 +117,7 @@ class Found:
 
 
 def doctrees(to: Path) -> Path:
-    """Where Sphinx keeps what it has read for the site in a folder."""
+    """Returns the folder where Sphinx keeps what it has read for a site."""
     return to.parent / f".{to.name}-read"
 
 

@@ -1,4 +1,4 @@
-"""What the site serves beside its pages: the package as a wheel, the notebooks that install it, a published model."""
+"""The files that the site serves beside its pages: the package as a wheel, notebooks, a published model, a feed."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""What a notebook prints, against what it printed: the same, but for the numbers that a machine may print otherwise."""
+"""Compares what a notebook prints with what it stores: equal, but for numbers that another processor may change."""
 
 import math
 import re
@@ -47,7 +47,7 @@ def _settle(stored: str, fresh: str, within: float | None = None) -> str:
 
 
 def _settle_figure(stored: str, fresh: str, within: float) -> str:
-    """The same for what a figure tells of its data.
+    """Settles, in the same way, what a figure says of its data.
 
     >>> _settle_figure("<Figure: loss 4.7 to 3.3, mean 3.5, of 56>", "<Figure: loss 4.7 to 3.4, mean 3.7, of 56>", 0)
     '<Figure: loss 4.7 to 3.3, mean 3.7, of 56>'

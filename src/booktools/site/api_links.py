@@ -30,7 +30,7 @@ def _entry_addresses() -> dict[str, str]:
 
 
 def _imported_names(sources: Iterable[str]) -> set[str]:
-    """What code takes from the package, and does not define anew.
+    """Returns the names that code imports from the package and does not define anew.
 
     >>> sources = ["import attnbook\\nfrom attnbook import attention, causal, plots", "def causal(L): ..."]
     >>> sorted(_imported_names(sources))

@@ -1,4 +1,4 @@
-"""How far Sphinx has come, for whoever waits: a bar that counts the pages as they are read and written."""
+"""Shows how far Sphinx has come: a bar counts the pages as they are read and written."""
 
 from booktools.progress import progress
 

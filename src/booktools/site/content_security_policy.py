@@ -1,4 +1,4 @@
-"""What a page may load and run: what its own host serves, and the one script that runs before anything is painted."""
+"""The Content-Security-Policy: a page loads only what its own host serves, and runs one inline script."""
 
 from base64 import b64encode
 from hashlib import sha256

@@ -1,4 +1,4 @@
-"""What others show of a page: a card where somebody links to it; and what search engines are told, in their words."""
+"""The tags of a page for others: the preview of a link to it, and what search engines read."""
 
 from html import escape
 from pathlib import Path
@@ -11,7 +11,7 @@ LICENCE = "https://creativecommons.org/licenses/by-sa/4.0/"  # of the text
 
 
 def card_path(chapter: Chapter | None) -> str:
-    """The picture of a page, drawn by booktools.make.site.cards; a chapter that has none yet shows the book's."""
+    """Returns the path of a page's picture, which booktools.make.site.cards drew, or of the book's."""
     name = chapter.stem if chapter else "book"
     return f"_static/cards/{name if (CARDS / f'{name}.png').is_file() else 'book'}.png"
 

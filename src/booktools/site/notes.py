@@ -25,7 +25,7 @@ _ENTRY = re.compile(r'(<div class="citation" id="(\w+)".*?</p>)(?=\s*</div>)', r
 
 @cache
 def _axis_meanings(text):
-    """What each letter of the notation page stands for, in short.
+    """Returns what each letter of the notation page stands for, in short.
 
     >>> _axis_meanings(Path("notation.md").read_text("utf-8"))["L"]
     'query length'

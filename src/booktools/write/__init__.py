@@ -57,7 +57,7 @@ def _versioned(file: str, content: bytes) -> str:
 
 @cache
 def engine_files() -> tuple[str, dict[str, bytes]]:
-    """A folder's name, made of what is in it, and what is fetched at the first press, or when it is asked for."""
+    """Returns a folder, named by a hash of its files, and the files, which are fetched at the first press or later."""
     files = {name: without_comments(HERE / "front" / name).encode() for name in ("picture.js", "picture.css")}
     files["ask.js"] = without_comments(HERE / "front/ask.js").encode()
     files["worker.js"] = one_module(HERE / "front/worker.js").encode()
@@ -74,12 +74,12 @@ def engine_files() -> tuple[str, dict[str, bytes]]:
 
 
 def early_files() -> dict[str, bytes]:
-    """What a page has before somebody presses, by the names on the site."""
+    """Returns the files that a page loads before a reader presses anything, by their names on the site."""
     return {name: without_comments(HERE / "front" / name).encode() for name in EARLY}
 
 
 def served_files() -> dict[str, bytes]:
-    """All of it, as the site serves it, by the names there."""
+    """Returns all files that the site serves for editors, by their names there."""
     folder, files = engine_files()
     return early_files() | {folder + name: content for name, content in files.items()}
 
@@ -88,7 +88,7 @@ RARE = ("autograd", "einops", "optim", "testing")  # modules of Python that are 
 
 
 def names_in_more() -> list[str]:
-    """What Handful knows once it has been given more.js."""
+    """Returns the names that Handful knows only once it has loaded more.js."""
     specs = re.findall(r'\bop\(\s*"([\w/]+)', (HANDFUL / "more.js").read_text("utf-8"))
     return [name for spec in specs for name in spec.split("/")]
 

@@ -57,7 +57,7 @@ def lines(module: ModuleType, tree: ast.Module, wanted: set[str], baked: dict, t
 
 
 def names_of(node: ast.stmt) -> list[str]:
-    """What a statement of a module defines."""
+    """Returns the names that a statement of a module defines."""
     match node:
         case ast.Import(names) | ast.ImportFrom(names=names):
             return [(alias.asname or alias.name).partition(".")[0] for alias in names]
@@ -141,7 +141,7 @@ def as_expression(value: object, tensors: list[Tensor]) -> str:
 
 
 def folder_name(folder: Path) -> str:
-    """How the page calls a folder of words.
+    """Returns the name by which the page knows a folder of words.
 
     >>> import attnbook.checks
     >>> folder_name(Path(attnbook.checks.__file__).parent)

@@ -1,4 +1,4 @@
-"""What the page is sent for a stub: the check, and what the chapter had before it."""
+"""Makes what the page is sent for a stub: the check, and what the chapter had before it."""
 
 import ast
 from collections.abc import Iterator

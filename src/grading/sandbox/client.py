@@ -18,7 +18,7 @@ NO_START = f"""the sandbox does not start, so nothing was graded. It said:
 
 
 class StudentError(Exception):
-    """What went wrong in a student's code, in words that a student understands."""
+    """An error in a student's code, in words that a student understands."""
 
 
 class TookTooLong(StudentError):
@@ -41,7 +41,7 @@ class Sandbox:
             raise BookError(NO_START.format(said=header["error"]))
 
     def request(self, seconds: float, exercise: str, header: dict, tensors: Sequence[Tensor] = ()):
-        """Ask for something and wait for the answer; whoever dies or is late is not asked again."""
+        """Asks for something and waits for the answer; a process that dies or is late is not asked again."""
         if self.dead:
             raise StudentError(self.dead)
         try:

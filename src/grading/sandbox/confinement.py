@@ -102,7 +102,7 @@ def _call(name: str, *args) -> None:
 
 
 def enter_new_namespaces() -> None:
-    """Leave the namespaces of all others; the next child is the first process of the new ones."""
+    """Leaves the namespaces of all other processes; the next child is the first process of the new ones."""
     user, group = os.getuid(), os.getgid()
     _call("unshare", NEW_USER | NEW_MOUNTS | NEW_PROCESSES | NEW_IPC)
     for file, text in (("setgroups", "deny"), ("uid_map", f"1000 {user} 1"), ("gid_map", f"1000 {group} 1")):
@@ -111,7 +111,7 @@ def enter_new_namespaces() -> None:
 
 
 def confine(megabytes: int) -> None:
-    """Build the walls round this process."""
+    """Confines this process: resources, folders, capabilities and system calls."""
     os.setsid()  # a signal to its group reaches nobody else
     _limit_resources(megabytes)
     _mount_private_folders(megabytes)
@@ -138,14 +138,14 @@ def _mount_private_folders(megabytes: int) -> None:
 
 
 def detach_standard_streams() -> None:
-    """Whatever is set on the empty input and outputs is set for this process and its children alone."""
+    """Opens standard input and outputs anew, so that flags set on them concern this process and its children only."""
     null = os.open(os.devnull, os.O_RDWR)
     for file in range(3):
         os.dup2(null, file)
 
 
 def _limit_resources(megabytes: int) -> None:
-    """Little memory, small files, few of them."""
+    """Limits memory, and the size and number of files."""
     limit_memory(megabytes)
     for what, most in (
         (resource.RLIMIT_FSIZE, 2**24),
@@ -158,7 +158,7 @@ def _limit_resources(megabytes: int) -> None:
 
 
 def limit_memory(megabytes: int) -> None:
-    """So much more than this process has now."""
+    """Allows this process so many megabytes more than it has now."""
     with open("/proc/self/statm") as file:
         most = int(file.read().split()[0]) * resource.getpagesize() + megabytes * 2**20
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
@@ -185,7 +185,7 @@ def _refuse_calls() -> None:
 
 
 def close_files(keep: Iterable[int]) -> None:
-    """Nothing that another process opened stays open, except these."""
+    """Closes every file that another process opened, except these."""
     start = 3
     for file in sorted(keep):
         os.closerange(start, file)

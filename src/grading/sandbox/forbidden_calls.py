@@ -129,7 +129,7 @@ def refuse_backstage(source: str, names: Mapping[str, object] = MappingProxyType
 
 
 def _backstage(node: ast.AST, modules: set[str]) -> set[str]:
-    """What a piece of code reaches for that is backstage."""
+    """Returns the names in a piece of code that would go round the watch."""
     match node:
         case ast.Attribute(attr=name):
             return {name} & (OF_ANY | OF_TORCH if _root(node) in modules else OF_ANY)
@@ -159,7 +159,7 @@ def _of_torch(module: str) -> bool:
 
 @functools.cache
 def _find(name: str):
-    """What a dotted name means, `torch.nn.functional.softmax` or `attnbook.causal`."""
+    """Returns what a dotted name means, such as `torch.nn.functional.softmax` or `attnbook.causal`."""
     module, *rest = name.split(".")
     thing = importlib.import_module(module)
     for part in rest:
@@ -179,12 +179,12 @@ def _same_in_torch(name: str) -> set:
 
 @functools.cache
 def _kernels(name: str) -> list[str]:
-    """What it comes down to below PyTorch's surface."""
+    """Returns the names of the kernels that a function of PyTorch comes down to."""
     return [form for form in _forms(name) if hasattr(torch.ops.aten, form)]
 
 
 def _forms(name: str) -> list[str]:
-    """What a function of PyTorch is called in other places of it."""
+    """Returns the names that a function of PyTorch has in other modules of it."""
     last = name.rpartition(".")[2]
     return (
         [last, f"{last}_", f"_{last}", f"_safe_{last}", f"special_{last}", f"linalg_{last}"] if _of_torch(name) else []
@@ -192,7 +192,7 @@ def _forms(name: str) -> list[str]:
 
 
 def _codes_of(function) -> list[CodeType]:
-    """Where in Python a function, or the building of a class, begins."""
+    """Returns the code objects that run when a function is called or a class is built."""
     if inspect.isclass(function):
         methods = [function.__init__, function.forward] if issubclass(function, Module) else [function.__init__]
     else:

@@ -1,4 +1,4 @@
-"""Where sandboxes come from: a process behind bubblewrap's walls that has PyTorch loaded and forks."""
+"""Opens sandboxes: a process behind bubblewrap's walls has PyTorch loaded and forks one for each submission."""
 
 import itertools
 import json

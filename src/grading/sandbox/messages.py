@@ -34,7 +34,7 @@ LENGTHS = struct.Struct("!IQ")
 
 
 class BadMessage(Exception):
-    """What came is not a message; the text says in a student's words what is wrong with the answer."""
+    """Something that came is no message; the text says in a student's words what is wrong with the answer."""
 
 
 def pack(value, other: Callable | None = None) -> tuple[Any, list[Tensor]]:

@@ -53,7 +53,7 @@ class Remote:
         return StudentError(say("not_a_value", type=self._kind))
 
     def _value(self):
-        """What it is; a parameter comes with its gradient."""
+        """Fetches the value that the stand-in stands for; a parameter comes with its gradient."""
         value, leaf, grad = self._ask({"do": "get"})
         if leaf:
             value.requires_grad_().grad = grad

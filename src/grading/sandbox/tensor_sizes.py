@@ -1,4 +1,4 @@
-"""What a call makes in the sandbox is shown to whoever watches in the grader.
+"""Tensors that a call makes in the sandbox are shown to a watcher in the grader.
 
 A test that asks for attention without its table watches the tensors that PyTorch makes, with a TorchDispatchMode of
 its own, as a student does in a notebook. The calls it watches happen in another process: there each tensor is
@@ -40,12 +40,12 @@ def is_watched() -> bool:
 
 
 def without_watchers():
-    """What is made meanwhile concerns nobody: a message on its way to the sandbox or back."""
+    """Returns a context in which no watcher sees the tensors of a message to the sandbox or back."""
     return _disable_current_modes()
 
 
 def replay_sizes(sizes: object) -> None:
-    """Make tensors of these sizes, which take no memory."""
+    """Makes tensors of these sizes, which take no memory, for a watcher to see."""
     for size in sizes if isinstance(sizes, list) else ():
         if isinstance(size, int) and 0 <= size < 2**48:
             torch.empty(size, device="meta")

@@ -1,4 +1,4 @@
-"""What libraries load when something in them is first used is loaded here, before anybody's time runs.
+"""Loads what libraries load at their first use, before any student's time runs.
 
 A first use takes seconds, on a busy machine more than a call may take. A load that a time limit breaks off leaves half
 a library behind, and whatever asks for it next fails: "partially initialized module torch._dynamo".

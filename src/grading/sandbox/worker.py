@@ -1,4 +1,4 @@
-"""What runs inside the sandbox: PyTorch is loaded once, and every submission gets a process of its own.
+"""The program inside the sandbox: PyTorch is loaded once, and every submission gets a process of its own.
 
     server ── fork ── guardian ── fork ── worker (the student's code runs here, behind confinement.py)
 
@@ -72,7 +72,7 @@ class Worker:
                 send(self.pipe, {"error": _error_text(error), "used": self.used})
 
     def answer(self, request: dict, leaves: list[Tensor]):
-        """What the grader has asked for."""
+        """Does what the grader asks for, and returns the result."""
         match request["do"]:
             case "run":
                 return self.run(request)
@@ -97,7 +97,7 @@ class Worker:
         return None if error is None else _error_text(error)
 
     def call(self, request: dict, leaves: list[Tensor]):
-        """What a function or an object returns; it may not change what it is given."""
+        """Calls a function or an object, which may not change what it is given."""
         function = self.find(request)
         args, kwargs = unpack(request["args"], leaves, self.kept), unpack(request["kwargs"], leaves, self.kept)
         before = _snapshot((args, kwargs))
@@ -108,7 +108,7 @@ class Worker:
         return answer
 
     def get(self, request: dict) -> tuple:
-        """A value, whether it is something to be learned, and then its gradient."""
+        """Returns a value, whether it is a parameter, and in that case its gradient."""
         value = self.find(request)
         leaf = isinstance(value, Tensor) and value.is_leaf and value.requires_grad
         return (value.detach(), True, value.grad) if leaf else (value, False, None)
@@ -156,7 +156,7 @@ class Worker:
 
 
 def _snapshot(arguments: tuple) -> tuple:
-    """What was given, such that a difference shows: the containers, the tensors, the numbers in them."""
+    """Returns a copy of the arguments to compare with later: the containers, the tensors, the numbers in them."""
     form, tensors = pack(arguments, lambda thing: {"object": id(thing)})
     return form, [(id(tensor), tensor.shape, raw(tensor.detach())) for tensor in tensors]
 
@@ -166,7 +166,7 @@ def _raise_timeout(*_):
 
 
 def _error_text(error: BaseException) -> str:
-    """What an error says, in one short text, whatever the error's own code does."""
+    """Returns the text of an error, shortened, whatever the error's own code does."""
     try:
         kind = "" if isinstance(error, BadMessage | Forbidden) else f"{type(error).__name__}: "
         short = f"{kind}{error}".removesuffix(": ")[:500]
@@ -200,7 +200,7 @@ def _guard(pipe: socket.socket, lifeline: socket.socket, megabytes: int, walled:
 
 
 def _hide_the_grader() -> None:
-    """What is loaded of the grader goes on; nothing of it can be imported any more."""
+    """Makes every later import of the grader fail; what is loaded of it goes on working."""
     packages = [package.name for package in GRADER]
     for name in [name for name in sys.modules if name.partition(".")[0] in packages]:
         del sys.modules[name]

@@ -80,7 +80,7 @@ def _visit_place(translator, node):
 
 
 def _take_along() -> str:
-    """What take.js needs to save a reader's code and place, and to bring them back."""
+    """Returns the HTML that take.js needs to save a reader's code and place, and to bring them back."""
     say = words(HERE)["take"]
     texts = json.dumps(
         {

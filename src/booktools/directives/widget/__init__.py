@@ -33,7 +33,7 @@ class Scale(SphinxDirective):
 
 
 def plain(_directive, _page):
-    """None: in a notebook, a cell of code shows the widget."""
+    """Returns None, because in a notebook a cell of code shows the widget."""
 
 
 def setup(app):
