@@ -8,7 +8,15 @@ import json
 import sys
 
 from attnbook.data import FOLDER
-from booktools.make.seeds.beyond_text import counts, images, looks_and_covers, orders, pairs, questions_and_pictures, reach
+from booktools.make.seeds.beyond_text import (
+    counts,
+    images,
+    looks_and_covers,
+    orders,
+    pairs,
+    questions_and_pictures,
+    reach,
+)
 from booktools.make.seeds.heads import copiers, deep, joint, wider
 from booktools.make.seeds.positions import places
 from booktools.make.seeds.real_heads import copying, head_kinds, names, sink
