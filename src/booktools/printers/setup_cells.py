@@ -26,7 +26,7 @@ def setup_cell(edition: Edition, notebook, *, peer: bool = False) -> str:
             say=words(HERE)["setup"],
             clone=project(edition.root)["version"],
             version=edition.version,
-            _requirements=" ".join(_requirements(edition.root, peer=peer)),
+            needs=" ".join(_requirements(edition.root, peer=peer)),
             book=edition.here.site + edition.wheel,
             beside=" ".join(_pinned_requirement(edition.root, name) for name in wanted if wanted[name]),
         )

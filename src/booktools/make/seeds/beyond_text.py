@@ -71,7 +71,7 @@ Network = TypeVar("Network", bound=nn.Module)
 STEPS, FEWER, BATCH, RATE, MOVE = 1000, 600, 64, 5e-3, 0.05
 COUNTED, SIZED = (400, 1600), 300
 TESTED, HELD_OUT = 1000, 360  # sets, graphs, pictures; digits
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 
 
 @cache
@@ -117,7 +117,7 @@ def nearest(learn: tuple[Tensor, Tensor], test: tuple[Tensor, Tensor]) -> float:
     return (learn[1][found] == test[1]).double().mean().item()
 
 
-def reordered(images_BHW: Tensor, generator: torch.Generator, *, each: bool) -> Tensor:
+def _reordered(images_BHW: Tensor, generator: torch.Generator, *, each: bool) -> Tensor:
     """The patches of all images in one other order; or each image's in its own."""
     x_BPp = patches(images_BHW)
     order_BP = torch.rand(len(x_BPp) if each else 1, 16, generator=generator).argsort(-1).expand(len(x_BPp), -1)
@@ -125,11 +125,11 @@ def reordered(images_BHW: Tensor, generator: torch.Generator, *, each: bool) -> 
     return x_BPp.view(-1, 4, 4, 2, 2).transpose(2, 3).reshape(-1, 8, 8)
 
 
-def with_patches_mixed(seed: int, *, each: bool) -> float:
+def _with_patches_mixed(seed: int, *, each: bool) -> float:
     draw = draws(digits(), BATCH, move=MOVE)
 
     def mixed(images_BHW: Tensor, generator: torch.Generator) -> Tensor:
-        return reordered(images_BHW, generator if each else torch.Generator().manual_seed(7), each=each)
+        return _reordered(images_BHW, generator if each else torch.Generator().manual_seed(7), each=each)
 
     def batch(generator: torch.Generator) -> tuple[Tensor, Tensor]:
         images_BHW, labels_B = draw(generator)
@@ -182,8 +182,8 @@ def orders(seed: int) -> dict[str, object]:
         "seed": seed,
         "steps": STEPS,
         "row_by_row": round(right(learned(VisionTransformer, learn, seed), test), 3),
-        "one_order": round(with_patches_mixed(seed, each=False), 3),
-        "own_orders": round(with_patches_mixed(seed, each=True), 3),
+        "one_order": round(_with_patches_mixed(seed, each=False), 3),
+        "own_orders": round(_with_patches_mixed(seed, each=True), 3),
         "no_positions": round(right(learned(nowhere, learn, seed), test), 3),
     }
 
@@ -195,7 +195,7 @@ def ranks(x_BP: Tensor) -> Tensor:
     return less + (same - 1) / 2
 
 
-def rank_correlation(x_BP: Tensor, y_BP: Tensor) -> Tensor:
+def _rank_correlation(x_BP: Tensor, y_BP: Tensor) -> Tensor:
     """Spearman's, of each row (B,)."""
     return F.cosine_similarity(*(ranks(z) - ranks(z).mean(-1, keepdim=True) for z in (x_BP, y_BP)), dim=-1)
 
@@ -228,8 +228,8 @@ def compared(model: VisionTransformer, seed: int = 0) -> dict[str, object]:
         hidden_BHW = torch.where(mask_BHW, mean_HW, images_BHW)
         falls_B = before_B - model(hidden_BHW).gather(1, labels_B[:, None])[:, 0]
         row[name] = {
-            "correlation": round(rank_correlation(x_BP, drops_BP).mean().item(), 3),
-            "positive": round((rank_correlation(x_BP, drops_BP) > 0).double().mean().item(), 3),
+            "correlation": round(_rank_correlation(x_BP, drops_BP).mean().item(), 3),
+            "positive": round((_rank_correlation(x_BP, drops_BP) > 0).double().mean().item(), 3),
             "same_top": round((x_BP.argmax(1) == drops_BP.argmax(1)).double().mean().item(), 3),
             "three_covered": round(falls_B.mean().item(), 2),
             "still_right": round(right(model, (hidden_BHW, labels_B)), 3),
@@ -259,17 +259,17 @@ class InOneRow(nn.Module):
 
 def questions_and_pictures(seed: int) -> dict[str, object]:
     simple = asker_trained(seed, InOneRow)
-    return {"seed": seed, **answered(asker_trained(seed)), "in_one_row": right_answers(simple)}
+    return {"seed": seed, **answered(asker_trained(seed)), "in_one_row": _right_answers(simple)}
 
 
-def asked_pictures() -> tuple[Tensor, Tensor]:
+def _asked_pictures() -> tuple[Tensor, Tensor]:
     return two_digits(digits(held_out=True), TESTED)(torch.Generator().manual_seed(1))
 
 
 @torch.no_grad()
-def right_answers(model: nn.Module, shift: int = 0) -> dict[str, float]:
+def _right_answers(model: nn.Module, shift: int = 0) -> dict[str, float]:
     """The share of right answers to each question, when the one so many after it is asked."""
-    pictures_BHW, numbers_B2 = asked_pictures()
+    pictures_BHW, numbers_B2 = _asked_pictures()
     left, right_ = numbers_B2.T
     answers_QB = torch.stack([left, right_, numbers_B2.amax(1), numbers_B2.amin(1), left + right_])
     ids_Q3, row = asked(len(QUESTIONS)).roll(-shift, 0), {}
@@ -281,12 +281,12 @@ def right_answers(model: nn.Module, shift: int = 0) -> dict[str, float]:
 
 @torch.no_grad()
 def answered(model: Asker) -> dict[str, object]:
-    pictures_BHW, _ = asked_pictures()
+    pictures_BHW, _ = _asked_pictures()
     others_BHW, _ = two_digits(digits(held_out=True), TESTED)(torch.Generator().manual_seed(2))
     row: dict[str, object] = {
         "tested": TESTED,
-        "right": right_answers(model),
-        "other_question": right_answers(model, shift=1),
+        "right": _right_answers(model),
+        "other_question": _right_answers(model, shift=1),
     }
     looks_at, stays = {}, {}
     for q, side in enumerate(("left", "right")):
@@ -309,7 +309,7 @@ def seen_numbers() -> Tensor:
     return (apart_NN != 4) & (apart_NN != 6)
 
 
-def without_attention(*, names: bool = False) -> nn.Module:
+def _without_attention(*, names: bool = False) -> nn.Module:
     """`Pairs` whose pictures go through a convolution and, unless `names` attend, each word by itself."""
     model = on_the_page().Pairs()
     model.picture = on_the_page().convolution(classes=32, patches=32)
@@ -324,8 +324,8 @@ def pairs(seed: int) -> dict[str, object]:
     for name, kind in (
         ("clip", page.Pairs),
         ("no_order", lambda: page.Pairs(order=False)),
-        ("convolution", lambda: without_attention(names=True)),
-        ("without", without_attention),
+        ("convolution", lambda: _without_attention(names=True)),
+        ("without", _without_attention),
     ):
         seed_everything(seed)
         model = kind()
@@ -358,17 +358,17 @@ def counts(seed: int) -> dict[str, object]:
     for attends, pool in product((True, False), ("mean", "sum")):
         name = f"{'attends' if attends else 'alone'}_{pool}"
         for steps in COUNTED:
-            model = counter(seed, attends, pool, sets(digits(), 64), steps)
+            model = _counter(seed, attends, pool, sets(digits(), 64), steps)
             for L in (4, 6, 9):
                 test = sets(digits(held_out=True), TESTED, L)(torch.Generator().manual_seed(1))
                 row[f"{name}_{steps}_{L}"] = round(right(model, test), 3)
-        model = counter(seed, attends, pool, of_every_size(digits(), 8), SIZED)
-        tests = of_every_size(digits(held_out=True), 100)(torch.Generator().manual_seed(1))
+        model = _counter(seed, attends, pool, _of_every_size(digits(), 8), SIZED)
+        tests = _of_every_size(digits(held_out=True), 100)(torch.Generator().manual_seed(1))
         row[f"{name}_size"] = round(sum(right(model, test) for test in tests) / len(tests), 3)
     return row
 
 
-def counter(seed: int, attends: bool, pool: str, draw: Callable, steps: int) -> nn.Module:
+def _counter(seed: int, attends: bool, pool: str, draw: Callable, steps: int) -> nn.Module:
     """Trained on one batch per step, or on several."""
 
     def loss(model: nn.Module, given: Any) -> Tensor:
@@ -381,7 +381,7 @@ def counter(seed: int, attends: bool, pool: str, draw: Callable, steps: int) -> 
     return model
 
 
-def of_every_size(data: tuple[Tensor, Tensor], size: int) -> Callable[[torch.Generator], list[tuple[Tensor, Tensor]]]:
+def _of_every_size(data: tuple[Tensor, Tensor], size: int) -> Callable[[torch.Generator], list[tuple[Tensor, Tensor]]]:
     """To be called in each step of training: so many sets of 1 to 9 images each, and how many members they have."""
 
     def draw(generator: torch.Generator) -> list[tuple[Tensor, Tensor]]:

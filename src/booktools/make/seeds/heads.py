@@ -34,14 +34,14 @@ class DeepFinder(marks.Finder):
 
 
 def joint(seed: int) -> dict[str, float]:
-    return answers_of_one_head(JointFinder, seed)
+    return _answers_of_one_head(JointFinder, seed)
 
 
 def deep(seed: int) -> dict[str, float]:
-    return answers_of_one_head(DeepFinder, seed)
+    return _answers_of_one_head(DeepFinder, seed)
 
 
-def answers_of_one_head(kind: type[marks.Finder], seed: int) -> dict[str, float]:
+def _answers_of_one_head(kind: type[marks.Finder], seed: int) -> dict[str, float]:
     torch.manual_seed(seed)
     model = kind(1)
     generator, draw = torch.Generator().manual_seed(0), marks.marked_letters(64)

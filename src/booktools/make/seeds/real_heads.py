@@ -57,7 +57,7 @@ def stream(ids_BL: Tensor, mask: Tensor | None = None) -> Tensor:
         return model.decoder(model.tokens(ids_BL), causal(ids_BL.shape[1]) if mask is None else mask)
 
 
-def maps_of(ids_BL: Tensor) -> Tensor:
+def _maps_of(ids_BL: Tensor) -> Tensor:
     model, _ = published()
     with capture_attention(model) as maps:
         stream(ids_BL)
@@ -87,28 +87,28 @@ def without(y_BLD: Tensor, h: int) -> Tensor:
     return y_BLD
 
 
-def scores_of(x_BLD: Tensor) -> Tensor:
+def _scores_of(x_BLD: Tensor) -> Tensor:
     return published()[0].tokens.scores(x_BLD)
 
 
 def losses(ids_BL: Tensor, heads: Iterable[Head] = (), mask: Tensor | None = None) -> Tensor:
     """(B, L - 1)."""
     with changed(heads, without):
-        scores = scores_of(stream(ids_BL, mask)[:, :-1])
+        scores = _scores_of(stream(ids_BL, mask)[:, :-1])
     return F.cross_entropy(scores.mT, ids_BL[:, 1:], reduction="none")
 
 
-def rank_correlation(a: Tensor, b: Tensor) -> float:
+def _rank_correlation(a: Tensor, b: Tensor) -> float:
     ranks = [x.flatten().argsort().argsort().double() for x in (a, b)]
     return round(torch.corrcoef(torch.stack(ranks))[0, 1].item(), 3)
 
 
 @cache
-def kind_scores(sample: int) -> tuple[Tensor, Tensor]:
+def _kind_scores(sample: int) -> tuple[Tensor, Tensor]:
     """Of each head the mean weight on the token before, and on the first, from the third query on."""
     rows = [published()[1].encode(text) for text in plain(sample)]
     ids_BL = pad_sequence(rows, batch_first=True)
-    maps, query_L = maps_of(ids_BL), torch.arange(ids_BL.shape[1])
+    maps, query_L = _maps_of(ids_BL), torch.arange(ids_BL.shape[1])
     lengths_B1 = torch.tensor([[len(row)] for row in rows])
     counts = ((query_L >= 2) & (query_L < lengths_B1))[:, None]
     back = F.pad(maps.diagonal(-1, -2, -1), (1, 0))
@@ -117,14 +117,14 @@ def kind_scores(sample: int) -> tuple[Tensor, Tensor]:
 
 
 def head_kinds(sample: int) -> dict[str, object]:
-    (back, first), (other_back, other_first) = kind_scores(sample), kind_scores(1 - sample)
+    (back, first), (other_back, other_first) = _kind_scores(sample), _kind_scores(1 - sample)
     return {
         "sample": sample,
         "back": [tuple(head) for head in (back > 0.5).nonzero().tolist()],
         "first": int((first > 0.8).sum()),
         "both": int(((first > 0.8) & (other_first > 0.8)).sum()),
-        "back_again": rank_correlation(back, other_back),
-        "first_again": rank_correlation(first, other_first),
+        "back_again": _rank_correlation(back, other_back),
+        "first_again": _rank_correlation(first, other_first),
     }
 
 
@@ -134,14 +134,14 @@ def twice(seed: int, B: int = 8, n: int = 25) -> Tensor:
 
 
 @cache
-def induction_heads() -> list[Head]:
-    maps, early = maps_of(twice(1)), torch.arange(24)
+def _induction_heads() -> list[Head]:
+    maps, early = _maps_of(twice(1)), torch.arange(24)
     scores = maps[..., 25 + early, early + 1].mean((1, 3))
     return [(i // 9, i % 9) for i in scores.flatten().topk(6).indices.tolist()]
 
 
 def copying(draw: int) -> dict[str, object]:
-    six, ids_BL = induction_heads(), twice(10 + draw)
+    six, ids_BL = _induction_heads(), twice(10 + draw)
     text = published()[1].encode(" ".join(plain(draw)))
     plain_BL, once_BL = text[:200].view(2, 100), text[:100].view(2, 50)
     rest = [(n, h) for n in range(30) for h in range(9) if (n, h) not in six + BACK]
@@ -150,7 +150,7 @@ def copying(draw: int) -> dict[str, object]:
     row: dict[str, object] = {"draw": draw, "heads": six}
     for name, heads in tried.items():
         with changed(heads, without):
-            best = scores_of(stream(ids_BL)[:, 25:-1]).argmax(-1)
+            best = _scores_of(stream(ids_BL)[:, 25:-1]).argmax(-1)
         row[name] = {
             "copied": round((best == ids_BL[:, 26:]).double().mean().item(), 3),
             "plain": round(losses(plain_BL, heads).mean().item(), 3),
@@ -174,7 +174,7 @@ def sink(text: int, L: int = 160, W: int = 64) -> dict[str, float]:
         a.get_submodule("value").register_forward_hook(lambda layer, given, value: values.append(value))
         for a in attentions()
     ]
-    maps = maps_of(ids_BL)[:, 0, :, W:]
+    maps = _maps_of(ids_BL)[:, 0, :, W:]
     for hook in hooks:
         hook.remove()
     length = torch.stack(values)[:, 0].unflatten(-1, (3, 64)).norm(dim=-1).mT.repeat_interleave(3, 1)
@@ -194,17 +194,17 @@ def names(draw: int) -> dict[str, object]:
         right_B, giver_B = (torch.cat([pairs.encode(each[place]) for each in told]) for place in (1, 2))
         u_BD = model.tokens.embedding.weight[right_B] - model.tokens.embedding.weight[giver_B]
         last = stream(ids_BL)[:, -1]
-        firsts.append((scores_of(last).argmax(-1) == right_B).double())
+        firsts.append((_scores_of(last).argmax(-1) == right_B).double())
         totals.append(torch.stack([((last - cut) * u_BD).sum(-1) for cut in cuts(ids_BL)]).unflatten(0, (-1, 9)))
-        read_BD = read_by(ids_BL, u_BD)
-        directs.append(direct(ids_BL, read_BD))
-        maps = maps_of(ids_BL)[:, :, :, -1]
+        read_BD = _read_by(ids_BL, u_BD)
+        directs.append(_direct(ids_BL, read_BD))
+        maps = _maps_of(ids_BL)[:, :, :, -1]
         looks.append(torch.stack([(maps * (ids_BL == name[:, None])[:, None]).sum(-1) for name in (right_B, giver_B)]))
         for head, moved in exchanged.items():
-            with changed([head], from_the_other_order):
+            with changed([head], _from_the_other_order):
                 moved.append(((stream(ids_BL)[:, -1] - last) * u_BD).sum(-1))
-        with changed([(23, 0)], without_at_last):
-            repaired.append((direct(ids_BL, read_BD) - directs[-1])[24, :, 4])
+        with changed([(23, 0)], _without_at_last):
+            repaired.append((_direct(ids_BL, read_BD) - directs[-1])[24, :, 4])
     total_NHB, direct_NBH = torch.cat(totals, -1), torch.cat(directs, 1)
     total, look = total_NHB.mean(-1), torch.cat(looks, 2).mean(2)[:, UPPER:]
     heads = [(23, 3), (20, 0), (24, 4), (23, 0)]
@@ -220,16 +220,16 @@ def names(draw: int) -> dict[str, object]:
         "turned": int((moved["20, 0"] < 0).sum()),
         "repair": round(torch.cat(repaired).mean().item(), 3),
         "repaired": int((torch.cat(repaired) > 0).sum()),
-        "correlation": rank_correlation(total, look[0]),
-        "size_correlation": rank_correlation(total.abs(), look.sum(0)),
+        "correlation": _rank_correlation(total, look[0]),
+        "size_correlation": _rank_correlation(total.abs(), look.sum(0)),
         "turns": [round(kind[28 - UPPER, 1].mean().item(), 3) for kind in totals],
         "agree": [int((kind[28 - UPPER, 1] > 0).sum()) for kind in totals],
         "large": int((total.abs() > 0.1).sum()),
-        "in_halves": rank_correlation(*(total_NHB[..., k::2].mean(-1) for k in (0, 1))),
+        "in_halves": _rank_correlation(*(total_NHB[..., k::2].mean(-1) for k in (0, 1))),
     }
 
 
-def read_by(ids_BL: Tensor, u_BD: Tensor) -> Tensor:
+def _read_by(ids_BL: Tensor, u_BD: Tensor) -> Tensor:
     """u at the last token, as it meets the stream before the last norm: with the norm's gain and scale."""
     norm, last = published()[0].decoder.norm, []
     hook = norm.register_forward_pre_hook(lambda layer, given: last.append(given[0][:, -1]))
@@ -238,7 +238,7 @@ def read_by(ids_BL: Tensor, u_BD: Tensor) -> Tensor:
     return u_BD * norm.get_parameter("weight") * (last[0].square().mean(-1, keepdim=True) + 1e-5).rsqrt()
 
 
-def direct(ids_BL: Tensor, u_BD: Tensor) -> Tensor:
+def _direct(ids_BL: Tensor, u_BD: Tensor) -> Tensor:
     """What each head itself adds to u at the last token: (blocks, B, heads)."""
     with capture_attention(published()[0], what="outputs") as outputs:
         stream(ids_BL)
@@ -249,13 +249,13 @@ def direct(ids_BL: Tensor, u_BD: Tensor) -> Tensor:
     return torch.stack(found)
 
 
-def without_at_last(y_BLD: Tensor, h: int) -> Tensor:
+def _without_at_last(y_BLD: Tensor, h: int) -> Tensor:
     y_BLD = y_BLD.clone()
     y_BLD[:, -1, 64 * h : 64 * (h + 1)] = 0
     return y_BLD
 
 
-def from_the_other_order(y_BLD: Tensor, h: int) -> Tensor:
+def _from_the_other_order(y_BLD: Tensor, h: int) -> Tensor:
     """At the last token, what the head found in the text of the same two people, named in the other order."""
     y_BLD, part = y_BLD.clone(), slice(64 * h, 64 * (h + 1))
     y_BLD[:, -1, part] = y_BLD[:, -1, part].unflatten(0, (-1, 2)).flip(1).flatten(0, 1)

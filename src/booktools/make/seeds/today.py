@@ -67,11 +67,11 @@ def windows(passage: int) -> dict[str, float]:
     ids_BL = published()[1].encode(text)[None, :513]
     seen = {"all": (512, 0)} | {f"{window}+{sinks}": (window, sinks) for window, sinks in SEEN}
     masks = {name: sliding_window(513, window=window, sinks=sinks) for name, (window, sinks) in seen.items()}
-    masks["as_many"] = narrowing(513)
+    masks["as_many"] = _narrowing(513)
     row = {name: round(losses(ids_BL, mask=mask)[0, 256:].mean().item(), 3) for name, mask in masks.items()}
-    ways = {"picked": picked(0), "picked+1": picked(1), "pooled": pooled}
+    ways = {"picked": _picked(0), "picked+1": _picked(1), "pooled": pooled}
     for name, way in (ways | {kind: stored(kind) for kind in ("fp8", "int8", "int4")}).items():
-        with attending(way):
+        with _attending(way):
             row[name] = round(losses(ids_BL, mask=masks["all"])[0, 256:].mean().item(), 3)
     return row
 
@@ -80,7 +80,7 @@ Change = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, ...]]
 
 
 @contextmanager
-def attending(change: Change) -> Iterator[None]:
+def _attending(change: Change) -> Iterator[None]:
     """Inside, heads of the published model attend to the keys and values, mask and bias, that `change` makes."""
     layers = attentions(published()[0])
 
@@ -97,7 +97,7 @@ def attending(change: Change) -> Iterator[None]:
         del layer._attend
 
 
-def picked(sinks: int) -> Change:
+def _picked(sinks: int) -> Change:
     """Each head sees the blocks that it likes best, and the first tokens."""
 
     def change(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tensor, ...]:
@@ -117,7 +117,7 @@ def pooled(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tensor, ...]:
     return torch.cat([k, mean_k], -2), torch.cat([v, mean_v], -2), torch.cat([alone_LL, left_LN], 1), bias_LN
 
 
-def narrowing(L: int) -> Tensor:
+def _narrowing(L: int) -> Tensor:
     """The first token, and as many of the last as `pooled` has keys: a window that grows by one in four tokens."""
     back_LL = torch.arange(L)[:, None] - torch.arange(L)
     window_L1 = 64 + (torch.arange(L)[:, None] - 64).clamp(min=0) // POOLED
@@ -194,7 +194,7 @@ def attentions(model: nn.Module) -> list[MultiHeadAttention]:
 
 
 @torch.no_grad()
-def loudest(model: LanguageModel) -> float:
+def _loudest(model: LanguageModel) -> float:
     """The largest score, before any cap, in 32 passages that are held out."""
     found = [0.0]
 
@@ -217,7 +217,7 @@ def loud(seed: int) -> dict[str, object]:
     for name, options in ways.items():
         models = [trained(seed, 65, 200, rate, **options) for rate in RATES]
         row[name] = [bits(model) for model in models]
-        row[f"{name}_loudest"] = [float(f"{loudest(model):.3g}") for model in models]
+        row[f"{name}_loudest"] = [float(f"{_loudest(model):.3g}") for model in models]
     return row
 
 
@@ -228,7 +228,7 @@ def scaled(model: LanguageModel, scaling: PositionInterpolation | None, window: 
 
 
 @torch.no_grad()
-def at_the_end(model: LanguageModel, length: int) -> float:
+def _at_the_end(model: LanguageModel, length: int) -> float:
     """The loss over the last characters of passages so long; in all lengths the same characters are predicted."""
     held_out, longest = tokens_of(65)[1], max(LENGTHS)
     rows = held_out[: len(held_out) // (longest + 1) * (longest + 1)].view(-1, longest + 1)[:96, -length - 1 :]
@@ -253,17 +253,17 @@ def lengths(seed: int) -> dict[str, object]:
         "yarn": partial(YaRN, trained=CONTEXT),
     }
     for name, way in ways.items():
-        row[name] = [at_the_end(scaled(model, way(length / CONTEXT)), length) for length in LENGTHS]
-    row["window"] = [at_the_end(scaled(model, None, CONTEXT), length) for length in LENGTHS]
+        row[name] = [_at_the_end(scaled(model, way(length / CONTEXT)), length) for length in LENGTHS]
+    row["window"] = [_at_the_end(scaled(model, None, CONTEXT), length) for length in LENGTHS]
     for name, scaling in (("none", None), ("interpolated", PositionInterpolation(TUNED / CONTEXT))):
         longer = scaled(trained(seed), scaling)
         draw = pieces(tokens_of(65)[0], BATCH * CONTEXT // TUNED, TUNED)
         fit(longer, next_token_loss, draw, TUNING, lr=1e-3, seed=seed)
-        row[f"{name}_tuned"] = [at_the_end(longer, length) for length in LENGTHS]
+        row[f"{name}_tuned"] = [_at_the_end(longer, length) for length in LENGTHS]
     seed_everything(seed)
     partly = scaled(model_of(65), Partly(1))
     fit(partly, next_token_loss, pieces(tokens_of(65)[0], BATCH, CONTEXT), STEPS, lr=1e-2, seed=seed)
-    row["partly"] = [at_the_end(partly, length) for length in LENGTHS]
+    row["partly"] = [_at_the_end(partly, length) for length in LENGTHS]
     return row
 
 
@@ -292,7 +292,7 @@ def experts(seed: int) -> dict[str, object]:
     return row
 
 
-def asked_again(size: int, pairs: int, generator: torch.Generator) -> Tensor:
+def _asked_again(size: int, pairs: int, generator: torch.Generator) -> Tensor:
     """Ids (size, 4 pairs): each key, below 32, and its value, then all again in another order."""
     keys = torch.rand(size, KEYS, generator=generator).argsort(-1)[:, :pairs]
     values = torch.randint(KEYS, 2 * KEYS, (size, pairs), generator=generator)
@@ -346,20 +346,20 @@ def linear(*sizes: int, norm: type[nn.RMSNorm] | None = None, **options) -> Line
     return layer
 
 
-def recalling(seed: int, kinds: str, steps: int = 800, lr: float = 8e-3, **options) -> list[float]:
+def _recalling(seed: int, kinds: str, steps: int = 800, lr: float = 8e-3, **options) -> list[float]:
     """The shares that are right; of the kinds, S is softmax and L linear, the lower layer first."""
     seed_everything(seed)
     make = {"S": MultiHeadAttention, "L": partial(linear, **options)}
     model = Recaller([make[kind](64, 1, d_k=8, d_v=64) for kind in kinds])
 
     def draw(generator: torch.Generator) -> Tensor:
-        return asked_again(32, int(torch.randint(4, 29, (), generator=generator)), generator)
+        return _asked_again(32, int(torch.randint(4, 29, (), generator=generator)), generator)
 
     fit(model, lambda model, ids: F.cross_entropy(*model.answers(ids)), draw, steps, lr=lr, seed=seed)
     found: list[float] = []
     for pairs in PAIRS:
         with torch.no_grad():
-            scores, right = model.answers(asked_again(256, pairs, torch.Generator().manual_seed(1000 + pairs)))
+            scores, right = model.answers(_asked_again(256, pairs, torch.Generator().manual_seed(1000 + pairs)))
         found.append(round((scores.argmax(-1) == right).double().mean().item(), 3))
     return found
 
@@ -367,17 +367,17 @@ def recalling(seed: int, kinds: str, steps: int = 800, lr: float = 8e-3, **optio
 def recall(seed: int) -> dict[str, object]:
     return {
         "seed": seed,
-        "softmax": recalling(seed, "SS"),
-        "linear": recalling(seed, "LL"),
-        "normed": recalling(seed, "LL", norm=nn.RMSNorm),
-        "signed": recalling(seed, "LL", features="none"),
-        "unit": recalling(seed, "LL", features="unit"),
-        "bare": recalling(seed, "LL", features="unit", norm=Bare),
-        "gate_elu": recalling(seed, "LL", decay="state", features="elu"),
-        "gate": recalling(seed, "LL", decay="state"),
-        "delta": recalling(seed, "LL", delta=True),
-        "unit_below": recalling(seed, "LS", features="unit"),
-        "above": recalling(seed, "SL"),
-        "linear_longer": recalling(seed, "LL", **LONGER),
-        "delta_longer": recalling(seed, "LL", **LONGER, delta=True),
+        "softmax": _recalling(seed, "SS"),
+        "linear": _recalling(seed, "LL"),
+        "normed": _recalling(seed, "LL", norm=nn.RMSNorm),
+        "signed": _recalling(seed, "LL", features="none"),
+        "unit": _recalling(seed, "LL", features="unit"),
+        "bare": _recalling(seed, "LL", features="unit", norm=Bare),
+        "gate_elu": _recalling(seed, "LL", decay="state", features="elu"),
+        "gate": _recalling(seed, "LL", decay="state"),
+        "delta": _recalling(seed, "LL", delta=True),
+        "unit_below": _recalling(seed, "LS", features="unit"),
+        "above": _recalling(seed, "SL"),
+        "linear_longer": _recalling(seed, "LL", **LONGER),
+        "delta_longer": _recalling(seed, "LL", **LONGER, delta=True),
     }
