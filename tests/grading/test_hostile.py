@@ -321,7 +321,7 @@ WRONG = {
         import sys
         def names_of_the_worker():
             frame = sys._getframe()
-            while "serve_forks" not in frame.f_globals:
+            while "_serve_forks" not in frame.f_globals:
                 frame = frame.f_back
             return frame.f_globals
         names = names_of_the_worker()
