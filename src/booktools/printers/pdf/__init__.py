@@ -61,7 +61,7 @@ def assemble(edition: Edition, pages: list[Part]) -> str:
             say=say,
             links="".join(f'<link rel="stylesheet" href="{style}">' for style in styles),
             style=(HERE / "pdf.css").read_text("utf-8") + "".join(map(_running_head, *zip(*heads, strict=True))),
-            book_parts="".join(map(section, pages)),
+            parts="".join(map(section, pages)),
             pictures="".join(pictogram_svg(chapter.pictogram) for chapter in edition.chapters),
         )
     )
