@@ -99,7 +99,7 @@ def test_a_saved_script_arrives_and_the_page_is_told(book, served):
     told.set()
     assert f'"{version}"' not in page
     script = get(served, f"/_static/widgets/{SCRIPT.as_posix()}?v=0123")
-    assert script.read() == b"export default{saved:1};"
+    assert script.read() == b"export default {saved:1};"
     assert script.headers["Cache-Control"] == "no-store"
 
 

@@ -187,7 +187,7 @@ def sink(text: int, L: int = 160, W: int = 64) -> dict[str, float]:
 
 def names(draw: int) -> dict[str, object]:
     model, pairs = published()
-    firsts, totals, directs, looks, exchanged, repaired = [], [], [], [], {"20, 0": [], "23, 3": []}, []
+    firsts, totals, directs, looks, exchanged, repaired = [], [], [], [], {(20, 0): [], (23, 3): []}, []
     for template in range(4):
         told = gave_to(draw, template=template)
         ids_BL = torch.stack([pairs.encode(each.text) for each in told])
@@ -200,15 +200,15 @@ def names(draw: int) -> dict[str, object]:
         directs.append(direct(ids_BL, read_BD))
         maps = maps_of(ids_BL)[:, :, :, -1]
         looks.append(torch.stack([(maps * (ids_BL == name[:, None])[:, None]).sum(-1) for name in (right_B, giver_B)]))
-        for name, moved in exchanged.items():
-            with changed([tuple(map(int, name.split(", ")))], from_the_other_order):
+        for head, moved in exchanged.items():
+            with changed([head], from_the_other_order):
                 moved.append(((stream(ids_BL)[:, -1] - last) * u_BD).sum(-1))
         with changed([(23, 0)], without_at_last):
             repaired.append((direct(ids_BL, read_BD) - directs[-1])[24, :, 4])
     total_NHB, direct_NBH = torch.cat(totals, -1), torch.cat(directs, 1)
     total, look = total_NHB.mean(-1), torch.cat(looks, 2).mean(2)[:, UPPER:]
     heads = [(23, 3), (20, 0), (24, 4), (23, 0)]
-    moved = {name: torch.cat(by) for name, by in exchanged.items()}
+    moved = {f"{n}, {h}": torch.cat(by) for (n, h), by in exchanged.items()}
     return {
         "draw": draw,
         "texts": len(torch.cat(firsts)),
@@ -235,7 +235,7 @@ def read_by(ids_BL: Tensor, u_BD: Tensor) -> Tensor:
     hook = norm.register_forward_pre_hook(lambda layer, given: last.append(given[0][:, -1]))
     stream(ids_BL)
     hook.remove()
-    return u_BD * norm.weight * (last[0].square().mean(-1, keepdim=True) + 1e-5).rsqrt()
+    return u_BD * norm.get_parameter("weight") * (last[0].square().mean(-1, keepdim=True) + 1e-5).rsqrt()
 
 
 def direct(ids_BL: Tensor, u_BD: Tensor) -> Tensor:
@@ -244,7 +244,7 @@ def direct(ids_BL: Tensor, u_BD: Tensor) -> Tensor:
         stream(ids_BL)
     found = []
     for layer, y_BHLK in zip(attentions(), outputs.values(), strict=True):
-        into_BHK = (u_BD @ layer.get_submodule("output").weight).unflatten(-1, (9, 64))
+        into_BHK = (u_BD @ layer.get_parameter("output.weight")).unflatten(-1, (9, 64))
         found.append((into_BHK * y_BHLK[:, :, -1]).sum(-1))
     return torch.stack(found)
 

@@ -4,7 +4,6 @@ import asyncio
 import json
 import re
 from collections.abc import Iterator
-from copy import deepcopy
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
@@ -20,7 +19,6 @@ from booktools.book.contents import read_notebook
 from booktools.book.shown import widgets_shown_by
 from booktools.progress import progress, say
 from booktools.rehearsal.machine import Machine, Packages
-from booktools.rehearsal.printed import differences
 from booktools.rehearsal.run import WIDGET_VIEW
 from booktools.serving import serving
 
@@ -84,8 +82,6 @@ class BuiltSite:
         again = nbformat.v4.new_code_cell(setup.source.replace(self.served, NOWHERE), id="setup-again")
         notebook.cells += [again, nbformat.v4.new_code_cell(QUESTION, id="question")]
         shown = {cell.id: len(widgets_shown_by(cell)) for cell in notebook.cells}
-        compared = [] if name.startswith("assignments/") else notebook.cells  # their copies hold no outputs
-        stored = {cell.id: deepcopy(cell) for cell in compared if not shown[cell.id]}
         await machine.run(notebook, folder)
         code = [cell for cell in notebook.cells if cell.cell_type == "code"]
         about = _answer(code[-1])
@@ -94,7 +90,6 @@ class BuiltSite:
             *replaced(before, machine.files()),
             *(f"cell {cell.id}: {said}" for cell in code for said in _errors(cell)),
             *(f"cell {cell.id}: {said}" for cell in code for said in _widget_faults(cell, shown[cell.id], states)),
-            *_printed_otherwise(stored, [cell for cell in code if cell.id not in ("setup", again.id, "question")]),
         ]
         if said := _printed(again):
             faults.append(f"the set-up cell does not know what it installed: {said}")
@@ -126,17 +121,6 @@ def _errors(cell) -> Iterator[str]:
     for output in cell.outputs:
         if output.output_type == "error":
             yield f"{output.ename}: {output.evalue}{LACKING if output.ename == 'ModuleNotFoundError' else ''}"
-
-
-def _printed_otherwise(stored: dict, code: list) -> Iterator[str]:
-    """What cells that ran, and show no widget, printed where a reader of the page sees something else.
-
-    Warnings of other versions than ours are no answer.
-    """
-    ran = [deepcopy(cell) for cell in code if cell.id in stored and _finished(cell) and not list(_errors(cell))]
-    for cell in ran:
-        cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
-    yield from map(str.strip, differences((stored[cell.id] for cell in ran), ran))
 
 
 def _widget_faults(cell, wanted: int, states: dict) -> Iterator[str]:

@@ -90,20 +90,10 @@ def test_every_fault_is_told(run, tmp_path):
     ]
 
 
-def test_what_a_reader_of_the_page_sees_is_printed_in_colab_too(run):
-    """But for the last digit of a number with ≈, and for what a widget shows instead of its table."""
-    cells = [
-        new_code_cell("print('≈ 0.12')", id="near", outputs=[new_output("stream", name="stdout", text="≈ 0.13\n")]),
-        new_code_cell("print(3)", id="other", outputs=[new_output("stream", name="stdout", text="2\n")]),
-        new_code_cell("print(4)", id="any", metadata={"tags": ["nbval-ignore-output"]}),
-    ]
-    assert run(*cells).faults == ["cell other, stored:\n    2\n  printed:\n    3"]
-
-
 def test_it_runs_as_on_the_processor_that_most_readers_have(run, monkeypatch):
     monkeypatch.setattr(machine_module, "as_most_readers_have", lambda: {"ATEN_CPU_CAPABILITY": "default"})
-    ask = new_code_cell("import torch; torch.backends.cpu.get_cpu_capability()", id="cpu")
-    assert "'DEFAULT'" in run(ask).faults[0]
+    ask = new_code_cell("import torch; assert torch.backends.cpu.get_cpu_capability() == 'DEFAULT'", id="cpu")
+    assert run(ask).faults == []
 
 
 def test_a_set_up_cell_that_installs_again_what_is_there(run):
