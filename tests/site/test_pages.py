@@ -127,7 +127,7 @@ def is_light(site, page, visit, path):
     weigh(site, visit, path, 295_000)
     page.evaluate(SCROLL_THROUGH)
     page.wait_for_load_state("networkidle")
-    weigh(site, visit, path, 412_000)  # chapter 14 builds its models on the page
+    weigh(site, visit, path, 395_000)
 
 
 def weigh(site, visit, path, most):
