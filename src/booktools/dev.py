@@ -33,8 +33,8 @@ new EventSource("{feed}").addEventListener("message", ({{ data }}) => data === "
 WAIT_AND_PRINT = """
 import sys
 from pathlib import Path
-from booktools.printers.site import load_extensions, print_pages
-load_extensions(Path())
+from booktools.printers.site import _load_extensions, print_pages
+_load_extensions(Path())
 if asked := sys.stdin.read():
     print_pages(Path(), Path(sys.argv[1]), everything=asked == "everything")
 """
