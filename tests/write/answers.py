@@ -62,7 +62,6 @@ class Stub:
 
 
 @cache
-@cache
 def stubs() -> tuple[Stub, ...]:
     found = []
     for path in sorted((ROOT / "chapters").glob("*.ipynb")):

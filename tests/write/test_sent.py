@@ -10,6 +10,7 @@ import torch
 from nbformat.v4 import new_code_cell
 
 from attnbook import check
+from booktools.book.statements import statements
 from booktools.write import checks
 from booktools.write.checks import needed_words, sent_check, tensor_json
 from booktools.write.definitions import names_above
@@ -116,7 +117,7 @@ def test_words_are_those_that_are_named():
 
 def test_what_a_chapter_had_before_its_stub():
     before = ["%matplotlib inline", "import math, numpy\nfrom attnbook import causal, plots\nPAD = 0\nrow = [1]"]
-    found = sent_stub("causal", before)
+    found = sent_stub("causal", statements(new_code_cell(source) for source in before))
     assert found["given"] == [
         ["import math", "math"],
         ["from attnbook import causal", "causal"],
@@ -127,6 +128,6 @@ def test_what_a_chapter_had_before_its_stub():
 def test_what_a_stub_may_ask_for():
     two = "def twice(x):\n    return 2 * x\n\n\ndef drawn(x):\n    return plots.drawn(twice(x))"
     sources = ["import math, numpy\nfrom attnbook import plots", two, "four = twice(2)", "twice = 3"]
-    found = names_above([new_code_cell(source) for source in sources])
+    found = names_above(statements(new_code_cell(source) for source in sources), stubs=())
     assert found["names"] == {"math": 0, "numpy": 0, "plots": 0, "twice": 1, "drawn": 1, "four": 2}
     assert found["definitions"] == [(1, "twice", "def twice(x):\n    return 2 * x"), (3, "twice", "")]

@@ -1,8 +1,6 @@
 """A chapter's own code in one file: its cells tagged `keep`, in order, which need nothing of the book."""
 
 import ast
-import builtins
-import symtable
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -12,6 +10,7 @@ from attnbook.language import words
 from booktools.book import HERE, BookError
 from booktools.book.address import Address
 from booktools.book.contents import Chapter
+from booktools.book.statements import Statement, free_names, statements, statements_of
 
 FOLDER = "from_scratch"
 WIDTH = 76  # of a line of the chapters' code
@@ -61,7 +60,7 @@ def kept_cells(notebook) -> list:
 
 def _needed_imports(notebook, cells: list, chapter: Chapter) -> set[Import]:
     """What the kept cells use of what the notebook imports; a name that comes from nowhere else is refused."""
-    found = [each for cell in notebook.cells if cell.cell_type == "code" for each in _imports_in(cell.source)]
+    found = [each for statement in statements(notebook.cells) for each in _imports_in(statement)]
     for cell in cells:
         if any(isinstance(node, ast.Import | ast.ImportFrom) for node in ast.walk(ast.parse(cell.source))):
             raise BookError(
@@ -81,38 +80,23 @@ def _needed_imports(notebook, cells: list, chapter: Chapter) -> set[Import]:
     return brought
 
 
-def free_names(source: str) -> set[str]:
-    """The names that code uses and does not define, builtins aside.
-
-    >>> sorted(free_names("def f(x):\\n    y = x * scale\\n    return [F.relu(z) for z in y], len(y)\\n\\nf(data)"))
-    ['F', 'data', 'scale']
-    >>> sorted(free_names("def f():\\n    a = 1\\n    return a\\n\\n\\ndef g():\\n    return a"))
-    ['a']
+def _imports_in(statement: Statement) -> Iterator[Import]:
     """
-    module = symtable.symtable(source, "", "exec")
-    defined = {symbol.get_name() for symbol in module.get_symbols() if symbol.is_assigned()}
-    tables, used = [module], set()
-    for table in tables:
-        tables += table.get_children()
-        used |= {each.get_name() for each in table.get_symbols() if each.is_referenced() and _is_global(each, table)}
-    return used - defined - set(dir(builtins)) - {"__name__"}
-
-
-def _is_global(symbol: symtable.Symbol, table: symtable.SymbolTable) -> bool:
-    return symbol.is_global() or table.get_type() == "module"
-
-
-def _imports_in(source: str) -> Iterator[Import]:
-    """
-    >>> [each.name for each in _imports_in("import torch.nn.functional as F, torch.utils.data\\nfrom torch import nn")]
+    >>> both = statements_of("import torch.nn.functional as F, torch.utils.data\\nfrom torch import nn")
+    >>> [each.name for statement in both for each in _imports_in(statement)]
     ['F', 'torch', 'nn']
     """
-    for node in ast.parse(source).body:
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            module = node.module or "" if isinstance(node, ast.ImportFrom) else ""
-            for each in node.names:
-                name = each.asname or (each.name if module else each.name.partition(".")[0])
-                yield Import(name, module or each.name, each.name if module else "", each.asname or "")
+    match statement.node:
+        case ast.Import(names):
+            yield from (
+                Import(name, each.name, "", each.asname or "")
+                for name, each in zip(statement.gives, names, strict=True)
+            )
+        case ast.ImportFrom(module, names):
+            yield from (
+                Import(name, module or "", each.name, each.asname or "")
+                for name, each in zip(statement.gives, names, strict=True)
+            )
 
 
 def _as_sorted(imports: Iterable[Import]) -> str:
@@ -123,7 +107,8 @@ def _as_sorted(imports: Iterable[Import]) -> str:
 
 def lines(imports: list[Import]) -> Iterator[str]:
     """
-    >>> print(*lines(list(_imports_in("from torch import nn, Tensor, optim as o\\nimport torch"))), sep="\\n")
+    >>> both = statements_of("from torch import nn, Tensor, optim as o\\nimport torch")
+    >>> print(*lines([each for statement in both for each in _imports_in(statement)]), sep="\\n")
     import torch
     from torch import Tensor, nn
     from torch import optim as o
@@ -163,5 +148,5 @@ def _join_pieces(pieces: list[str]) -> str:
 
 
 def _defines(source: str, place: int) -> bool:
-    body = ast.parse(source).body
-    return bool(body) and isinstance(body[place], ast.FunctionDef | ast.ClassDef)
+    found = statements_of(source)
+    return bool(found) and found[place].is_definition

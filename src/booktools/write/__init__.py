@@ -22,6 +22,7 @@ from pathlib import Path
 from attnbook.language import words
 from attnbook.widgets.shared.files import one_module, without_comments
 from booktools.book.cell_kinds import stub_check
+from booktools.book.statements import statements
 from booktools.write.checks import HANDFUL, judging_source
 from booktools.write.definitions import names_above
 from booktools.write.mistakes import runnable_mistakes
@@ -114,12 +115,13 @@ def _minified(path: Path) -> str:
 def editors(stem: str, cells: list) -> list[Editor]:
     """The cells of a notebook that are written in on its page, in order; and its mistakes that can't be run there."""
     mistakes, found, written, parameters = runnable_mistakes(cells), [], [], {}
-    asked_for = names_above(cells)
+    code = statements(cells)
+    asked_for = names_above(code, {place for place, cell in enumerate(cells) if stub_check(cell)})
     further = f"{stem[:2]}-above.json", as_json(asked_for)
     for place, cell in enumerate(cells):
         file = f"{stem[:2]}-{cell.id}.json"
         if asked := stub_check(cell):
-            before = [each.source for each in cells[:place] if each.cell_type == "code"]
+            before = [each for each in code if each.place < place]
             names = sorted({name for at, name, _ in asked_for["definitions"] if at < place})
             more = {"place": place, "defined": names, "above": _versioned(*further), "written": [*written]}
             found.append(Editor(file, asked[1], as_json(sent_stub(asked[0], before) | more), further))

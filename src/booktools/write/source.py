@@ -14,6 +14,8 @@ from types import ModuleType
 import torch
 from torch import Tensor
 
+from booktools.book.statements import names_given
+
 DRAWS = {"rand", "randn", "randint", "randperm", "normal", "rand_like", "randn_like"}
 
 
@@ -24,7 +26,7 @@ class NotForThePage(Exception):
 def source_of(module: ModuleType, names: set[str], tensors: list[Tensor]) -> str:
     """The text that defines these names of a module; their tensors are added to a list, `tensors` in the text."""
     tree = ast.parse(Path(module.__file__ or "").read_text("utf-8"))
-    defined = {name: node for node in tree.body for name in names_of(node)}
+    defined = {name: node for node in tree.body for name in names_given(node)}
     if unknown := names - defined.keys():
         raise NotForThePage(f"{module.__name__} has no {', '.join(sorted(unknown))}")
     wanted, left, baked = set(), list(names), {}
@@ -44,7 +46,7 @@ def source_of(module: ModuleType, names: set[str], tensors: list[Tensor]) -> str
 def lines(module: ModuleType, tree: ast.Module, wanted: set[str], baked: dict, tensors: list[Tensor]) -> Iterator[str]:
     """In the order of the module."""
     for node in tree.body:
-        here = [name for name in names_of(node) if name in wanted]
+        here = [name for name in names_given(node) if name in wanted]
         if not here:
             continue
         if isinstance(node, ast.Import | ast.ImportFrom):
@@ -54,20 +56,6 @@ def lines(module: ModuleType, tree: ast.Module, wanted: set[str], baked: dict, t
         else:
             _refuse_draws(module, node)
             yield ast.unparse(ast.fix_missing_locations(Reworded().visit(node)))
-
-
-def names_of(node: ast.stmt) -> list[str]:
-    """Returns the names that a statement of a module defines."""
-    match node:
-        case ast.Import(names) | ast.ImportFrom(names=names):
-            return [(alias.asname or alias.name).partition(".")[0] for alias in names]
-        case ast.FunctionDef(name) | ast.ClassDef(name):
-            return [name]
-        case ast.Assign(targets):
-            return [name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)]
-        case ast.AnnAssign(ast.Name(name)):
-            return [name]
-    return []
 
 
 def _names_read(node: ast.stmt) -> set[str]:
