@@ -1,7 +1,5 @@
 """Every page, visited once: it is light, complete, right, accessible in light and dark, and fits a phone."""
 
-import gzip
-from functools import cache
 from itertools import pairwise
 
 import pytest
@@ -13,6 +11,7 @@ from tests import ROOT
 from tests.browser.hands import Mouse
 from tests.browser.pages import AXE, DESKTOP, PAGES, PHONE, settle
 from tests.site.test_opening import as_it_opens
+from tests.sizes import is_light, on_its_way
 from tests.widgets.laws import agree, copy_of, laws_of, live, walk
 
 # Of code, one word of each colour speaks for all; of formulas, one of the same colours in the same surroundings: most
@@ -99,7 +98,7 @@ OF_CHAPTERS = {f"chapters/{chapter.stem}.html": chapter for chapter in edition(R
 @pytest.mark.parametrize("path", PAGES)
 def test_a_visit(site, visit, path):
     page = visit(path)
-    is_light(site, page, visit, path)
+    arrives_soon(site, page, visit)
     if path in OF_CHAPTERS:
         as_it_opens(page, OF_CHAPTERS[path])
     is_complete(settle(page))
@@ -121,26 +120,18 @@ def test_a_visit(site, visit, path):
     has_contrast(page)
 
 
-def is_light(site, page, visit, path):
+def arrives_soon(site, page, visit):
     """Bytes as a host sends them, gzip where that helps: of what is asked for at first, and until the last line."""
     page.wait_for_load_state("networkidle")
-    weigh(site, visit, path, 295_000)
+    is_light("a page as it opens", fetched(site, visit))
     page.evaluate(SCROLL_THROUGH)
     page.wait_for_load_state("networkidle")
-    weigh(site, visit, path, 395_000)
+    is_light("a page to its last line", fetched(site, visit))
 
 
-def weigh(site, visit, path, most):
+def fetched(site, visit):
     names = {url.removeprefix(visit.home).split("?")[0] for url in visit.requests if url.startswith(visit.home)}
-    weights = {name: len(body) for name in names if (body := smallest(site / name))}
-    heaviest = sorted(weights.items(), key=lambda pair: -pair[1])[:6]
-    assert sum(weights.values()) <= most, f"{path} weighs {sum(weights.values()):,} bytes; heaviest: {heaviest}"
-
-
-@cache
-def smallest(file):
-    body = file.read_bytes()
-    return min(body, gzip.compress(body), key=len)
+    return {name: on_its_way(site / name) for name in names}
 
 
 def keeps_places(page):

@@ -1,6 +1,5 @@
 """Search in the page: what readers type is found, by section; by mouse, finger, keyboard and screen reader."""
 
-import gzip
 import json
 import re
 import tomllib
@@ -14,6 +13,7 @@ from booktools.book.edition import edition
 from booktools.site.search import Reader
 from tests import ROOT
 from tests.browser.pages import AXE, PHONE
+from tests.sizes import is_light, zipped
 
 QUESTIONS = tomllib.loads((ROOT / "tests/site/questions.toml").read_text("utf-8"))
 FIVE = "chapters/05_scaled_dot_product_attention.html"
@@ -76,7 +76,7 @@ def test_sixty_questions(found, index):
 def test_the_first_search_asks_for_little(site):
     files = [site / "_static/search.json", site / "_static/minisearch/minisearch.min.js"]
     files += (site / "_static/search").glob("*.js")
-    assert sum(len(gzip.compress(file.read_bytes())) for file in files) <= 100_000
+    is_light("the first search", {file.name: zipped(file.read_bytes()) for file in files})
 
 
 def test_the_rest_comes_after_the_first_answer(visit):

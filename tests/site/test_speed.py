@@ -18,7 +18,8 @@ from playwright.sync_api import expect
 from tests.browser.clocks import at_rest
 from tests.browser.hands import Finger
 from tests.browser.pages import CHAPTERS, DESKTOP
-from tests.site.test_pages import SCROLL_THROUGH, smallest
+from tests.site.test_pages import SCROLL_THROUGH
+from tests.sizes import is_light, on_its_way
 from tests.widgets.laws import agree, copy_of
 
 PAGES = ["index", "chapters/01_word_vectors", "chapters/05_scaled_dot_product_attention", "chapters/09_the_transformer"]
@@ -113,8 +114,7 @@ def test_the_next_chapter_brings_little(site, visit):
     page.goto(visit.home + "chapters/02_masked_softmax.html")
     page.wait_for_load_state("networkidle")
     new = {url.removeprefix(visit.home).split("?")[0] for url in set(visit.requests) - known}
-    weights = {name: len(smallest(site / name)) for name in new}
-    assert sum(weights.values()) <= 120_000, sorted(weights.items(), key=lambda pair: -pair[1])[:6]
+    is_light("the next chapter", {name: on_its_way(site / name) for name in new})
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -140,7 +140,7 @@ def named_early(site, name):
 def weight(site, name):
     """On its way. A host may leave files of numbers as they are."""
     file = site / name
-    return HEADERS + (file.stat().st_size if file.suffix == ".bin" else len(smallest(file)))
+    return HEADERS + (file.stat().st_size if file.suffix == ".bin" else on_its_way(file))
 
 
 @pytest.mark.parametrize("chapter", [path.stem for path in CHAPTERS])

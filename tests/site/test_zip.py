@@ -13,8 +13,8 @@ from booktools.book.edition import edition
 from booktools.printers.zipped import FOLDER, MODEL, MODELS, NAME, print_zip
 from tests import ROOT
 from tests.browser.clocks import until
+from tests.sizes import is_light
 
-LARGEST = 100_000_000  # bytes of a file that GitHub Pages takes
 FIVE, TWELVE = "chapters/05_scaled_dot_product_attention.html", "chapters/12_a_real_one.html"
 
 
@@ -44,8 +44,8 @@ def files_in(packed):
 
 def test_each_file_is_one_that_pages_are_served_with(packed):
     assert [file.name for file in packed] == [NAME, MODEL]
-    assert packed[0].stat().st_size < 15_000_000
-    assert packed[1].stat().st_size < LARGEST
+    for what, file in zip(("the zip", "the zip of the published model"), packed, strict=True):
+        is_light(what, file.stat().st_size)
 
 
 def test_all_of_the_site_is_in_one_of_them(packed):

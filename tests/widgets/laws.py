@@ -16,7 +16,6 @@ One visit of a page serves several laws: browsers start quickly, pages don't.
 """
 
 import base64
-import gzip
 import json
 import re
 from importlib import import_module
@@ -33,6 +32,7 @@ from attnbook.widgets.shared.files import ROOMS, SHARED, Asset
 from tests.browser.clocks import PATIENCE, hold_time, pass_time
 from tests.browser.hands import HANDS, Finger, Keyboard, Mouse, bring
 from tests.browser.pages import AXE, OF_WHOLE_PAGES, PHONE, bare
+from tests.sizes import is_light, zipped
 from tests.widgets.forgotten import forgotten_in_table, forgotten_in_widget
 from tests.widgets.reading import agrees, flat, parsed
 
@@ -278,10 +278,9 @@ class Laws:
             imported = re.findall(r'from "(\S+\.js)"', file.read_text("utf-8"))
             left |= {(file.parent / name).resolve() for name in imported} - files
         assert "core.js" in {file.name for file in files}
-        sizes = {file.name: len(gzip.compress(file.read_bytes())) for file in files}
-        sizes["words"] = len(gzip.compress(json.dumps(self.kind.script_words()).encode()))
-        # 11,980 of them are BlockStepper's. Of that 1,840 are shared/network.js, and 7 % what a minifier would save.
-        assert sum(sizes.values()) <= 12_000, f"gzip, in bytes: {sizes}; a widget may weigh 12 kB"
+        sizes = {file.name: zipped(file.read_bytes()) for file in files}
+        sizes["words"] = zipped(json.dumps(self.kind.script_words()).encode())
+        is_light("a widget", sizes)
 
     # In a browser
 

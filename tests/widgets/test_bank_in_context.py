@@ -1,7 +1,6 @@
 """BankInContext: what it shows and what PyTorch says of it, how it is worked, what is known of it besides."""
 
 import copy
-import gzip
 import random
 
 import pytest
@@ -16,6 +15,7 @@ from attnbook.widgets import BankInContext
 from attnbook.widgets.bank_in_context import TRIES
 from tests.browser.hands import Finger, Mouse, bring, middle, stops, swiped
 from tests.browser.pages import PHONE, bare
+from tests.sizes import is_light, zipped
 from tests.widgets.laws import Moving, agree, live
 from tests.widgets.oracles import doubles
 from tests.widgets.reading import codes, numbers, parsed
@@ -196,7 +196,8 @@ def test_the_picture_alone(site, visit):
     agree(node, twin, "a sentence of one's own")
     assert "I, a, Xylqp" in node.get_by_role("status").inner_text()
     assert len([url for url in visit.requests if "vectors." in url]) == 1
-    assert sum(len(gzip.compress((site / "_static/widgets" / t.page_name).read_bytes())) for t in SMALL) < 40_000
+    sizes = {each.page_name: zipped((site / "_static/widgets" / each.page_name).read_bytes()) for each in SMALL}
+    is_light("vectors of the sentences shown", sizes)
 
 
 STARS = """(node) => {

@@ -1,6 +1,5 @@
 """Stubs on the page: written in by hand, checked where they stand, kept; and what a reader's code can't do there."""
 
-import gzip
 import json
 import re
 
@@ -10,6 +9,7 @@ from playwright.sync_api import expect
 
 from booktools.write import EARLY, RARE, engine_files, names_in_more
 from tests.browser.pages import AXE, OF_WHOLE_PAGES, PHONE
+from tests.sizes import is_light, zipped
 from tests.write.answers import stubs
 
 FIVE = "chapters/05_scaled_dot_product_attention.html"
@@ -175,16 +175,12 @@ def test_an_endless_loop_is_ended(site, open_stub):
     assert checked(frame, RIGHT) == "correct"
 
 
-def small(content: bytes) -> int:
-    return len(gzip.compress(content))
-
-
 def test_weight(site, visit, open_stub):
     """Bytes as a host sends them, of all that writing needs before somebody presses; and then only what is weighed."""
     frame = open_stub()
     words = frame.page.locator("#write").inner_text().encode()
     early = [(site / "_static" / name).read_bytes() for name in EARLY]
-    assert sum(map(small, [words, *early])) <= 4_000
+    is_light("writing on the page, at rest", sum(map(zipped, [words, *early])))
     before = {*visit.requests}
     checked(frame)
     fetched = {url.split("/_static/write/")[-1].split("?")[0] for url in visit.requests if url not in before}
@@ -203,14 +199,11 @@ def needed(source: str = "") -> dict[str, bytes]:
 def test_the_first_press_costs_at_most_so_much(site):
     paths = (site / "_static/write").glob("*-stub.json")
     sent = {path.name: path.read_bytes() for path in paths}
-    weights = {
-        name: small(content) + sum(map(small, needed(json.loads(content)["source"]).values()))
-        for name, content in sent.items()
-    }
-    # 261,630 at most, 2,100 of them what a minifier would save.
-    assert {name: weight for name, weight in weights.items() if weight > 262_000} == {}
-    pictures = [content for name, content in engine_files()[1].items() if "picture" in name]
-    assert sum(map(small, pictures)) <= 2_500
+    for name, content in sent.items():
+        files = {name: content} | needed(json.loads(content)["source"])
+        is_light("the first verdict", {part: zipped(content) for part, content in files.items()})
+    pictures = {name: zipped(content) for name, content in engine_files()[1].items() if "picture" in name}
+    is_light("the pictures of what code shows", pictures)
 
 
 WRITTEN = "def my_causal(L, M):\n    return torch.ones(L, M).tril(M - L).bool()"
