@@ -15,12 +15,12 @@ from pathlib import Path
 from watchfiles import Change, DefaultFilter, watch
 
 from attnbook.widgets.shared.files import page_files
-from booktools import write
+from booktools import live
 from booktools.book import BookError
 from booktools.directives import front
+from booktools.live import EARLY
 from booktools.serving import Quiet
 from booktools.site.style import join_styles
-from booktools.write import EARLY
 
 FOLDERS = ("assignments", "chapters", "src", "translations")
 STATIC = "src/booktools/site/front/static"
@@ -203,14 +203,14 @@ def update(changed: set[Path], root: Path, html: Path, build: Builder) -> bool:
 
 def _is_in_a_pages_address(script: Path, root: Path) -> bool:
     """Whether pages ask for a script by an address made of its content."""
-    engine = script.is_relative_to(root / "src/handful") or script.is_relative_to(root / "src/booktools/write")
+    engine = script.is_relative_to(root / "src/handful") or script.is_relative_to(root / "src/booktools/live")
     return engine and script.name not in EARLY
 
 
 def _copy_static(static: Path, to: Path) -> None:
     """The scripts and styles of widgets and pages, where they differ from what is there."""
     files = {path.relative_to(static).as_posix(): path.read_bytes() for path in static.rglob("*") if path.is_file()}
-    files |= front() | write.early_files() | {f"widgets/{name}": content for name, content in page_files().items()}
+    files |= front() | live.early_files() | {f"widgets/{name}": content for name, content in page_files().items()}
     for name, content in files.items():
         target = to / name
         if not target.is_file() or target.read_bytes() != content:

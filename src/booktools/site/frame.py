@@ -15,7 +15,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from attnbook.language import words
 from attnbook.widgets.shared.files import page_files
-from booktools import write
+from booktools import live
 from booktools.book import HERE as BOOK
 from booktools.book.address import address
 from booktools.book.cell_kinds import fold_on_page
@@ -141,7 +141,7 @@ def _copy_files(app):
     if app.builder.format != "html":
         return
     widgets = {f"widgets/{name}": content for name, content in page_files().items()}
-    for name, content in (widgets | front() | write.served_files()).items():
+    for name, content in (widgets | front() | live.served_files()).items():
         target = Path(app.outdir, "_static", name)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)

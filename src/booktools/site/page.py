@@ -21,7 +21,7 @@ from attnbook.plots.renderings import dark
 from attnbook.widgets import all_widgets
 from attnbook.widgets.shared.base import as_json, page_words
 from attnbook.widgets.shared.files import modules_of, without_comments
-from booktools import write
+from booktools import live
 from booktools.book.contents import Chapter, last_green
 from booktools.book.edition import Edition
 from booktools.book.widget_html import widgets_in
@@ -141,15 +141,15 @@ def make_stubs(page: Page) -> None:
     if not page.chapter or not re.search(r"\btag_(stub|mistake)\b", page.body):
         return
     try:
-        editors = write.editors(page.chapter.stem, page.edition.notebook(f"{page.name}.ipynb").cells)
-    except write.NotForThePage as why:
+        editors = live.editors(page.chapter.stem, page.edition.notebook(f"{page.name}.ipynb").cells)
+    except live.NotForThePage as why:
         raise ExtensionError(f"{page.name}: {why}") from why
     for editor in editors:
         if editor.content:
             for file, content in ((editor.file, editor.content), editor.above):
                 if content:
                     Path(page.app.outdir, "_static/write", file).write_bytes(content)
-    page.body = write.mark_page(page.body, editors)
+    page.body = live.mark_page(page.body, editors)
     page.app.add_js_file("write.js", type="module")
 
 

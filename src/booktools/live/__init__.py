@@ -23,11 +23,11 @@ from attnbook.language import words
 from attnbook.widgets.shared.files import one_module, without_comments
 from booktools.book.cell_kinds import stub_check
 from booktools.book.statements import statements
-from booktools.write.checks import HANDFUL, judging_source
-from booktools.write.definitions import names_above
-from booktools.write.mistakes import runnable_mistakes
-from booktools.write.source import NotForThePage, without_docstring
-from booktools.write.stubs import sent_stub
+from booktools.live.checks import HANDFUL, judging_source
+from booktools.live.definitions import names_above
+from booktools.live.mistakes import runnable_mistakes
+from booktools.live.source import NotForThePage, without_docstring
+from booktools.live.stubs import sent_stub
 
 HERE = Path(__file__).parent
 EARLY = ("write.js", "write.css")

@@ -7,8 +7,8 @@ from base64 import b64encode
 import pytest
 
 from attnbook.widgets.shared.files import one_module
-from booktools.write import HANDFUL, engine_files
-from tests.write.calls import CALLS, CHANCE, calls
+from booktools.live import HANDFUL, engine_files
+from tests.live.calls import CALLS, CHANCE, calls
 
 RUN = """(asked) => Promise.all([import(HANDFUL), import(MORE)]).then(([{ handful }, { default: more }]) => {
     if (!handful.ops.einsum) more(handful);

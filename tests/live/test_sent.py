@@ -11,11 +11,11 @@ from nbformat.v4 import new_code_cell
 
 from attnbook import check
 from booktools.book.statements import statements
-from booktools.write import checks
-from booktools.write.checks import needed_words, sent_check, tensor_json
-from booktools.write.definitions import names_above
-from booktools.write.source import NotForThePage, Reworded, source_of
-from booktools.write.stubs import sent_stub
+from booktools.live import checks
+from booktools.live.checks import needed_words, sent_check, tensor_json
+from booktools.live.definitions import names_above
+from booktools.live.source import NotForThePage, Reworded, source_of
+from booktools.live.stubs import sent_stub
 
 
 def planted(tmp_path, source):

@@ -3,9 +3,9 @@
 from collections.abc import Collection, Sequence
 
 from booktools.book.statements import BUILT_IN, Statement
-from booktools.write.mistakes import on_the_page
-from booktools.write.source import NotForThePage
-from booktools.write.stubs import runnable_lines
+from booktools.live.mistakes import on_the_page
+from booktools.live.source import NotForThePage
+from booktools.live.stubs import runnable_lines
 
 
 def names_above(code: Sequence[Statement], stubs: Collection[int]) -> dict:

@@ -7,10 +7,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from booktools.write import EARLY, RARE, engine_files, names_in_more
+from booktools.live import EARLY, RARE, engine_files, names_in_more
 from tests.browser.pages import AXE, OF_WHOLE_PAGES, PHONE
+from tests.live.answers import stubs
 from tests.sizes import is_light, zipped
-from tests.write.answers import stubs
 
 FIVE = "chapters/05_scaled_dot_product_attention.html"
 RIGHT = """def my_attention(q, k, v, mask=None):

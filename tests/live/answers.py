@@ -10,7 +10,7 @@ import nbformat
 
 from attnbook import check
 from booktools.book.cell_kinds import stub_check
-from booktools.write.checks import sent_check
+from booktools.live.checks import sent_check
 from tests import ROOT
 
 # Where a chapter answers by a layer, or by a function with other arguments: the lines that make it what was asked for.

@@ -11,8 +11,8 @@ from playwright.sync_api import expect
 from attnbook import check, masked_softmax
 from attnbook.language import words
 from booktools.book.cell_kinds import is_mistake
-from booktools.write import HERE, NotForThePage, function_parameters
-from booktools.write.mistakes import runnable_mistakes
+from booktools.live import HERE, NotForThePage, function_parameters
+from booktools.live.mistakes import runnable_mistakes
 from tests.browser.pages import CHAPTERS
 
 MISTAKES = {path.stem: [cell for cell in nbformat.read(path, 4).cells if is_mistake(cell)] for path in CHAPTERS}

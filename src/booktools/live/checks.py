@@ -13,11 +13,11 @@ from torch import Tensor
 from attnbook import check, language
 from attnbook.checks import judging
 from attnbook.language import words
-from booktools.write.source import NotForThePage, folder_name, source_of
+from booktools.live.source import NotForThePage, folder_name, source_of
 
 HERE = Path(__file__).parent
 HANDFUL = HERE.parents[1] / "handful"
-_FOLDER = "src/booktools/write/micropython_modules"
+_FOLDER = "src/booktools/live/micropython_modules"
 JUDGING = {"Wrong", "call", "close", "compare", "describe", "explained", "named", "say", "shape_of", "told"}
 
 

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from booktools.book.statements import Statement
-from booktools.write.checks import HERE, names_of_library, sent_check
+from booktools.live.checks import HERE, names_of_library, sent_check
 
 MODULES = HERE / "micropython_modules"
 BUILT_IN = {"functools", "math", "random", "re"}  # into MicroPython

@@ -5,7 +5,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from tests.browser.pages import AXE, OF_WHOLE_PAGES, PHONE
-from tests.write.test_write import HEAD, RIGHT, checked, open_stub
+from tests.live.test_write import HEAD, RIGHT, checked, open_stub
 
 __all__ = ["open_stub"]
 WRONG = f"{HEAD}return q, q\n\n\n"

@@ -6,9 +6,9 @@ import re
 import pytest
 
 from attnbook import check
-from tests.write.answers import stubs
-from tests.write.test_sentences import asking
-from tests.write.ways import ways
+from tests.live.answers import stubs
+from tests.live.test_sentences import asking
+from tests.live.ways import ways
 
 __all__ = ["asking"]
 CHAPTERS = ("02", "05", "06", "09")

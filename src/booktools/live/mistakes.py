@@ -15,7 +15,7 @@ from torch import Tensor
 
 from booktools.book.cell_kinds import is_mistake
 from booktools.book.statements import BUILT_IN, Statement, free_names, names_given, statements
-from booktools.write.checks import (
+from booktools.live.checks import (
     HERE,
     defined,
     names_of_library,
@@ -24,8 +24,8 @@ from booktools.write.checks import (
     operations,
     tensor_json,
 )
-from booktools.write.source import NotForThePage, Reworded, as_expression, is_data
-from booktools.write.stubs import page_has_member, page_has_module, page_module
+from booktools.live.source import NotForThePage, Reworded, as_expression, is_data
+from booktools.live.stubs import page_has_member, page_has_module, page_module
 
 MOST = 2000  # numbers of a tensor that is sent
 OTHERS = {name for kind in (object, type, dict, list, str) for name in dir(kind)}  # names that tensors share with them

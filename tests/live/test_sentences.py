@@ -7,8 +7,8 @@ import pytest
 
 from attnbook import check
 from attnbook.language import words
-from booktools.write import HERE
-from tests.write.answers import mistakes, stubs
+from booktools.live import HERE
+from tests.live.answers import mistakes, stubs
 
 ASK = """async ([engine, asked]) => {
     const { ask } = await import(`${engine}ask.js`);
