@@ -31,7 +31,7 @@ ServiceWorker.prototype.postMessage = function (message, ...more) {
 };
 """
 ASKED_BY_KEEP = """async () => {
-    await import(new URL("_static/keep.js", new URL(document.documentElement.dataset.content_root, location)));
+    await import(new URL("_static/keep_offline.js", new URL(document.documentElement.dataset.content_root, location)));
     return asked;
 }"""
 LEFT_OUT = shutil.ignore_patterns("models", "colab", "assignments", "*.whl")

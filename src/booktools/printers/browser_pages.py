@@ -15,7 +15,7 @@ from booktools.progress import progress
 from booktools.serving import serving
 
 PATIENCE = 600_000  # milliseconds: on a busy machine a whole book takes its time to be laid out
-STILL = Path(__file__).with_name("still.js")
+STILL = Path(__file__).with_name("frozen_page.js")
 BESIDE = ("your_model", "silent_mistakes", "notation", "glossary", "references")  # pages after the chapters
 
 

@@ -173,7 +173,7 @@ def choose_files(page: Page) -> None:
     if 'class="find-term"' in page.body:
         app.add_js_file("glossary.js", type="module")
     if 'class="take"' in page.body:
-        app.add_js_file("take.js", type="module")
+        app.add_js_file("progress_file.js", type="module")
     scripts = [js for js in context["script_files"] if js.filename and js.filename not in UNUSED_SCRIPTS]
     context["script_files"], context["css_files"] = [_deferred(script) for script in scripts], []
 

@@ -1,5 +1,5 @@
 // A reader ticks what they have done, and finds it ticked when they come back.
-import { place, remember } from "./place.js";
+import { place, remember } from "./reader_progress.js";
 
 const { done } = place();
 for (const exercise of document.querySelectorAll(".exercise[id]")) {

@@ -1,5 +1,5 @@
 // What a guess asks for comes in sight when the reader has committed, or would rather see it; and stays so.
-import { place, remember } from "./place.js";
+import { place, remember } from "./reader_progress.js";
 
 const page = location.pathname
   .split("/")

@@ -80,7 +80,7 @@ def _visit_place(translator, node):
 
 
 def _take_along() -> str:
-    """Returns the HTML that take.js needs to save a reader's code and place, and to bring them back."""
+    """Returns the HTML that progress_file.js needs to save a reader's code and place, and to bring them back."""
     say = words(HERE)["take"]
     texts = json.dumps(
         {
@@ -96,7 +96,7 @@ def _take_along() -> str:
 
 
 def _keep_here() -> str:
-    """What keep.js needs to keep all of the book in a browser."""
+    """What keep_offline.js needs to keep all of the book in a browser."""
     say = words(HERE)["keep"]
     return (
         f'<div class="keep" data-words="{escape(json.dumps(say))}" hidden><p>{say["why"]}</p>'

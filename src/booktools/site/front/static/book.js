@@ -1,5 +1,5 @@
 // The few things of the frame that need a script: colours, the drawer of chapters, the place on the page.
-import { place, remember } from "./place.js";
+import { place, remember } from "./reader_progress.js";
 
 const html = document.documentElement;
 const themeButton = document.getElementById("theme-button");
@@ -223,4 +223,4 @@ if (times.length)
     /* the page's own date stands */
   });
 
-addEventListener("load", () => idle(() => import("./keep.js")));
+addEventListener("load", () => idle(() => import("./keep_offline.js")));

@@ -1,5 +1,5 @@
 // What this browser keeps of a reader, their code and their place, as a Python file to take along; and back from one.
-import { place, remember } from "./place.js";
+import { place, remember } from "./reader_progress.js";
 import { fill } from "./widgets/shared/core.js";
 
 const box = document.querySelector(".take");
