@@ -207,6 +207,17 @@ def rehearse(args) -> None:
 
 
 @command(
+    "Make the room of a new widget, with its test: a small one that works, to be changed.",
+    Argument("name", metavar="NAME", help="two words or more, such as SoftLamp"),
+)
+def widget(args) -> None:
+    from booktools.make.widget import make_room
+
+    print(*make_room(Path(), args.name), sep="\n")
+    print("Put it on a page, then: make book; python -m booktools.make.site.heights; make book; make test")
+
+
+@command(
     "How far a translation is: what is stale or missing is shown in English.",
     Argument("language", type=tag, metavar="LANGUAGE", help="such as zh or pt-BR"),
     Argument(

@@ -46,7 +46,7 @@ ROOMS = {
         "make": "serving book directives site",
         "dev": "serving book directives printers site live",
         "arguments": "",
-        "cli": "arguments book directives printers rehearsal dev",
+        "cli": "arguments book directives printers rehearsal make dev",
     },
     "grading": {
         "": "",

@@ -19,7 +19,6 @@ import base64
 import json
 import re
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -28,7 +27,7 @@ from traitlets import TraitError
 
 from attnbook.language import PSEUDO, speaking, words
 from attnbook.widgets.shared.base import BookWidget
-from attnbook.widgets.shared.files import ROOMS, SHARED, Asset
+from attnbook.widgets.shared.files import ROOMS, SHARED, Asset, modules_of, tight_style, without_comments
 from tests.browser.clocks import PATIENCE, hold_time, pass_time
 from tests.browser.hands import HANDS, Finger, Keyboard, Mouse, bring
 from tests.browser.pages import AXE, OF_WHOLE_PAGES, PHONE, bare
@@ -269,16 +268,11 @@ class Laws:
         unused = [name for name in ids(json.loads((room / "en.json").read_text("utf-8"))) if name not in code]
         assert not unused, f"nothing says {unused}"
 
-    def test_scripts_and_styles_are_small(self, site):
-        own = Path("_static/widgets", self.kind.name, self.kind.name)
-        files, left = {site / own.with_suffix(".css")}, {site / own.with_suffix(".js")}
-        while left:  # what its modules import, too
-            file = left.pop()
-            files.add(file)
-            imported = re.findall(r'from "(\S+\.js)"', file.read_text("utf-8"))
-            left |= {(file.parent / name).resolve() for name in imported} - files
-        assert "core.js" in {file.name for file in files}
-        sizes = {file.name: zipped(file.read_bytes()) for file in files}
+    def test_scripts_and_styles_are_small(self):
+        name = self.kind.name
+        sizes = {file: zipped(without_comments(ROOMS / file).encode()) for file in modules_of(name)}
+        assert "shared/core.js" in sizes
+        sizes["style"] = zipped(tight_style((ROOMS / name / f"{name}.css").read_text("utf-8")).encode())
         sizes["words"] = zipped(json.dumps(self.kind.script_words()).encode())
         is_light("a widget", sizes)
 
