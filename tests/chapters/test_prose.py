@@ -4,8 +4,8 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from booktools.book.prose import numbers_to_check, numbers_without_source, phrases_not_found, prose, sections
 from tests import ROOT
+from tests.chapters.prose import numbers_to_check, numbers_without_source, phrases_not_found, prose, sections
 
 CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
 
