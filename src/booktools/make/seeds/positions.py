@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from attnbook.device import seed_everything
 from attnbook.layers.positions import Rotary
+from attnbook.layers.scaling import NTKAware, PositionInterpolation, YaRN
 from attnbook.learning.training import fit
 from booktools.book.edition import edition
 
@@ -43,31 +44,26 @@ def _trained_three_times(own: dict[str, Any], kind: Callable[[], nn.Module], **n
 
 
 class Clocks(nn.Module):
-    """Rotary positions with any base, and with positions that go on in smaller steps."""
+    """Rotary positions with any base, and with clocks that are slowed down in one way or another."""
 
-    def __init__(self, base: float = 10_000.0, step: float = 1.0):
+    def __init__(self, base: float = 10_000.0, scaling: PositionInterpolation | None = None):
         super().__init__()
-        self.base, self.step = base, step
+        self.base, self.scaling = base, scaling
 
     def add(self, x_BLD: Tensor) -> Tensor:
         return x_BLD
 
     def turn(self, x_BHLK: Tensor) -> Tensor:
-        turn = _Stepping(x_BHLK.shape[-1], pairing="neighbours", base=self.base)
-        turn.step = self.step
-        return turn(x_BHLK)
+        return Rotary(x_BHLK.shape[-1], pairing="neighbours", base=self.base, scaling=self.scaling)(x_BHLK)
 
     def bias(self, L: int) -> Tensor:
         return torch.zeros(L, L)
 
 
-class _Stepping(Rotary):
-    step = 1.0
+class Louder(PositionInterpolation):
+    """Clocks as they are, and scores as large as YaRN makes them."""
 
-    def build(self, length: int) -> Tensor:
-        speeds = self.base ** (-torch.arange(0, self.K, 2).double() / self.K)
-        turns = self.step * torch.arange(length)[:, None] * speeds
-        return torch.stack([turns.cos(), turns.sin()], 1)
+    loudness = YaRN(TIMES, trained=12).loudness
 
 
 class Wandering(Clocks):
@@ -157,10 +153,14 @@ class _Residual(nn.Module):
 
 def _slower(own: dict[str, Any]) -> dict[str, dict[str, list[int]]]:
     heads, own["HEADS"] = own["HEADS"], 2
-    K = own["WIDTH"] // 2
     trained = _trained_three_times(own, Clocks)
-    ways = {"as they are": Clocks(), "all slower": Clocks(step=1 / TIMES)}
-    ways["slow ones"] = Clocks(base=10_000.0 * TIMES ** (K / (K - 2)))
+    ways = {
+        "as they are": Clocks(),
+        "larger scores": Clocks(scaling=Louder(1)),
+        "all slower": Clocks(scaling=PositionInterpolation(TIMES)),
+        "slow ones": Clocks(scaling=NTKAware(TIMES)),
+        "YaRN": Clocks(scaling=YaRN(TIMES, trained=12)),
+    }
     found: dict[str, dict[str, list[int]]] = {}
     for name, clocks in ways.items():
         models: list[Any] = deepcopy(trained)
