@@ -34,7 +34,7 @@ COMMANDS: dict[str, tuple[str, tuple[Argument, ...], Command]] = {}
 
 
 def parser() -> argparse.ArgumentParser:
-    """Reads the command line. Other packages add commands: each names a module that defines them."""
+    """Builds the parser of the command line, with the commands that other packages add."""
     for package in entry_points(group="attnbook.commands"):
         package.load()
     top = argparse.ArgumentParser(prog="attnbook", description="Tools of the book. Run them in its folder.")

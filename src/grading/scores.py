@@ -45,7 +45,7 @@ class Score:
 
     @property
     def total(self) -> float | None:
-        """All points, in hundredths."""
+        """Returns the sum of all points, extra and penalties included, at least 0 and rounded to hundredths."""
         return max(0, round(sum(self.points.values()) + self.extra - self.penalty, 2)) if self.points else None
 
 

@@ -38,7 +38,8 @@ def similar_pairs(assignment: Assignment, submissions: list[Submission], thresho
 
 
 def _truncated(sources: list[str], most: int = MOST) -> list[str]:
-    """
+    """Cuts sources so that together they have at most so many characters; the last ones lose theirs first.
+
     >>> _truncated(["abc", "defg", "h"], 5)
     ['abc', 'de', '']
     """

@@ -193,7 +193,7 @@ def unforeseen_error(error: Exception) -> str:
 
 
 def printable(said: object) -> str:
-    r"""A text that can be written down and read, and is not too long: no control characters, nothing turned round.
+    r"""Returns a text that is safe to print: without control and direction marks, and not too long.
 
     >>> printable("a\x1b[31m\u202eb\ud800")
     'a\ufffd[31m\ufffdb?'

@@ -106,5 +106,5 @@ def _or_zeros(x: Tensor, mask: Tensor | None, find: Callable[[Tensor], Tensor | 
 
 
 def _harmless(x: Tensor) -> bool:
-    """Whether a look costs nothing and finds neither NaN, nor numbers whose dot products overflow."""
+    """Returns True if to look costs nothing, and all is finite and small enough for any dot product."""
     return may_look(x) and math.isfinite(torch.linalg.vector_norm(x.detach()).square().item())

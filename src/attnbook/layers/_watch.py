@@ -44,7 +44,7 @@ class AttentionLayer(nn.Module):
         return [(watcher, name) for watcher, name in named if watcher.wants(name)]
 
     def _applied(self, weights: Tensor, values: Tensor, **before: Callable[[], Tensor]) -> Tensor:
-        """What the weights bring of the values, in training without some that are dropped: shown, or changed.
+        """Returns weights @ values, with dropout in training, once watchers have seen or changed what each head gives.
 
         `before` says what the weights came from, as `Attended` takes it.
         """
@@ -127,7 +127,7 @@ class Attended:
             return self._dropped(weights).to(wide) @ values.to(wide)
 
     def brought(self, head: int) -> Tensor:
-        """What a head brought, (..., L, V)."""
+        """Returns the output of one head before heads are joined, (..., L, V)."""
         return _part(self.output, self.heads, head)
 
     def bring(self, head: int, output: Tensor) -> None:
@@ -167,7 +167,7 @@ class Watcher:
             self._check(layer)
 
     def wants(self, name: str) -> bool:
-        """Asked whenever the layer of this name attends."""
+        """Returns True if the layer of this name is to be watched; it is asked whenever that layer attends."""
         number = self.numbers.setdefault(name, len(self.numbers))
         return self.layers is None or name in self.layers or number in self.layers
 
@@ -441,7 +441,7 @@ def _flex(
 
 
 def _multi_head(asked: list[tuple[Watcher, str]], args: tuple, kwargs: dict) -> tuple[Tensor, Tensor | None]:
-    """`F.multi_head_attention_forward`, seen by all that ask."""
+    """Calls `F.multi_head_attention_forward`, and lets watchers see or change its weights."""
     bound = _SIGNATURE.bind(*args, **kwargs)
     bound.apply_defaults()
     given = bound.arguments

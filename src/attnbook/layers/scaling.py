@@ -79,7 +79,7 @@ class YaRN(PositionInterpolation):
         return rotary_frequencies(K, base) * (1 + ramp.clamp(0, 1) * (1 / self.factor - 1))
 
     def _pair(self, turns: float, K: int, base: float) -> float:
-        """Which pair, a fraction perhaps, turns so many times within the trained length."""
+        """Returns the index, perhaps a fraction, of the pair that turns so many times within the trained length."""
         return K * math.log(self.trained / (2 * math.pi * turns)) / (2 * math.log(base))
 
     @property

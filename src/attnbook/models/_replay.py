@@ -146,7 +146,7 @@ def _pays(model: LanguageModel, state: State, ids: Tensor, length: int) -> bool:
 
 
 def _same_each_time(part: nn.Module, length: int) -> bool:
-    """Whether it does the same for each token, and all of it on the device: no hook of Python's, no watcher."""
+    """Returns True if the module treats every token alike and on the device alone, so that a CUDA graph can replay it."""
     if part._forward_hooks or part._forward_pre_hooks or "forward" in vars(part):
         return False
     if isinstance(part, MultiHeadAttention) and (part.window is not None or part._watchers):

@@ -187,7 +187,7 @@ def filtered(scores: Tensor, temperature: float = 1.0, top_k: int | None = None,
 
 
 def _reader(model: nn.Module) -> Any:
-    """What decodes: a model that keeps what it has read, or any other."""
+    """Returns the model if it decodes step by step with a cache, else a wrapper that reads everything again."""
     return model if hasattr(model, "start") and hasattr(model, "step") else _Rereading(model)
 
 

@@ -102,7 +102,7 @@ class MixtureOfExperts(nn.Module):
 
 @contextmanager
 def capture_routing(model: nn.Module) -> Iterator[dict[str, Routing]]:
-    """Where tokens go in every `MixtureOfExperts` of the model, by its name, with gradients; kept by nobody else.
+    """Inside this context the routing of every `MixtureOfExperts` is collected, by the layer's name, with gradients.
 
     >>> from functools import partial
     >>> from attnbook import LanguageModel

@@ -37,7 +37,7 @@ def unpack_q8_0(data: Tensor) -> Tensor:
 
 
 def unpack_q4_1(data: Tensor) -> Tensor:
-    """Blocks of 20 bytes as rows of 32 numbers: a scale d, a minimum m, and numbers n from 0 to 15, for d n + m.
+    """Unpacks blocks of 20 bytes into rows of 32 numbers, each d n + m of a scale d, a minimum m and 4 bits n.
 
     Two numbers share a byte: its low half is one of the first 16, its high half the one 16 places on.
 

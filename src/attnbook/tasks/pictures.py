@@ -70,7 +70,7 @@ def asked(size: int) -> Tensor:
 
 
 def questions(data: tuple[Tensor, Tensor], size: int) -> Callable[[torch.Generator], tuple[Tensor, Tensor, Tensor]]:
-    """To be called in each step of training: pictures, questions (size, 3) and answers (size,)."""
+    """Returns a function that draws the batch of a training step: pictures, questions (size, 3) and answers (size,)."""
     pictures = two_digits(data, size)
 
     def draw(generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:

@@ -132,7 +132,7 @@ class Edition:
 
     @cached_property
     def from_scratch(self) -> dict[str, str]:
-        """The file of each chapter that keeps something."""
+        """Returns the text of each chapter's file to take along, by the chapter's stem."""
         with self.spoken():
             texts = [from_scratch(self._notebook(self.page_of(each)), each, self.here) for each in self.chapters]
         return {each.stem: text for each, text in zip(self.chapters, texts, strict=True) if text}

@@ -85,8 +85,7 @@ def check_sections(terms: Iterable[Term], known: Collection[str]) -> None:
 
 
 def term_finder(terms: Iterable[Term]) -> Callable[[str], Iterator[tuple[int, int, Term]]]:
-    """What finds the words of some terms in a text, whole ones and the longest, in the singular or plural: from where,
-    to where, of which term.
+    """Returns a function that finds terms in a text, in singular or plural, and yields (start, end, term) of each.
 
     >>> find = term_finder([Term("mask", "", "", ""), Term("causal mask", "", "", "")])
     >>> [(start, end, _read_term.name) for start, end, _read_term in find("Masks and causal masks, unmasked.")]

@@ -55,7 +55,7 @@ class Room:
 
 @cache
 def rooms() -> dict[str, Room]:
-    """Each room, by the names of its directives."""
+    """Returns each directive's room, the module that prints it, by the directive's name."""
     found = [import_module(f"{__name__}.{name}").ROOM for name in ROOMS]
     return {name: room for room in found for name in room.names}
 

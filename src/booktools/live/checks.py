@@ -38,7 +38,7 @@ def sent_check(name: str) -> dict:
 
 @cache
 def judging_source() -> str:
-    """The module of sentences and comparisons, which all checks import."""
+    """Returns the source of the checking module, with the sentences and comparisons that every check imports."""
     return source_of(judging, JUDGING, [])
 
 

@@ -201,7 +201,7 @@ class Reworded(ast.NodeTransformer):
         return _called("tuple", whole) if isinstance(node, ast.Tuple) else whole
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        """MicroPython takes steps in lists alone."""
+        """Rewrites x[a:b:step] as a call of `page_stepped`, because MicroPython takes steps in lists alone."""
         self.generic_visit(node)
         if isinstance(node.slice, ast.Slice) and node.slice.step and isinstance(node.ctx, ast.Load):
             bounds = ast.Subscript(ast.Name("page_cut", ast.Load()), node.slice, ast.Load())

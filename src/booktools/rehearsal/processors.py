@@ -51,9 +51,11 @@ PROCESSORS = [
 
 
 def usual() -> Processor:
-    """One that stands for all: a digit that hangs on the vectors is seen on it, and one that hangs on the last bit,
-    unless one should undo the other. `make test` runs each notebook as this machine; on AVX2 its asserts are held by
-    `make rehearse`."""
+    """Returns a processor that stands for all: without vectors, and with another last bit.
+
+    A digit that hangs on either is seen on it, unless one should undo the other. `make test` runs each notebook as this
+    machine; on AVX2 its asserts are held by `make rehearse`.
+    """
     without_vectors, _, last_bit = PROCESSORS
     return replace(without_vectors, name=f"{without_vectors.name} and {last_bit.name}", last_bit=True)
 

@@ -108,7 +108,7 @@ class Reader:
         return isinstance(node, NOT_READ) or type(node).__name__ in NOT_READ_TOO or is_folded or _is_section(node)
 
     def referred(self, domain: str, kind: str, target: str) -> str:
-        """What a reference that has no words of its own says on the page."""
+        """Returns what the page shows for a reference that has no text of its own."""
         if domain == "cite":
             return re.sub(r"\[(.*?)\]\(\S*?\)", r"\1", self.edition.references.cite(target.split(","), kind))
         label = self.edition.labels.get(target) or self.edition.labels.get(f"#{target}")

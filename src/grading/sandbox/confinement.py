@@ -121,7 +121,7 @@ def confine(megabytes: int) -> None:
 
 
 def _mount_private_folders(megabytes: int) -> None:
-    """Small empty folders over those that can be written in, and over the grader's own."""
+    """Mounts small empty folders over those that can be written in, and over the grader's packages."""
     _call("mount", None, b"/", None, RECURSIVE | PRIVATE, None)
     with open("/proc/cpuinfo") as file:
         processors = file.read()

@@ -142,7 +142,7 @@ class AttentionHeatmap(BookWidget):
 
 
 def _check_shown(tokens, weights, queries, head, **traits) -> None:
-    """Raise unless these are weights with a name for each row and column, and nothing else is asked for."""
+    """Raises unless `weights` fit tokens, queries and head, are few enough, and no trait computes them."""
     H, L, M = len(weights), len(weights[0]), len(weights[0][0])
     rows = queries or tokens
     if (len(rows), len(tokens)) != (L, M):

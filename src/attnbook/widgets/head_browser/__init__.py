@@ -315,7 +315,7 @@ def _whole(maps: Any) -> Tensor:
 
 
 def _one_text(name: str, layer: Any, captured: bool) -> Tensor:
-    """A layer's maps as (heads, L, M)."""
+    """Returns the maps of one layer, checked to come from a single text, as (heads, L, M)."""
     layer = weights_of(name, layer)
     batched = layer.ndim == 4 or (captured and layer.ndim == 3)
     if layer.ndim not in (3, 4) or (batched and len(layer) != 1):

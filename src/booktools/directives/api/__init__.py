@@ -90,7 +90,7 @@ class Api(SphinxDirective):
         return held.children
 
     def leads(self, name: api.Name, section: str, told: bool) -> nodes.paragraph:
-        """To the section of the book, and to the source."""
+        """Returns a paragraph of links to the section of the book that treats this name, and to its source."""
         edition, say, parts = edition_of(self.env), words(HERE), []
         if section:
             page, _, anchor = section.partition("#")

@@ -92,7 +92,7 @@ def _scores_of(x_BLD: Tensor) -> Tensor:
 
 
 def losses(ids_BL: Tensor, heads: Iterable[Head] = (), mask: Tensor | None = None) -> Tensor:
-    """(B, L - 1)."""
+    """Returns the loss of each next token, (B, L - 1), with the output of these heads set to zero."""
     with changed(heads, without):
         scores = _scores_of(stream(ids_BL, mask)[:, :-1])
     return F.cross_entropy(scores.mT, ids_BL[:, 1:], reduction="none")

@@ -16,7 +16,7 @@ FOLDER = "attention-you-can-touch"  # in both, so that one is unpacked over the 
 
 
 def print_zip(edition: Edition, html: Path) -> list[Path]:
-    """Pack the site in a folder, beside its pages; where it went."""
+    """Packs the site, and apart from it the published model, beside its pages, and returns where they are."""
     with edition.spoken(), TemporaryDirectory() as temporary:
         folder = Path(temporary, FOLDER)
         site = folder / "book"
