@@ -119,7 +119,7 @@ WRONG_CONTRASTIVE: dict[str, Loss] = {
 
 
 def _strength(*, parts: str = "both", squared: bool = False, by: float = 1.0, mean: bool = False) -> Strength:
-    """Returns a function for the strength of a frequency in a frame, right as it is; each argument puts in one mistake."""
+    """Returns a function for the strength of a frequency in a frame, right as it is; each argument makes a mistake."""
 
     def strong(frame: Tensor, frequency: float, rate: float) -> Tensor:
         turns = by * 2 * torch.pi * frequency * torch.arange(len(frame)) / rate

@@ -141,7 +141,7 @@ def _tiled(
     divide: bool = True,
     whole_blocks: bool = False,
 ) -> Tiled:
-    """Returns tiled attention with online softmax, right as it is; each argument puts in one mistake."""
+    """Returns tiled attention with online softmax, right as it is; each argument makes a mistake."""
 
     def attend(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
         m = q.new_full((len(q), 1), -torch.inf)

@@ -117,7 +117,7 @@ WRONG_UNPACK_Q4_1: dict[str, Unpack] = {
 
 
 def _q8_0(*, border: int = 128, less: int = 256, times: bool = True) -> Unpack:
-    """Returns a function that unpacks Q8_0, right as it is; each argument puts in one mistake."""
+    """Returns a function that unpacks Q8_0, right as it is; each argument makes a mistake."""
 
     def unpack(scale: Tensor, data: Tensor) -> Tensor:
         numbers = data - less * (data >= border)

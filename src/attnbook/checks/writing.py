@@ -75,7 +75,7 @@ def induction_score(answer: Score) -> None:
 
 
 def _merge(step: int = 2, most: int = 99, turned: bool = False, end: int = 0, joined: bool = True) -> Merge:
-    """Returns a function that merges a pair of tokens, right as it is; each argument puts in one mistake."""
+    """Returns a function that merges a pair of tokens, right as it is; each argument makes a mistake."""
 
     def merge(parts: list[bytes], pair: tuple[bytes, bytes]) -> list:
         merged, i = [], 0

@@ -146,7 +146,7 @@ def _pays(model: LanguageModel, state: State, ids: Tensor, length: int) -> bool:
 
 
 def _same_each_time(part: nn.Module, length: int) -> bool:
-    """Returns True if the module treats every token alike and on the device alone, so that a CUDA graph can replay it."""
+    """Returns True if a CUDA graph can replay the module: it treats every token alike, and on the device alone."""
     if part._forward_hooks or part._forward_pre_hooks or "forward" in vars(part):
         return False
     if isinstance(part, MultiHeadAttention) and (part.window is not None or part._watchers):

@@ -14,8 +14,8 @@ def _load_jupyter_server_extension(server) -> None:
 def _with_tables(model: dict, **_) -> None:
     """Removes live views from a notebook that is about to be saved, so that their HTML tables stay.
 
-    A view of a widget that went with its kernel is an error when the notebook is opened again, and hides the table. What
-    stands on the screen stays as it is.
+    A view of a widget that went with its kernel is an error when the notebook is opened again, and hides the table.
+    What stands on the screen stays as it is.
     """
     if model["type"] != "notebook":
         return

@@ -81,7 +81,7 @@ Change = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, ...]]
 
 @contextmanager
 def _attending(change: Change) -> Iterator[None]:
-    """Inside this context heads of the published model attend to the keys, values, mask and bias that `change` returns."""
+    """Inside, heads of the published model attend to the keys, values, mask and bias that `change` returns."""
     layers = attentions(published()[0])
 
     def changed(attend: Callable) -> Callable:
