@@ -113,7 +113,7 @@ forgotten = {
     "skip": "Skip this", "notebook": {"open": "Open here", "download": "⟦Take⟧"}, "solution": "Solution",
     "description": "A heat map",
 }
-for module in (frame, heads, page):
+for module in (frame, chapter_head, page):
     module.words = lambda folder: known(folder) | (forgotten if folder == frame.HERE else {})
 chapter_head.day = lambda when: f"{when:%d %B %Y}"
 frame.admonitionlabels = {}  # so that the real ones stay English
