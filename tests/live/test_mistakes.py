@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 from attnbook import check, masked_softmax
 from attnbook.language import words
 from booktools.book.cell_kinds import is_mistake
+from booktools.book.statements import statements
 from booktools.live import HERE, NotForThePage, function_parameters
 from booktools.live.mistakes import runnable_mistakes
 from tests.browser.pages import CHAPTERS
@@ -69,7 +70,8 @@ def test_a_mistake_prints_what_the_notebook_has(site, visit, stem, cell):
 @pytest.mark.parametrize("stem", MISTAKES)
 def test_what_can_not_be_run_has_a_reason(stem):
     path = next(path for path in CHAPTERS if path.stem == stem)
-    for name, what in runnable_mistakes(nbformat.read(path, 4).cells).items():
+    cells = nbformat.read(path, 4).cells
+    for name, what in runnable_mistakes(cells, statements(cells)).items():
         if isinstance(what, NotForThePage):
             assert re.search(r"needs|comes from training|more than a few numbers|can't be (had|run)", str(what)), name
 

@@ -114,8 +114,8 @@ def _minified(path: Path) -> str:
 
 def editors(stem: str, cells: list) -> list[Editor]:
     """The cells of a notebook that are written in on its page, in order; and its mistakes that can't be run there."""
-    mistakes, found, written, parameters = runnable_mistakes(cells), [], [], {}
     code = statements(cells)
+    mistakes, found, written, parameters = runnable_mistakes(cells, code), [], [], {}
     asked_for = names_above(code, {place for place, cell in enumerate(cells) if stub_check(cell)})
     further = f"{stem[:2]}-above.json", as_json(asked_for)
     for place, cell in enumerate(cells):

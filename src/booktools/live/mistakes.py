@@ -7,14 +7,14 @@ one, because it reads the book's data, the few numbers that it gives are sent in
 
 import ast
 import re
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from functools import cache
 
 import torch
 from torch import Tensor
 
 from booktools.book.cell_kinds import is_mistake
-from booktools.book.statements import BUILT_IN, Statement, free_names, names_given, statements
+from booktools.book.statements import BUILT_IN, Statement, free_names, names_given
 from booktools.live.checks import (
     HERE,
     defined,
@@ -31,10 +31,9 @@ MOST = 2000  # numbers of a tensor that is sent
 OTHERS = {name for kind in (object, type, dict, list, str) for name in dir(kind)}  # names that tensors share with them
 
 
-def runnable_mistakes(cells: list) -> dict[str, dict | NotForThePage]:
+def runnable_mistakes(cells: list, code: Sequence[Statement]) -> dict[str, dict | NotForThePage]:
     """For each mistake of a notebook, by the id of its cell, what the page is sent, or why it can't run there."""
     found: dict[str, dict | NotForThePage] = {}
-    code = statements(cells)
     for place, cell in enumerate(cells):
         if is_mistake(cell):
             above = Above([each for each in code if each.place < place], _runnable_ids(found))
