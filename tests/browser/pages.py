@@ -3,11 +3,13 @@
 import json
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
 from bs4 import BeautifulSoup
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from attnbook.widgets import all_widgets
 from attnbook.widgets.shared.base import BookWidget, page_words
@@ -102,3 +104,19 @@ def bare(*widgets: BookWidget, body: str = "") -> str:
         f"<body>{html}{body}{page_words(sorted({*map(type, widgets)}, key=str))}"
         '<script type="module" src="_static/widgets/shared/host.js"></script></body></html>'
     )
+
+
+@contextmanager
+def opened(browser: Browser, path: Path) -> Iterator[Page]:
+    """A file as it opens from a disk, which asks for no address and has nothing to complain of."""
+    context = browser.new_context()
+    page = context.new_page()
+    asked, said = [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(path.as_uri())
+    yield page
+    context.close()
+    assert [url for url in asked if not url.startswith("data:")] == [path.as_uri()]
+    assert not said

@@ -304,6 +304,29 @@ def test_a_softmax_by_hand_is_told_what_to_do():
         raise RuntimeError("its own")
 
 
+@pytest.mark.slow
+def test_an_exported_model_is_seen_and_changed():
+    model = Heads().eval()
+    exported = torch.export.export(model, (X,)).module()
+    assert_close(same_and_maps(exported, X)[""], model.by_hand(X))
+    with change_attention(model, {(0, 1): "off"}), change_attention(exported, {(0, 1): "off"}):
+        assert_close(exported(X), model(X))
+
+
+def test_what_torch_jit_made_is_named():
+    model = Heads()
+    traced, inert = torch.jit.trace(model, X), torch.jit.trace(nn.Linear(D, D), X)
+    told = r"torch.jit made {}, whose attention can't be seen"
+    with pytest.raises(ValueError, match=told.format("the model itself")), capture_attention(traced):
+        traced(X)
+    both = nn.Sequential(Heads(), inert, traced)
+    with pytest.warns(UserWarning, match=told.format("'2'")) as warned, capture_attention(both) as maps:
+        both(X)
+    assert list(maps) == ["0"]
+    assert warned[0].filename == __file__
+    same_and_maps(nn.Sequential(model, inert), X)
+
+
 class Said(Heads):
     """Every argument by its name."""
 

@@ -199,7 +199,7 @@ SAID = {
     ),
     'AttentionHeatmap("a b c d e f g h i j k l")': (
         "AttentionHeatmap computes with 1 to 10 tokens, got 12. Weights of your own, of up to 64 tokens, are "
-        "shown by AttentionHeatmap(tokens, weights=…), of up to 512 by HeadBrowser(tokens, weights)."
+        "shown by AttentionHeatmap(tokens, weights=…), of up to 1,024 by HeadBrowser(tokens, weights)."
     ),
     'AttentionHeatmap("a b", [[1.0]])': (
         "q_LK, k_LK and v_LV come together, one row for each of the 2 tokens; got [1, 0, 0] rows. Leave all "
@@ -260,7 +260,7 @@ SAID = {
     'AttentionHeatmap("a b c", weights=torch.eye(3), head=1)': "head is counted from 0 and must be below 1, got 1.",
     'AttentionHeatmap("a b c", queries="d e")': "queries are names of the rows of weights=…, which are missing.",
     'AttentionHeatmap("a " * 65, weights=torch.eye(65))': (
-        "AttentionHeatmap shows weights of up to 64 tokens, got 65. HeadBrowser(tokens, weights) shows up to 512."
+        "AttentionHeatmap shows weights of up to 64 tokens, got 65. HeadBrowser(tokens, weights) shows up to 1,024."
     ),
     'setattr(AttentionHeatmap("a b", weights=torch.eye(2)), "tokens", ["a"])': (
         "weights must have shape (..., L, M) = (..., 1, 1), got (2, 2). There is a column for each of the "
@@ -301,8 +301,8 @@ SAID = {
     "HeadBrowser(torch.eye(3), 'a b c')": (
         "tokens must be texts, got torch.float32 of (3, 3). It is called HeadBrowser(tokens, maps)."
     ),
-    "HeadBrowser(['a'] * 513, torch.eye(513))": (
-        "HeadBrowser shows up to 512 tokens, got 513. Cut them, and the maps."
+    "HeadBrowser(['a'] * 1025, torch.eye(1025))": (
+        "HeadBrowser shows up to 1,024 tokens, got 1,025. Cut them, and the maps."
     ),
     "model(torch.tensor(3))": "token ids must be a tensor (..., L) of int64, got torch.int64 of (); try ids[None].",
     "fit(model, lambda model, it: it, lambda g: torch.ones(3), 2)": (

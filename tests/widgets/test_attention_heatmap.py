@@ -13,9 +13,9 @@ from torch.testing import assert_close
 from attnbook import attention, causal
 from attnbook.data import FOLDER as DATA
 from attnbook.data import word_vectors
-from attnbook.widgets import AttentionHeatmap
+from attnbook.widgets import AttentionHeatmap, RealModel
 from tests.browser.hands import Mouse
-from tests.browser.pages import bare
+from tests.browser.pages import bare, opened
 from tests.widgets.laws import Moving, agree, live
 from tests.widgets.reading import agrees, numbers, parsed
 from tests.widgets.steps import ask, choose, paint, slide
@@ -387,3 +387,14 @@ def test_names_of_forty_tokens_do_not_collide(visit, wide):
         return [column.getBoundingClientRect().top - here.top, row.getBoundingClientRect().left - here.left];
     }"""
     assert all(abs(off) < 6 for off in live(page).locator(".ab-scroll").evaluate(stays))
+
+
+def test_what_is_saved_opens_from_a_disk(browser, tmp_path):
+    """With the words that it knows inside."""
+    widget = AttentionHeatmap("the river bank", query=2)
+    with opened(browser, widget.save(tmp_path / "weights.html")) as page:
+        agree(live(page), widget)
+    with pytest.raises(ValueError, match=r"must end in .html, got 'weights.png'"):
+        widget.save("weights.png")
+    with pytest.raises(ValueError, match="RealModel can't be one file"):
+        RealModel().save(tmp_path / "model.html")

@@ -14,7 +14,7 @@ from attnbook.widgets import HeadBrowser
 from attnbook.widgets.head_browser import KINDS, differences, kinds
 from attnbook.widgets.head_browser.figure import figure
 from tests.browser.hands import Finger, Mouse, bring
-from tests.browser.pages import bare
+from tests.browser.pages import bare, opened
 from tests.widgets.laws import Laws, agree, live
 from tests.widgets.reading import parsed
 from tests.widgets.steps import choose, press, slide
@@ -36,6 +36,11 @@ READ = """(node) => {
         asking: (texts.length === lit.length ? lit : texts.slice(0, 1)).map((one) =>
             tokens(one).map(is((token) => token.matches(".ab-chosen")))),
         at: seen(".ab-large").map(style("--at")),
+        frame: seen(".ab-frame").flatMap(({ style }) =>
+            [style.top, style.right, style.bottom, style.left].map((part) => part.slice(0, -1))),
+        strands: seen(".ab-strand:not(.ab-framed)").map((path) => String(path.getAttribute("d").split("L").length - 1)),
+        framed: seen(".ab-framed").flatMap((path) => path.getAttribute("d").split("M").slice(1).map((strand) =>
+            [style("--w")(path), ...strand.split(/[ L]/).slice(0, 2)])),
         light: lit.map((one) => tokens(one).map(style("--w"))),
         back: lit.map((one) => tokens(one).map(style("--back")).filter(Boolean)),
         lists,
@@ -58,6 +63,35 @@ def ranking(w: Tensor) -> Tensor:
     return found[largest[:4] >= 0.005]
 
 
+def all_strands(widget, texts, light) -> dict[str, Tensor]:
+    """How many there are of each shade, and of each of the framed ones its shade, its layer and where it begins."""
+    counts, framed = [], []
+    for _, maps in texts if widget.view == "strands" else ():
+        light_NLM = (maps * light[..., None, None]).amax(1)
+        if widget.kind != "first" and maps.shape[-1] > 1:
+            light_NLM[..., 0] = 0
+        shades = (light_NLM * 10).floor()
+        counts += [(shades == shade).sum() * (shade >= 3) for shade in range(11)]
+        row = shades[:, min(widget.token, maps.shape[-1] - 1)]
+        framed += [[shade / 10, *place] for shade in range(1, 11) for place in (row == shade).nonzero().tolist()]
+    return {"strands": torch.tensor(counts), "framed": torch.tensor(framed)}
+
+
+def close_up(widget, maps) -> tuple[list, list]:
+    """In which row of the part the token is; and where the part lies in the whole, in hundredths from each side."""
+    (*_, L, M), compared = maps.shape, widget.other_tokens
+    if widget.view == "strands" or compared or max(L, M) <= 20:
+        return [], []
+    row = maps[widget.layer, widget.head, widget.token]
+    strongest = 1 + row[1:].argmax().item()
+    down, across = min(L, 20), min(M, 20)
+    top, first = (
+        min(max(at - part // 2, 0), size - part) for at, part, size in ((widget.token, down, L), (strongest, across, M))
+    )
+    inset = [top / L, 1 - (first + across) / M, 1 - (top + down) / L, first / M]
+    return [widget.token - top], [100 * side for side in inset]
+
+
 def expected(widget) -> dict[str, Tensor]:
     maps = widget.weights()
     own = widget.queries == widget.tokens
@@ -76,18 +110,23 @@ def expected(widget) -> dict[str, Tensor]:
     best, order = torch.tensor([]), torch.tensor([], dtype=torch.long)
     if share is not None:
         best, order = (x[:5] for x in share.flatten().sort(descending=True, stable=True))
-    light = torch.ones_like(chosen) if share is None else share
+    light = torch.ones_like(chosen, dtype=torch.double) if share is None else share
+    light = light / (light.max() if widget.kind == "different" and light.any() else 1)
+    at_near, frame = close_up(widget, maps)
+    heads = widget.view == "map"
     return {
-        "chosen": chosen,
-        "shares": light / (light.max() if widget.kind == "different" and light.any() else 1),
+        "chosen": chosen if heads else torch.tensor([]),
+        "shares": light if heads else torch.tensor([]),
+        "frame": torch.tensor(frame),
+        **all_strands(widget, texts, light),
         "asking": torch.cat([torch.arange(len(queries)) == at for at, (queries, _) in zip(tokens, texts, strict=True)]),
-        "at": torch.tensor(tokens),
+        "at": torch.tensor(tokens + at_near),
         "light": torch.cat(given),
         "back": torch.cat(taken) if own else torch.tensor([]),
         "lists": torch.cat([ranking(w) for w in (given if len(texts) > 1 else given + taken)]),
         "kinds": torch.stack([like, like], -1),
-        "best": best,
-        "pressed": order == widget.layer * widget.heads + widget.head,
+        "best": best if heads else torch.tensor([]),
+        "pressed": (order == widget.layer * widget.heads + widget.head)[: len(order) * heads],
     }
 
 
@@ -125,8 +164,12 @@ class TestHeadBrowser(Laws):
         *choose("kind", "same", "first", "separator"),
         *go(0, 1),
         *choose("kind", "all"),
+        *choose("view", "strands"),
+        *choose("kind", "first", "all"),
+        *slide("Token", "token", first=0, last=7),
+        *choose("view", "map"),
     ]
-    changes = [{"layer": 1}, {"head": 2}, {"kind": "induction"}, {"token": 5}, {"kind": "all"}]
+    changes = [{"layer": 1}, {"head": 2}, {"kind": "induction"}, {"view": "strands"}, {"token": 5}, {"kind": "all"}]
     states = {
         "twelve layers of twelve heads": HeadBrowser(
             WORDS, weights(12, 12, 12, 12, mask=causal(12)), layer=7, head=11, token=6, kind="same"
@@ -166,6 +209,14 @@ class TestHeadBrowser(Laws):
         "one text twice": HeadBrowser("a b", weights(1, 2, 2, 2), other=("a b", weights(1, 2, 2, 2))),
         "many layers": HeadBrowser(WORDS, weights(18, 2, 12, 12), layer=17, head=1, kind="first"),
         "512 tokens": HeadBrowser(LONG, weights(1, 2, 512, 512, mask=causal(512)), token=300, head=1),
+        "more rows than columns": HeadBrowser("a b c", weights(1, 2, 30, 3), queries=LONG[:30], token=29),
+        "strands in deep layers": HeadBrowser(WORDS, weights(18, 2, 12, 12, mask=causal(12)), view="strands", token=11),
+        "strands of a kind": HeadBrowser(WORDS, weights(2, 3, 12, 12), kind="first", view="strands", token=5),
+        "strands of two texts": HeadBrowser(
+            "a b c", weights(2, 2, 3, 3), other=("a b", weights(2, 2, 2, 2, seed=1)), view="strands", token=2
+        ),
+        "a strand of one token": HeadBrowser("alone", torch.ones(1, 1, 1, 1), view="strands"),
+        "strands of a long text": HeadBrowser(LONG[:60], weights(2, 2, 60, 60), view="strands", token=33),
     }
     errors = [
         (
@@ -185,7 +236,12 @@ class TestHeadBrowser(Laws):
         (lambda: HeadBrowser("a b", [weights(3, 1, 2, 2)]), r"maps\[0\] .* several texts"),
         (lambda: HeadBrowser("a b", [weights(1, 2, 2), weights(2, 2, 2)]), r"maps\['1'\] must have .*maps\['0'\]"),
         (lambda: HeadBrowser("a b", {}), r"maps holds no layer"),
-        (lambda: HeadBrowser("a " * 513, torch.eye(513)[None, None]), r"shows up to 512 tokens, got 513"),
+        (lambda: HeadBrowser("a " * 1025, torch.eye(1025)[None, None]), r"shows up to 1,024 tokens, got 1,025"),
+        (
+            lambda: HeadBrowser(["a"] * 1024, torch.eye(1024).expand(5, 13, -1, -1)),
+            r"up to 67,108,864 weights, got 68,157,440.*layers=\[0, 1\]",
+        ),
+        (lambda: HeadBrowser("a b c", weights(1, 2, 2, 3), queries="a b", view="strands"), r"view='strands' needs"),
         (lambda: HeadBrowser(layer=2), r"layer is counted from 0 and must be below 2, got 2"),
         (lambda: HeadBrowser(kind="odd"), r"'kind' trait .* any of \['all', 'previous'.*got 'odd'"),
         (lambda: HeadBrowser(kind="different"), r"got 'different'"),
@@ -303,7 +359,7 @@ def test_pointing_shows_and_pressing_keeps(visit):
     """On a token of the text, and on a row of the map."""
     page = visit("bare.html", touch=True, served={"bare.html": bare(HeadBrowser())})
     node = live(page)
-    token, box = node.locator(".ab-text span").nth(2), node.locator(".ab-picture")
+    token, box = node.locator(".ab-text span").nth(2), node.locator(".ab-picture").first
     token.hover()
     agree(node, HeadBrowser(token=2), "pointed at a token")
     page.mouse.move(1, 1)
@@ -359,13 +415,15 @@ def test_512_tokens_are_pointed_at_without_an_element_made_or_the_text_lit_anew(
             changed.childList += [...one.addedNodes].filter((added) => added.nodeType === 1).length;
         } }).observe(node, { childList: true, attributes: true, subtree: true });
     }""")
-    x, y = bring(node.locator(".ab-picture"))
+    x, y = bring(node.locator(".ab-picture").first)
     for step in range(20):
         page.mouse.move(x, y - 10 + step)
     written = page.evaluate("changed")
     assert written["childList"] == 0
     assert 0 < written["attributes"] < 20 * 120, "of 1,024 that there are"
-    at = node.locator(".ab-large").evaluate("(large) => large.style.getPropertyValue('--at')")
+    page.mouse.click(x, y + 9)
+    page.mouse.move(1, 1)
+    at = node.locator(".ab-large").first.evaluate("(large) => large.style.getPropertyValue('--at')")
     agree(node, HeadBrowser(LONG, widget.weights(), token=int(at)), "pointed at the last")
 
 
@@ -383,6 +441,42 @@ def test_pointing_at_one_text_shows_the_place_in_both(visit):
     agree(node, twin(2), "a place pressed that the other text has not")
 
 
+def test_where_a_strand_ends_its_head_is_found(visit):
+    """The second half of the picture is layer 1's, and the line of token 7 leads to the head that looks there most."""
+    maps = weights(2, 3, 12, 12, mask=causal(12))
+    found = maps[1, :, 7, 1:].amax(-1).argmax().item()
+    page = visit("bare.html", touch=True, served={"bare.html": bare(HeadBrowser(WORDS, maps, view="strands"))})
+    node = live(page)
+    picture = node.locator(".ab-flow .ab-picture")
+    x, y = bring(picture)
+    box = picture.bounding_box()
+    page.mouse.click(x + box["width"] / 4, y + box["height"] * 1.5 / 12)
+    page.mouse.move(1, 1)
+    agree(node, HeadBrowser(WORDS, maps, view="strands", token=7, layer=1, head=found), "pressed")
+    press_all = node.get_by_role("radio").locator("xpath=..").get_by_text("one head")
+    Finger(page).press(press_all)
+    agree(node, HeadBrowser(WORDS, maps, token=7, layer=1, head=found), "and seen by itself")
+
+
+def test_the_part_close_up_is_where_the_mouse_points(visit):
+    widget = HeadBrowser(LONG[:60], weights(1, 1, 60, 60))
+    page = visit("bare.html", served={"bare.html": bare(widget)})
+    node = live(page)
+    expect(node.locator("img[src]")).to_have_count(1)
+    bring(node.locator(".ab-picture").first)
+    box = node.locator(".ab-picture").first.bounding_box()
+    page.mouse.move(box["x"] + box["width"] * 40.5 / 60, box["y"] + box["height"] * 20.5 / 60)
+    read = """(node, [x, y, side]) => {
+        const canvas = new OffscreenCanvas(side, side), pen = canvas.getContext("2d");
+        pen.drawImage(node.querySelectorAll(".ab-picture canvas")[y === null ? 1 : 0], -x, -y);
+        return [...pen.getImageData(0, 0, side, side).data];
+    }"""
+    assert node.evaluate(read, [30, 10, 20]) == node.evaluate(read, [0, None, 20])
+    names = node.locator(".ab-near .ab-left").evaluate("(box) => [...box.children].map((one) => one.textContent)")
+    assert names == LONG[10:30]
+    assert node.locator(".ab-near .ab-above span").first.text_content() == LONG[30]
+
+
 DEEP = weights(30, 9, 20, 20, mask=causal(20))
 SENTENCE = "When Mary and John went to the store , John gave a drink to Mary because Mary was thirsty ."
 
@@ -395,17 +489,24 @@ def test_it_fits_a_laptop_whatever_it_shows(visit, width):
         "a strongest of each kind": HeadBrowser(kind="same", layer=0, head=2, token=6),
         "30 layers of 9": HeadBrowser(SENTENCE, DEEP, **roomy),
         "two texts": HeadBrowser(SENTENCE, DEEP, other=(SENTENCE, DEEP), kinds={"mine": torch.eye(20)}, layer=20),
-        "12 layers of 12": HeadBrowser([f"word{n}" for n in range(24)], weights(12, 12, 24, 24), **roomy),
-        "16 heads": HeadBrowser([f"longerword{n}" for n in range(24)], weights(24, 16, 24, 24), **roomy),
+        "12 layers of 12": HeadBrowser([f"word{n}" for n in range(20)], weights(12, 12, 20, 20), **roomy),
+        "16 heads": HeadBrowser([f"longerword{n}" for n in range(20)], weights(24, 16, 20, 20), **roomy),
         "512 tokens": HeadBrowser(LONG, weights(2, 1, 512, 512), **roomy),
+        "strands": HeadBrowser(SENTENCE, DEEP, **roomy, view="strands"),
+        "strands of two texts": HeadBrowser(SENTENCE, DEEP, other=(SENTENCE, DEEP), view="strands"),
+        "a long text in 30 layers": HeadBrowser(LONG[:60], weights(30, 9, 60, 60), **roomy),
     }
     html = bare(*states.values()).replace("<head>", '<head><link rel="stylesheet" href="_static/style.css">', 1)
     page = visit("bare.html", viewport={"width": width, "height": 800}, served={"bare.html": html})
+    if width < 992:
+        del states["a long text in 30 layers"]
     for place, name in enumerate(states):
         node = live(page, place)
         height = node.bounding_box()["height"]
         assert height <= 700, f"{name}: {height} px"
-        if width == 992 and "30" in name:
+        if "strands" in name:
+            continue
+        if width == 992 and "30 layers of 9" in name:
             hidden = node.locator(".ab-heads").evaluate("(box) => box.scrollHeight - box.clientHeight")
             assert hidden <= 6, "all 270 are seen at once"
         chosen = node.locator("[aria-selected=true]").evaluate(
@@ -420,23 +521,13 @@ def test_it_fits_a_laptop_whatever_it_shows(visit, width):
 def test_what_is_saved_opens_from_a_disk(browser, tmp_path):
     """Live, and alone: with no server, and no address asked."""
     widget = HeadBrowser(["<b>", "</script>", "c"], weights(2, 2, 3, 3), other=("a b c", weights(2, 2, 3, 3)), layer=1)
-    path = widget.save(tmp_path / "heads.html")
-    context = browser.new_context()
-    page = context.new_page()
-    asked, said = [], []
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.goto(path.as_uri())
-    node = live(page)
-    agree(node, widget, "at first")
-    Mouse(page).press(node.locator("[role=gridcell]").nth(1))
-    widget.layer, widget.head = 0, 1
-    agree(node, widget, "a head chosen")
-    expect(node.locator("img[src]")).to_have_count(4)
-    context.close()
-    assert [url for url in asked if not url.startswith("data:")] == [path.as_uri()]
-    assert not said
+    with opened(browser, widget.save(tmp_path / "heads.html")) as page:
+        node = live(page)
+        agree(node, widget, "at first")
+        Mouse(page).press(node.locator("[role=gridcell]").nth(1))
+        widget.layer, widget.head = 0, 1
+        agree(node, widget, "a head chosen")
+        expect(node.locator("img[src]")).to_have_count(4)
 
 
 @pytest.mark.slow
@@ -447,6 +538,24 @@ def test_figures_are_saved(tmp_path, other):
     svg = widget.save(tmp_path / "heads.svg").read_text("utf-8")
     assert svg.count("<image") == (3 if other else 2)
     assert not plt.get_fignums(), "a notebook would show it"
+
+
+def test_a_figure_of_all_layers_has_a_strand_for_each_that_is_seen():
+    widget = HeadBrowser(
+        WORDS, weights(2, 3, 12, 12), other=("a b c", weights(2, 3, 3, 3)), kind="same", token=4, view="strands"
+    )
+    drawn = figure(widget).axes
+    assert len(drawn) == 2
+    for ax, maps in zip(drawn, (widget.weights(), widget.other_weights()), strict=True):
+        share = torch.tensor(widget.shares["same"], dtype=torch.double).view(2, 3, 1, 1)
+        seen = (maps * share).amax(1)[..., 1:] >= 0.1
+        row = min(4, maps.shape[-1] - 1)
+        rest, framed = (lines.get_segments() for lines in ax.collections)
+        assert len(framed) == seen[:, row].sum()
+        assert len(rest) == seen.sum() - len(framed)
+        ends = {(layer, j + 1) for layer, j in seen[:, row].nonzero().tolist()}
+        assert {tuple(map(int, start)) for start, _ in framed} == ends
+        assert all(end[1] == row for _, end in framed)
 
 
 def test_a_figure_has_the_weights():

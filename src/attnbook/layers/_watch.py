@@ -257,6 +257,10 @@ class _Eagerly:
                 self.stance = None
 
 
+# By its own name, and by that which a model exported by `torch.export` calls.
+_KERNELS = (F.scaled_dot_product_attention, torch.ops.aten.scaled_dot_product_attention.default)
+
+
 class _Watch(TorchFunctionMode):
     """Sees PyTorch's own attention while a module that somebody looks at is at work, and knows which one is.
 
@@ -320,7 +324,7 @@ class _Watch(TorchFunctionMode):
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        if func is F.scaled_dot_product_attention:
+        if func in _KERNELS:
             return _kernel(self.asked(), *args, **kwargs)
         if func is F.multi_head_attention_forward:
             return _multi_head(self.asked(), args, kwargs)
@@ -488,6 +492,17 @@ def _of_heads(*args, **kwargs) -> Tensor:
     asked = {"need_weights": True, "average_attn_weights": False, "training": False}
     _, weights = F.multi_head_attention_forward(*args, **(kwargs | asked))
     return weights  # pyrefly: ignore[bad-return] (asked for, there are some)
+
+
+def unseen(model: nn.Module) -> list[str]:
+    """The names of modules that attend where nothing is seen: what `torch.jit` made calls no function of Python."""
+    outermost: dict[str, nn.Module] = {}
+    for name, module in model.named_modules():
+        inside = any(name.startswith(f"{other}." if other else "") for other in outermost)
+        if isinstance(module, torch.jit.ScriptModule) and not inside:
+            outermost[name] = module
+    attends = ("aten::scaled_dot_product_attention", "aten::softmax", "aten::_native_multi_head_attention")
+    return [name for name, module in outermost.items() if any(call in str(module.inlined_graph) for call in attends)]
 
 
 def _plain(name: str) -> str:

@@ -1,5 +1,6 @@
 """Attention weights on demand, and nothing kept when nobody asks."""
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
@@ -7,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from attnbook.errors import meant
-from attnbook.layers._watch import PARTS, Attended, AttentionLayer, Watcher, watching
+from attnbook.layers._watch import PARTS, Attended, AttentionLayer, Watcher, unseen, watching
 
 
 @contextmanager
@@ -56,6 +57,12 @@ def capture_attention(
     with watching(capture):
         yield capture.maps
     capture.check_met()
+    if hidden := unseen(model):
+        some = "the model itself" if hidden == [""] else ", ".join(map(repr, hidden))
+        told = f"torch.jit made {some}, whose attention can't be seen. Look into the module from which it was made."
+        if not capture.maps:
+            raise ValueError(told)
+        warnings.warn(f"{told} The other maps are there.", stacklevel=3)
     if not capture.maps and not any(isinstance(module, AttentionLayer) for module in capture.names):
         raise ValueError(
             f"{type(model).__name__} holds no attention layer of attnbook, and called none of PyTorch's: there was "

@@ -153,7 +153,7 @@ def _check_shown(tokens, weights, queries, head, **traits) -> None:
     if max(L, M) > MOST_SHOWN:
         raise ValueError(
             f"AttentionHeatmap shows weights of up to {MOST_SHOWN} tokens, got {max(L, M)}. "
-            "HeadBrowser(tokens, weights) shows up to 512."
+            "HeadBrowser(tokens, weights) shows up to 1,024."
         )
     if head >= H:
         raise ValueError(f"head is counted from 0 and must be below {H}, got {head}.")
@@ -168,7 +168,7 @@ def _check_computed(tokens, q_LK, k_LK, v_LV, queries, **_) -> None:
     if not 1 <= len(tokens) <= MOST_TOKENS:
         raise ValueError(
             f"AttentionHeatmap computes with 1 to {MOST_TOKENS} tokens, got {len(tokens)}. Weights of your own, of up "
-            f"to {MOST_SHOWN} tokens, are shown by AttentionHeatmap(tokens, weights=…), of up to 512 by "
+            f"to {MOST_SHOWN} tokens, are shown by AttentionHeatmap(tokens, weights=…), of up to 1,024 by "
             "HeadBrowser(tokens, weights)."
         )
     rows = [len(matrix) for matrix in (q_LK, k_LK, v_LV)]

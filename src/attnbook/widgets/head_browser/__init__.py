@@ -4,6 +4,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from zlib import compress, decompress
 
 import torch
 import torch.nn.functional as F
@@ -13,11 +14,11 @@ from torch import Tensor
 from attnbook._inputs import kind_of, weights_of
 from attnbook.errors import ShapeError
 from attnbook.language import number
-from attnbook.widgets.shared.alone import alone
 from attnbook.widgets.shared.base import BookWidget
 from attnbook.widgets.shared.tables import Verbatim, html_table
 
-MOST_TOKENS = 512
+MOST_TOKENS, MOST_WEIGHTS = 1024, 2**26
+ZIPPED, FINE = 2**14, 2**20  # more weights are zipped; of still more, small ones are kept coarser
 KINDS = ("previous", "same", "first", "separator", "induction")
 EXAMPLE = "the cat sat . the cat ran ."
 Kind = Tensor | Callable[[Tensor], Tensor]
@@ -38,9 +39,13 @@ class HeadBrowser(BookWidget):
              (layers, heads, L, M) that gives a number from 0 to 1 for each head, (layers, heads)
     other    tokens and maps of a second text, to compare: `HeadBrowser(tokens, maps, other=(tokens_2, maps_2))`
 
-    The page gets the square roots of the weights in steps of 1/255, so weights are shown to within 0.004, and small
-    ones closer; of each kind the share in each head, `shares`, in steps of 0.001. Without arguments: six heads drawn by
-    rule, one of each kind and one that looks at all tokens before it alike.
+    view     "map" shows one head, "strands" all layers at once: a line for each token, and strands to it from the
+             tokens that it looks at
+
+    A text of more than 20 tokens has a part of the map close up, with the tokens' names: where the mouse points, or
+    where the chosen token looks most. The page gets the square roots of the weights in steps of 1/255, so weights are
+    shown to within 0.004; of each kind the share in each head, `shares`, in steps of 0.001. Without arguments: six
+    heads drawn by rule, one of each kind and one that looks at all tokens before it alike.
     """
 
     tokens = traitlets.List(traitlets.Unicode(), minlen=1, maxlen=MOST_TOKENS).tag(sync=True)
@@ -56,6 +61,7 @@ class HeadBrowser(BookWidget):
     head = traitlets.Int(0, min=0).tag(sync=True)
     token = traitlets.Int(0, min=0).tag(sync=True)
     kind = traitlets.Unicode("all").tag(sync=True)
+    view = traitlets.Enum(["map", "strands"], "map").tag(sync=True)
 
     def __init__(
         self,
@@ -80,6 +86,8 @@ class HeadBrowser(BookWidget):
         for name, size in {"layer": len(self.layers), "head": self.heads, "token": rows}.items():
             if getattr(self, name) >= size:
                 raise ValueError(f"{name} is counted from 0 and must be below {size}, got {getattr(self, name)}.")
+        if self.view == "strands" and self.queries != self.tokens:
+            raise ValueError("view='strands' needs tokens that look at tokens of their own text; leave out queries.")
 
     @traitlets.validate("kind")
     def _known_kind(self, proposal) -> str:
@@ -96,23 +104,35 @@ class HeadBrowser(BookWidget):
         """Those of the other text."""
         return self._unpacked(self.other_maps, (len(self.other_tokens), len(self.other_tokens)))
 
+    def strands(self, maps: Tensor) -> Tensor:
+        """Of maps (layers, H, L, L) how bright strands are, (layers, L, L): as the brightest lit head of the layer.
+
+        Most heads rest on the first token. Unless heads of that kind are lit, there is no strand from it.
+        """
+        light = torch.tensor(self.shares.get(self.kind, 1.0), dtype=maps.dtype).expand(len(self.layers) * self.heads)
+        if self.kind == "different" and light.any():
+            light = light / light.max()
+        light_NLM = (maps * light.view(*maps.shape[:2], 1, 1)).amax(1)
+        if self.kind != "first" and maps.shape[-1] > 1:
+            light_NLM[..., 0] = 0
+        return light_NLM
+
     def save(self, path: str | Path) -> Path:
         """A file to keep or to send: NAME.html is the widget itself, which needs no Python and no network; NAME.png and
-        NAME.svg are a figure of all heads and the chosen one."""
+        NAME.svg are a figure of all heads and the chosen one, or of all layers where these are shown."""
         path = Path(path)
         if path.suffix == ".html":
-            path.write_text(alone(self), "utf-8")
-        elif path.suffix in (".png", ".svg"):
-            from attnbook.widgets.head_browser.figure import save
-
-            save(self, path)
-        else:
+            return super().save(path)
+        if path.suffix not in (".png", ".svg"):
             raise ValueError(f"path must end in .html, .png or .svg, got {str(path)!r}.")
+        from attnbook.widgets.head_browser.figure import save
+
+        save(self, path)
         return path
 
     def _unpacked(self, maps: str, sizes: tuple[int, int]) -> Tensor:
         shape = (len(self.layers), self.heads, *sizes)
-        steps = torch.frombuffer(bytearray(b64decode(maps)), dtype=torch.uint8).double()
+        steps = torch.frombuffer(bytearray(decompress(b64decode(maps))), dtype=torch.uint8).double()
         seen_LM = torch.ones(sizes, dtype=torch.bool)
         seen_LM = seen_LM.tril() if self.causal else seen_LM
         maps_NHLM = torch.zeros(shape, dtype=torch.float64)
@@ -216,7 +236,9 @@ def _listed(name: str, tokens: str | Sequence[str]) -> list[str]:
         hint = "Token ids? Give the text of each." if whole else "It is called HeadBrowser(tokens, maps)."
         raise ValueError(f"{name} must be texts, got {kind_of(tokens)}. {hint}")
     if len(listed) > MOST_TOKENS:
-        raise ValueError(f"HeadBrowser shows up to {MOST_TOKENS} {name}, got {len(listed)}. Cut them, and the maps.")
+        raise ValueError(
+            f"HeadBrowser shows up to {MOST_TOKENS:,} {name}, got {len(listed):,}. Cut them, and the maps."
+        )
     return listed
 
 
@@ -279,7 +301,10 @@ def _packed(maps_NHLM: Tensor, causal: bool) -> str:
     steps = (maps_NHLM.clamp(0, 1).sqrt() * 255).round().to(torch.uint8)
     if causal:
         steps = steps[..., torch.ones(steps.shape[-2:], dtype=torch.bool).tril()]
-    return b64encode(steps.numpy().tobytes()).decode()
+    if steps.numel() > FINE:
+        steps = torch.where(steps < 36, (steps / 7).round().to(torch.uint8) * 7, steps)  # to zip well, to within 0.004
+    level = 9 if steps.numel() > ZIPPED else 0  # a short page is the same whichever zlib made it
+    return b64encode(compress(steps.numpy().tobytes(), level)).decode()
 
 
 def _stacked(maps: Any) -> tuple[list[str], Tensor]:
@@ -336,6 +361,11 @@ def _check(maps_NHLM: Tensor, tokens: Sequence[str], queries: Sequence[str]) -> 
         if wanted[1] == M:
             hint = f"Are the rows other tokens than the columns? Give them, too: queries=[…], {L} of them."
         raise ShapeError("maps", "(..., L, M)", ("...", *wanted), maps_NHLM.shape, hint)
+    if maps_NHLM.numel() > MOST_WEIGHTS:
+        raise ValueError(
+            f"HeadBrowser shows up to {MOST_WEIGHTS:,} weights, got {maps_NHLM.numel():,}. Look at some "
+            "layers: capture_attention(model, layers=[0, 1])."
+        )
     sums = maps_NHLM.sum(-1)
     wrong = ((sums - 1).abs() >= 0.02) & (sums >= 0.02)
     if wrong.any():

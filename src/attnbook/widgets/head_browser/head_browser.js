@@ -15,17 +15,17 @@ import {
 import { slider } from "../shared/slider.js";
 import { grid } from "../shared/cells.js";
 
-// Points of a thumbnail's side, tokens that find room beside the map, letters that find room on two lines, rows of a list,
-// buttons, and layers in one block.
-const [THUMBNAIL, FEW, LINES, ROWS, BEST, SHALLOW] = [48, 24, 170, 4, 5, 16];
+// Points of a thumbnail's side, tokens that find room beside a map, letters that find room on two lines, rows of a list,
+// buttons, layers in one block; a strand's shades, and the first to be seen where it is not framed.
+const [THUMBNAIL, FEW, LINES, ROWS, BEST, SHALLOW, SHADES, BRIGHT] = [48, 20, 170, 4, 5, 16, 10, 3];
 const WEIGHTS = Float64Array.from({ length: 256 }, (_, step) => (step / 255) ** 2);
 
 // The maps of a text, packed as in __init__.py. A map is the steps of its rows, one after the other; of a causal one, what
 // is seen.
-function unpacked(tokens, queries, maps, heads, causal) {
-  const letters = atob(maps);
-  const bytes = new Uint8Array(letters.length);
-  for (let n = 0; n < bytes.length; n++) bytes[n] = letters.charCodeAt(n);
+async function unpacked(tokens, queries, maps, heads, causal) {
+  const zipped = Uint8Array.from(atob(maps), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([zipped]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
   const size = bytes.length / heads;
   const start = (i) => (causal ? (i * (i + 1)) / 2 : i * tokens.length);
   const width = (i) => (causal ? i + 1 : tokens.length);
@@ -76,25 +76,115 @@ function paint(canvas, { tokens, queries, width, start }, steps, colours, most) 
 const visible = (token) => (token.trim() ? token : "␣");
 const spans = (tokens, attributes) => tokens.map((token) => element("span", attributes, visible(token)));
 
+const names = (side, kind) =>
+  element("div", { class: `ab-names ab-${kind}`, translate: "no", "aria-hidden": "true" }, ...spans(side));
+
+// Which of so many rows or columns of a picture a pointer is over.
+function under(picture, { clientX, clientY }, down, across) {
+  const { left, top, width, height } = picture.getBoundingClientRect();
+  const part = (from, size, count) => Math.min(Math.floor((Math.max(from, 0) / size) * count), count - 1);
+  return [part(clientY - top, height, down), part(clientX - left, width, across)];
+}
+
+const sizes = (across, down) => `--across: ${across}; --down: ${down}`;
+
 // The chosen map, with bands over the row and the column of the token that is pointed at.
 function largeMap(label, { tokens, queries, own }, named, point) {
   const canvas = element("canvas", { role: "img", "aria-label": label });
   const [row, column] = ["row", "column"].map((way) => element("i", { class: `ab-band ab-${way}` }));
   column.hidden = !own;
   const picture = element("div", { class: "ab-picture" }, canvas, row, column);
-  point(picture, ({ clientY }) => {
-    const { top, height } = picture.getBoundingClientRect();
-    return Math.min(Math.floor((Math.max(clientY - top, 0) / height) * queries.length), queries.length - 1);
-  });
-  const names = (side, kind) =>
-    element(
-      "div",
-      { class: `ab-names ab-${kind}`, translate: "no", "aria-hidden": "true" },
-      ...spans(named && side.length <= FEW ? side : []),
-    );
-  const style = `--across: ${tokens.length}; --down: ${queries.length}`;
-  const node = element("div", { class: "ab-large", style }, names(tokens, "above"), names(queries, "left"), picture);
-  return { node, canvas };
+  point(picture, (event) => under(picture, event, queries.length, tokens.length));
+  const few = (side) => (named && side.length <= FEW ? side : []);
+  const parts = [names(few(tokens), "above"), names(few(queries), "left"), picture];
+  return { node: element("div", { class: "ab-large", style: sizes(tokens.length, queries.length) }, ...parts), canvas };
+}
+
+// A part of the map of a long text, as large as finds room with names.
+function closeUp(label, { tokens, queries, width, start }) {
+  const [down, across] = [queries, tokens].map((side) => Math.min(side.length, FEW));
+  const canvas = element("canvas", { role: "img", "aria-label": label, width: across, height: down });
+  const pen = canvas.getContext("2d");
+  const image = pen.createImageData(across, down);
+  const points = new Uint32Array(image.data.buffer);
+  const [above, left] = [names(tokens.slice(0, across), "above"), names(queries.slice(0, down), "left")];
+  const row = element("i", { class: "ab-band ab-row" });
+  const picture = element("div", { class: "ab-picture" }, canvas, row);
+  const node = element("div", { class: "ab-large ab-near", style: sizes(across, down) }, above, left, picture);
+  const from = (at, shown, all) => Math.min(Math.max(at - Math.floor(shown / 2), 0), all - shown);
+  const name = ({ children }, side) => side.forEach((token, n) => (children[n].textContent = visible(token)));
+  return {
+    node,
+    show(steps, colours, i, j) {
+      const [top, first] = [from(i, down, queries.length), from(j, across, tokens.length)];
+      for (let n = 0; n < points.length; n++) {
+        const [y, x] = [top + Math.floor(n / across), first + (n % across)];
+        points[n] = x < width(y) ? colours[steps[start(y) + x]] : 0;
+      }
+      pen.putImageData(image, 0, 0);
+      name(left, queries.slice(top, top + down));
+      name(above, tokens.slice(first, first + across));
+      node.style.setProperty("--at", i - top);
+      return { top, first, down, across };
+    },
+  };
+}
+
+// All layers at once: a line for each token, and a strand from a token to each that looks at it, as bright as the weight
+// in that head of the layer which is lit most there.
+function flow(label, { tokens, weight, width }, layers, heads, point, press) {
+  const L = tokens.length;
+  const shades = (name) =>
+    Array.from({ length: SHADES + 1 }, (_, n) => element("path", { class: name, style: `--w: ${n / SHADES}` }));
+  const [all, framed] = [shades("ab-strand"), shades("ab-strand ab-framed")];
+  const across = tokens.map((_, i) => `M0 ${i}H${layers.length}`);
+  const lines = element("path", { class: "ab-line", d: L > FEW ? "" : across.join("") });
+  const view = {
+    viewBox: `0 -0.5 ${layers.length} ${L}`,
+    preserveAspectRatio: "none",
+    role: "img",
+    "aria-label": label,
+  };
+  const picture = element("div", { class: "ab-picture" }, element("svg", view, lines, ...all, ...framed));
+  let [light, least] = [[], 0];
+  const brightest = (layer, i, j) => {
+    let most = 0;
+    for (let n = layer * heads; n < (layer + 1) * heads; n++) most = Math.max(most, weight(n, i, j) * light[n]);
+    return most;
+  };
+  const draw = (paths, rows, faintest) => {
+    const strands = paths.map(() => "");
+    for (let layer = 0; layer < layers.length; layer++)
+      for (const i of rows)
+        for (let j = least; j < width(i); j++) {
+          const shade = Math.floor(brightest(layer, i, j) * SHADES);
+          if (shade >= faintest) strands[shade] += `M${layer} ${j}L${layer + 1} ${i}`;
+        }
+    paths.forEach((path, n) => path.setAttribute("d", strands[n]));
+  };
+  point(
+    picture,
+    (event) => [under(picture, event, L, layers.length)[0]],
+    (event) => {
+      const [token, layer] = under(picture, event, L, layers.length);
+      const most = (head) => {
+        const n = layer * heads + head;
+        return Math.max(...tokens.map((_, j) => (j < least ? 0 : weight(n, token, j) * light[n])));
+      };
+      const order = Array.from({ length: heads }, (_, head) => head).sort((a, b) => most(b) - most(a));
+      press({ token, layer, head: order[0] });
+    },
+  );
+  const parts = [names(layers, "layers"), names(L <= FEW ? tokens : [], "left"), picture];
+  return {
+    node: element("div", { class: "ab-large ab-flow", style: sizes(layers.length, L) }, ...parts),
+    // Most heads rest on the first token: strands to it would hide the others.
+    draw(lit, first) {
+      [light, least] = [lit, first || L === 1 ? 0 : 1];
+      draw(all, [...tokens.keys()], BRIGHT);
+    },
+    frame: (i) => draw(framed, [i], 1),
+  };
 }
 
 // Tokens as a text, each lit by a weight; `point` makes them something to point at.
@@ -104,7 +194,7 @@ function textOf(tokens, lit, point) {
   const long = tokens.join("  ").length > LINES;
   const node = element("p", { class: `ab-text ${long ? "ab-long" : ""}`, translate: "no" }, ...parts);
   if (long) node.tabIndex = 0;
-  if (point) point(node, ({ target }) => parts.indexOf(target));
+  if (point) point(node, ({ target }) => [parts.indexOf(target)]);
   // Few tokens change their level, and only those are drawn anew.
   const light = (name, weights) =>
     parts.forEach(({ style }, n) => {
@@ -146,32 +236,54 @@ function largest(tokens, text, kind) {
 }
 
 // All that is shown of one text, and of how the chosen head reads it.
-function reading(say, data, label, named, point) {
-  const { tokens, queries, weight, own } = data;
-  const { node, canvas } = largeMap(label, data, named, point);
+function reading(say, data, { label, compared, layers, heads, point, press }) {
+  const { tokens, queries, maps, weight, own } = data;
+  const large = largeMap(label, data, !compared, point);
+  const near = !compared && Math.max(tokens.length, queries.length) > FEW ? closeUp(say.near, data) : null;
+  const strands = own ? flow(say.flow, data, layers, heads, point, press) : null;
+  const frame = near && element("i", { class: "ab-band ab-frame" });
+  if (near) large.node.lastChild.append(frame);
+  const single = element("div", { class: "ab-maps" }, large.node, ...(near ? [near.node] : []));
   const asking = textOf(queries, own, point);
   const asked = own ? asking : textOf(tokens, true);
   const [looks, lookers] = [largest(tokens, say.asks, "attn-query"), largest(queries, say.asked, "attn-key")];
+  let colours;
   return {
-    map: node,
+    maps: strands ? [single, strands.node] : [single],
     texts: new Set([asking.node, asked.node]),
-    lists: own && named ? [looks.node, lookers.node] : [looks.node],
-    paint: (head, colours) => paint(canvas, data, data.maps[head], colours, Infinity),
-    show(head, token, scroll) {
+    lists: own && !compared ? [looks.node, lookers.node] : [looks.node],
+    paint(head, given) {
+      colours = given;
+      paint(large.canvas, data, maps[head], colours, Infinity);
+    },
+    light: (shares, first) => strands?.draw(shares, first),
+    view(all) {
+      single.hidden = all;
+      if (strands) strands.node.hidden = !all;
+    },
+    show(head, [token, column], { all, scroll }) {
       const at = Math.min(token, queries.length - 1);
       const given = tokens.map((_, j) => weight(head, at, j));
       const taken = queries.map((_, i) => weight(head, i, at));
-      node.style.setProperty("--at", at);
+      for (const { node } of strands ? [large, strands] : [large]) node.style.setProperty("--at", at);
       asking.choose(at, scroll);
       asked.light("--w", given);
       looks.show(queries[at], given);
       if (own) asking.light("--back", taken);
       lookers.show(queries[at], taken);
+      if (all) strands.frame(at);
+      if (!near || !colours) return;
+      // Many heads rest on the first token; where else they look most is of interest.
+      const most = given.reduce((best, w, j) => (j && w > given[best] ? j : best), tokens.length > 1 ? 1 : 0);
+      const { top, first, down, across } = near.show(maps[head], colours, at, column ?? most);
+      const inset = [top / queries.length, 1 - (first + across) / tokens.length];
+      inset.push(1 - (top + down) / queries.length, first / tokens.length);
+      frame.style.inset = inset.map((part) => `${100 * part}%`).join(" ");
     },
   };
 }
 
-function render({ model, el }) {
+async function render({ model, el }) {
   const say = words(model);
   const subscriptions = follower(model);
   const [layers, heads, shares, causal] = ["layers", "heads", "shares", "causal"].map((name) => model.get(name));
@@ -179,28 +291,34 @@ function render({ model, el }) {
   const texts = [
     ["tokens", "queries", "maps"],
     ["other_tokens", "other_tokens", "other_maps"],
-  ].map((names) => unpacked(...names.map((name) => model.get(name)), count, causal));
-  const compared = texts[1].tokens.length > 0;
+  ].map((names) => names.map((name) => model.get(name)));
+  const compared = texts[1][0].length > 0;
   if (!compared) texts.pop();
+  const all = await Promise.all(texts.map((text) => unpacked(...text, count, causal)));
   const place = (n) => ({ layer: Math.floor(n / heads), head: n % heads });
   const named = (text, n, share) => fill(text, { layer: layers[place(n).layer], head: whole(n % heads), share });
 
   // A mouse that moves over something shows a token, a press keeps it.
   let pointed = null;
-  const point = (node, find) => {
-    const to = (n) => {
-      if (n === pointed || n === -1) return;
-      pointed = n;
+  const point = (node, find, press) => {
+    const to = (place) => {
+      if (place?.[0] === -1 || String(place) === String(pointed)) return;
+      pointed = place;
       showToken();
     };
     node.addEventListener("pointermove", (event) => event.pointerType === "mouse" && to(find(event)));
     node.addEventListener("pointerleave", () => to(null));
     node.addEventListener("click", (event) => {
-      const token = find(event);
-      if (token >= 0) update(model, { token });
+      const [token] = find(event);
+      if (press) press(event);
+      else if (token >= 0) update(model, { token });
     });
   };
-  const readings = texts.map((data, n) => reading(say, data, say.maps[compared ? n + 1 : 0], !compared, point));
+  const press = (changes) => update(model, changes);
+  const readings = all.map((data, n) => {
+    const label = say.maps[compared ? n + 1 : 0];
+    return reading(say, data, { label, compared, layers, heads, point, press });
+  });
   const part = (name) => readings.flatMap((each) => [...each[name]]);
 
   const table = grid({
@@ -218,7 +336,8 @@ function render({ model, el }) {
     cell.ariaLabel = named(say.here, n);
   });
   // Many layers stand in two blocks, where there is room; the second has the heads' names once more.
-  const deep = layers.length > SHALLOW;
+  const long = all[0].tokens.length > FEW;
+  const deep = layers.length > SHALLOW && !long;
   if (deep)
     for (const name of [element("td"), ...table.columns.map((column) => column.cloneNode(true))]) {
       name.ariaHidden = true;
@@ -243,44 +362,63 @@ function render({ model, el }) {
     options: { all: say.kinds.all, ...Object.fromEntries(options) },
   });
   filter.lastChild.hidden = !options.length;
-  const values = [...Array(Math.max(...texts.map(({ queries }) => queries.length))).keys()];
+  const values = [...Array(Math.max(...all.map(({ queries }) => queries.length))).keys()];
   const token = slider(model, subscriptions, { trait: "token", label: say.token, values, show: whole });
+  const views = choice(model, subscriptions, { trait: "view", label: say.view, options: say.views });
+  views.hidden = !all[0].own;
+  const hint = element("p", { class: "ab-hint" });
   const root = body(
     el,
     "browser",
     filter,
     tries,
     element("div", { class: "ab-texts" }, ...part("texts")),
-    element("div", { class: "ab-controls" }, token, element("p", { class: "ab-hint" }, say.light)),
+    element("div", { class: "ab-controls" }, token, views, hint),
     element(
       "div",
       {
-        class: `ab-main ${deep ? "ab-deep" : ""}`,
+        class: `ab-main ${deep ? "ab-deep" : ""} ${long ? "ab-two" : ""}`,
         style: `--heads: ${heads}; --layers: ${layers.length}; --half: ${Math.ceil(layers.length / 2)}`,
       },
       box,
-      element("div", { class: "ab-maps" }, ...readings.map(({ map }) => map)),
+      element("div", { class: "ab-maps" }, ...part("maps")),
       element("div", { class: "ab-lists" }, ...part("lists")),
     ),
   );
 
   let here, colours;
+  const strands = () => model.get("view") === "strands";
   function showToken() {
-    for (const each of readings) each.show(here, pointed ?? model.get("token"), pointed === null);
+    const how = { all: strands(), scroll: pointed === null };
+    for (const each of readings) each.show(here, pointed ?? [model.get("token")], how);
+  }
+  // How much of each head is lit. Texts that differ by a word differ little: the most different head is the brightest.
+  function lit() {
+    const kind = model.get("kind");
+    const share = shares[kind] ?? cells.map(() => 1);
+    const most = (kind === "different" && Math.max(...share)) || 1;
+    return share.map((part) => part / most);
   }
   const paintLarge = () => colours && readings.forEach((each) => each.paint(here, colours));
-  subscriptions.follow(["layer", "head", "kind"], () => {
+  subscriptions.follow(["view", "kind"], () => {
+    hint.textContent = strands() ? say.strands : say.light;
+    root.classList.toggle("ab-all", strands());
+    box.hidden = strands();
+    for (const each of readings) {
+      each.view(strands());
+      if (strands()) each.light(lit(), model.get("kind") === "first");
+    }
+  });
+  subscriptions.follow(["layer", "head", "kind", "view"], () => {
     const kind = model.get("kind");
-    const share = shares[kind] ?? [];
-    // Texts that differ by a word differ little: the most different head is the brightest.
-    const most = (kind === "different" && Math.max(...share)) || 1;
+    const [share, light] = [shares[kind] ?? [], lit()];
     here = Math.min(model.get("layer") * heads + model.get("head"), count - 1);
     cells.forEach((cell, n) => {
       cell.ariaSelected = n === here;
-      cell.style.setProperty("--share", (share[n] ?? 1) / most);
+      cell.style.setProperty("--share", light[n]);
     });
     const order = [...share.keys()].sort((a, b) => share[b] - share[a]);
-    tries.hidden = !order.length;
+    tries.hidden = !order.length || strands();
     order.slice(0, BEST).forEach((head, n) => {
       best[n].head = head;
       best[n].ariaPressed = head === here;
@@ -304,11 +442,12 @@ function render({ model, el }) {
     stands.disconnect();
     colours = palette(root);
     const canvas = element("canvas");
-    texts[0].maps.forEach((steps, n) => {
-      paint(canvas, texts[0], steps, colours, THUMBNAIL);
+    all[0].maps.forEach((steps, n) => {
+      paint(canvas, all[0], steps, colours, THUMBNAIL);
       cells[n].firstChild.src = canvas.toDataURL();
     });
     paintLarge();
+    showToken();
   });
   stands.observe(root);
   return subscriptions.end;

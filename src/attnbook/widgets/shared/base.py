@@ -5,8 +5,10 @@ import from ../shared) and NAME.css. Its traits are inputs only, never results: 
 PyTorch.
 """
 
+import html
 import json
 from collections.abc import Iterable
+from pathlib import Path
 
 import anywidget
 import traitlets
@@ -14,7 +16,7 @@ import traitlets
 from attnbook import language
 from attnbook._inputs import check_options
 from attnbook.widgets import room
-from attnbook.widgets.shared.files import ROOMS, SHARED, Asset, for_a_notebook, one_module, style_of
+from attnbook.widgets.shared.files import ROOMS, SHARED, Asset, for_a_notebook, one_module, style_of, without_comments
 
 
 class BookWidget(anywidget.AnyWidget):
@@ -68,9 +70,27 @@ class BookWidget(anywidget.AnyWidget):
         """What the widget shows, as an HTML table: for a page without JavaScript, a printout, a screen reader."""
         raise NotImplementedError(f"{type(self).__name__} needs a table()")
 
-    def page_html(self) -> str:
-        """The widget as a part of a page: host.js makes it live, the table stands in where it can't."""
-        state = {n: t.page_name if isinstance(t, Asset) else getattr(self, n) for n, t in self.inputs().items()}
+    def save(self, path: str | Path) -> Path:
+        """The widget as a file NAME.html to keep or to send, as it is now; it needs no Python and no network."""
+        path = Path(path)
+        if path.suffix != ".html":
+            raise ValueError(f"path must end in .html, got {str(path)!r}.")
+        if "import(" in self.module:
+            raise ValueError(
+                f"{type(self).__name__} can't be one file: it loads parts of the site when they are needed."
+            )
+        path.write_text(alone(self), "utf-8")
+        return path
+
+    def page_html(self, *, whole: bool = False) -> str:
+        """The widget as a part of a page: host.js makes it live, the table stands in where it can't.
+
+        Its data are files beside the page, or inside it if it is the `whole` page.
+        """
+        state = {
+            name: (trait.inside() if whole else trait.page_name) if isinstance(trait, Asset) else getattr(self, name)
+            for name, trait in self.inputs().items()
+        }
         return (
             f'<div class="ab-widget" data-afm="{self.name}"><div class="ab-fallback">{self.table()}</div>'
             f'<script type="application/json">{as_json(state)}</script></div>'
@@ -85,6 +105,24 @@ class BookWidget(anywidget.AnyWidget):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
+
+
+def alone(widget: BookWidget) -> str:
+    """A page of nothing but the widget, as it is now, with all that it needs. It opens from a disk."""
+    host = without_comments(SHARED / "host.js").replace("export async function", "async function")
+    module = widget.module.replace("export default", "return")
+    node = widget.page_html(whole=True).replace(
+        "<div", "<div data-mounted", 1
+    )  # by the script below, and not by its host
+    return (
+        f'<!DOCTYPE html><html lang="{language.language()}"><head><meta charset="utf-8">'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{html.escape(widget.edition_words()['name'])}</title><style>{widget.sheet}"
+        "body { max-inline-size: 62rem; margin: 1rem auto; padding: 0 1rem }</style></head>"
+        f"<body>{node}{page_words([type(widget)])}"
+        f'<script type="module">{host}\nconst widget = (() => {{\n{module}\n}})();\n'
+        'mount(document.querySelector("[data-afm]"), { default: widget });</script></body></html>'
+    )
 
 
 def page_words(kinds: Iterable[type[BookWidget]]) -> str:

@@ -144,7 +144,7 @@ export function follower(model) {
 }
 
 /**
- * The bytes of an Asset trait: a DataView where a kernel sent it, a file name on a page.
+ * The bytes of an Asset trait: a DataView where a kernel sent it, a file name on a page, themselves where a page is all.
  * @param {Model} model
  * @param {string} name  of the trait
  * @param {"first." | ""} [part]  only that with which a widget can start (booktools/make/first.py), if on a page; its head
@@ -154,6 +154,7 @@ export function follower(model) {
 export async function asset(model, name, part = "") {
   const value = model.get(name);
   if (typeof value !== "string") return value.buffer.slice(value.byteOffset, value.byteOffset + value.byteLength);
+  if (value.startsWith("data:")) return (await fetch(value)).arrayBuffer();
   return files.get(part + value) ?? fetched(part + value);
 }
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+from base64 import b64encode
 from functools import partial
 from pathlib import Path
 
@@ -46,6 +47,10 @@ class Asset(traitlets.Bytes):
     def page_name(self) -> str:
         """The file's name on the site: its content is part of it, so a cached copy is never stale."""
         return f"{self.path.stem}.{hashlib.sha256(self.path.read_bytes()).hexdigest()[:8]}{self.path.suffix}"
+
+    def inside(self) -> str:
+        """The file itself, as the address of what a page holds."""
+        return f"data:application/octet-stream;base64,{b64encode(self.default()).decode()}"
 
     def page_files(self) -> dict[str, bytes]:
         """What a site has of it, by name: the part with which a widget starts comes first."""
