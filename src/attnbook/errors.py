@@ -1,8 +1,14 @@
 """Errors that teach: the argument, the rule in letters = numbers, what came, what to try."""
 
-from collections.abc import Iterable, Sequence
+import inspect
+import re
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
+from functools import wraps
 from pathlib import Path
+from typing import TypeVar, cast
+
+F = TypeVar("F", bound=Callable)
 
 
 class _Sendable(ValueError):
@@ -48,6 +54,39 @@ def meant(name: str, known: Iterable[str]) -> str:
     """
     likest = get_close_matches(name, known, n=1)
     return f"Did you mean {likest[0]!r}? " if likest else ""
+
+
+def lacking(package: str, for_what: str) -> ModuleNotFoundError:
+    """The error where a package is missing that only `attnbook[book]` brings."""
+    hint = 'which `pip install "attnbook[book]"` brings'
+    return ModuleNotFoundError(f"{for_what} need {package}, {hint}.", name=package)
+
+
+# What other libraries call an argument, and what it is here.
+ELSEWHERE = {
+    **dict.fromkeys(["embed_dim", "d_model", "dim", "hidden_size"], "D"),
+    **dict.fromkeys(["num_heads", "n_heads", "nhead", "num_attention_heads"], "heads"),
+    **dict.fromkeys(["num_kv_heads", "n_kv_heads", "num_key_value_heads"], "kv_heads"),
+    **dict.fromkeys(["dropout_p", "attn_drop"], "dropout"),
+    "is_causal": "mask=causal(L)",
+    "key_padding_mask": "mask=padding(lengths, M), which is True where there is a token",
+    **dict.fromkeys(["attn_mask", "attention_mask"], "mask, which is True where a query may look"),
+}
+
+
+def teaches_names(function: F) -> F:
+    """The function, which says what an argument is called here if it gets one by the name it has in another library."""
+    takes = inspect.signature(function).parameters
+
+    @wraps(function)
+    def call(*args, **kwargs):
+        for name in kwargs:
+            here = "" if name in takes else ELSEWHERE.get(name, "")
+            if here and re.split("[=,]", here)[0] in takes:
+                raise TypeError(f"{function.__qualname__.split('.')[0]} takes no {name}; here it is {here}.")
+        return function(*args, **kwargs)
+
+    return cast(F, call)
 
 
 def _shape(sizes: Sequence[int | str]) -> str:

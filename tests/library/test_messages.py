@@ -293,6 +293,13 @@ SAID = {
         "each row of maps must hold weights that sum to 1, or to 0 with nothing to look at; row 0 of layer 0,"
         " head 0 sums to 0.5. Weights without their normalisation? Try maps / maps.sum(-1, keepdim=True)."
     ),
+    "MultiHeadAttention(embed_dim=8, heads=2)": "MultiHeadAttention takes no embed_dim; here it is D.",
+    "MultiHeadAttention(8, num_heads=2)": "MultiHeadAttention takes no num_heads; here it is heads.",
+    "layer(x, is_causal=True)": "MultiHeadAttention takes no is_causal; here it is mask=causal(L).",
+    "attention(q, k, v, attn_mask=None)": (
+        "attention takes no attn_mask; here it is mask, which is True where a query may look."
+    ),
+    "AdditiveAttention(4, 4, 4, num_heads=2)": "AdditiveAttention.__init__() got an unexpected keyword",
     "layer(x, x, x)": (
         "mask must be boolean, got torch.float32 of (2, 5, 8), as queries or keys are. Call layer(x, context, mask):"
         " try layer(x, (keys, values))."

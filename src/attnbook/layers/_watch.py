@@ -18,13 +18,18 @@ from torch._ops import HigherOrderOperator
 from torch.overrides import TorchFunctionMode
 
 from attnbook._inputs import check_module, check_sizes
-from attnbook.errors import meant
+from attnbook.errors import meant, teaches_names
 
 
 class AttentionLayer(nn.Module):
     """What every attention layer inherits: dropout on the weights, and who looks at them, or changes them."""
 
     _watchers: tuple["Watcher", ...] = ()
+
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        for name in {"__init__", "forward"} & vars(cls).keys():
+            setattr(cls, name, teaches_names(vars(cls)[name]))
 
     def __init__(self, dropout: float = 0.0):
         super().__init__()

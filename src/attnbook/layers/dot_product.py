@@ -5,12 +5,14 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from attnbook._inputs import check_mask, check_sequences, check_width
+from attnbook.errors import teaches_names
 from attnbook.layers._sight import as_bias, as_seen, blind, clean, hidden
 from attnbook.layers._watch import AttentionLayer
 from attnbook.layers.masks import is_causal
 from attnbook.layers.softmax import masked_softmax
 
 
+@teaches_names
 def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """softmax(QKᵀ/√K) V and its weights: queries (..., L, K), keys (..., M, K), values (..., M, V), mask (..., L, M).
 

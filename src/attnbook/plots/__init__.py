@@ -9,9 +9,10 @@ from itertools import pairwise
 from statistics import fmean
 from typing import Any, overload
 
+from attnbook.errors import ShapeError, lacking
+
 if find_spec("matplotlib") is None:
-    hint = 'Figures need matplotlib, which `pip install "attnbook[book]"` brings.'
-    raise ModuleNotFoundError(hint, name="matplotlib")
+    raise lacking("matplotlib", "Figures")
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -24,7 +25,6 @@ from matplotlib.transforms import offset_copy
 
 from attnbook._inputs import weights_of
 from attnbook.colours import LIGHT
-from attnbook.errors import ShapeError
 from attnbook.plots.artists import Cells, Dots
 from attnbook.plots.renderings import FONT, light, number_colour, shades, weight_colours
 

@@ -4,9 +4,10 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from attnbook.errors import lacking
+
 if find_spec("anywidget") is None:
-    hint = 'Widgets need anywidget, which `pip install "attnbook[book]"` brings.'
-    raise ModuleNotFoundError(hint, name="anywidget")
+    raise lacking("anywidget", "Widgets")
 
 # Each has a room of its own: AlignmentPlayer lives in the folder alignment_player.
 __all__ = [
