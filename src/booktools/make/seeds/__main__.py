@@ -24,7 +24,7 @@ from booktools.make.seeds.recurrent import numbers, rates_4, readers
 from booktools.make.seeds.small_models import loops, parts, sizes, twice, vocabularies
 from booktools.make.seeds.today import experts, lengths, loud, recall, silent, windows
 from booktools.make.seeds.tones import listeners, without
-from booktools.make.seeds.transformers import dates, phrases, rates
+from booktools.make.seeds.transformers import dates, phrases, rates, warm_up
 from booktools.make.seeds.word_vectors import plays
 
 
@@ -36,6 +36,7 @@ def main() -> None:
         "phrases": (phrases, 5),
         "dates": (dates, 3),
         "rates": (rates, 3),
+        "warm_up": (warm_up, 3),
         "numbers": (numbers, 3),
         "rates_4": (rates_4, 3),
         "readers": (readers, 3),

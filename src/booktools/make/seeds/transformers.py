@@ -10,6 +10,8 @@ dates      for each of three seeds, how many of a thousand dates come out right:
            block, from a decoder alone of one block, and of two; and of one block after four times as many steps
 rates      for each of three seeds, how many come out right of Transformers of three sizes, width by blocks, after 500
            steps at one rate and at another
+warm_up    for each of three seeds, how many come out right after 500 steps, of one block and of six, where the rate
+           rises for 50 steps at first, and where it is there at once
 """
 
 from collections.abc import Iterable, Sequence
@@ -110,6 +112,19 @@ def rates(seed: int) -> dict[str, object]:
             model = Transformer(len(task.vocabulary), D, 4, 4 * D, layers, dropout=0.0)
             fit(model, task.loss, task.batch(64), 500, lr=rate, seed=seed)
             row[f"{D} x {layers}, {rate:g}"] = right(rest, model)
+    return row
+
+
+def warm_up(seed: int) -> dict[str, object]:
+    task = Translation(date_pairs(30_000))
+    rest = Translation(date_pairs(DATES, held_out=True), vocabulary=task.vocabulary)
+    row: dict[str, object] = {"seed": seed, "tested": DATES, "steps": 500, "rates": [1e-2, 5e-3]}
+    for D, layers, rate in (32, 1, 1e-2), (64, 6, 5e-3):
+        for rising in (50, 0):
+            seed_everything(seed)
+            model = Transformer(len(task.vocabulary), D, 4, 4 * D, layers, dropout=0.0)
+            fit(model, task.loss, task.batch(64), 500, lr=rate, warm_up=rising, seed=seed)
+            row[f"{layers}, {rising}"] = right(rest, model)
     return row
 
 
