@@ -77,13 +77,16 @@ ELSEWHERE = {
 def teaches_names(function: F) -> F:
     """The function, which says what an argument is called here if it gets one by the name it has in another library."""
     takes = inspect.signature(function).parameters
+    if any(one.kind == one.VAR_KEYWORD for one in takes.values()):
+        return function
+    owner = function.__qualname__.split("<locals>.")[-1].split(".")[0]
 
     @wraps(function)
     def call(*args, **kwargs):
         for name in kwargs:
             here = "" if name in takes else ELSEWHERE.get(name, "")
             if here and re.split("[=,]", here)[0] in takes:
-                raise TypeError(f"{function.__qualname__.split('.')[0]} takes no {name}; here it is {here}.")
+                raise TypeError(f"{owner} takes no {name}; here it is {here}.")
         return function(*args, **kwargs)
 
     return cast(F, call)

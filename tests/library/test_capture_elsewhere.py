@@ -316,7 +316,7 @@ def test_an_exported_model_is_seen_and_changed():
 def test_what_torch_jit_made_is_named():
     model = Heads()
     traced, inert = torch.jit.trace(model, X), torch.jit.trace(nn.Linear(D, D), X)
-    told = r"torch.jit made {}, whose attention can't be seen"
+    told = r"torch.jit made {}: if it attends, that can't be seen"
     with pytest.raises(ValueError, match=told.format("the model itself")), capture_attention(traced):
         traced(X)
     both = nn.Sequential(Heads(), inert, traced)
@@ -325,6 +325,23 @@ def test_what_torch_jit_made_is_named():
     assert list(maps) == ["0"]
     assert warned[0].filename == __file__
     same_and_maps(nn.Sequential(model, inert), X)
+    bare = torch.jit.script(nn.ModuleList([nn.Linear(D, D)]))  # of no forward call
+    same_and_maps(Beside(model, bare), X)
+    with torch.no_grad():
+        layer = torch.jit.trace(nn.TransformerEncoderLayer(D, HEADS, batch_first=True).eval(), X)
+        with pytest.raises(ValueError, match=told.format("the model itself")), capture_attention(layer):
+            layer(X)
+
+
+class Beside(nn.Module):
+    """A model, and another module that it never calls."""
+
+    def __init__(self, model, other):
+        super().__init__()
+        self.model, self.other = model, other
+
+    def forward(self, x):
+        return self.model(x)
 
 
 class Said(Heads):

@@ -125,8 +125,8 @@ def expected(widget) -> dict[str, Tensor]:
         "back": torch.cat(taken) if own else torch.tensor([]),
         "lists": torch.cat([ranking(w) for w in (given if len(texts) > 1 else given + taken)]),
         "kinds": torch.stack([like, like], -1),
-        "best": best if heads else torch.tensor([]),
-        "pressed": (order == widget.layer * widget.heads + widget.head)[: len(order) * heads],
+        "best": best,
+        "pressed": order == widget.layer * widget.heads + widget.head,
     }
 
 
@@ -442,24 +442,36 @@ def test_pointing_at_one_text_shows_the_place_in_both(visit):
 
 
 def test_where_a_strand_ends_its_head_is_found(visit):
-    """The second half of the picture is layer 1's, and the line of token 7 leads to the head that looks there most."""
     maps = weights(2, 3, 12, 12, mask=causal(12))
-    found = maps[1, :, 7, 1:].amax(-1).argmax().item()
-    page = visit("bare.html", touch=True, served={"bare.html": bare(HeadBrowser(WORDS, maps, view="strands"))})
+    first, second = maps[:, :, 7, 1:].amax(-1).argmax(-1).tolist()
+
+    def twin(**traits):
+        return HeadBrowser(WORDS, maps, view="strands", **traits)
+
+    page = visit("bare.html", touch=True, served={"bare.html": bare(twin(layer=1))})
     node = live(page)
     picture = node.locator(".ab-flow .ab-picture")
-    x, y = bring(picture)
-    box = picture.bounding_box()
-    page.mouse.click(x + box["width"] / 4, y + box["height"] * 1.5 / 12)
-    page.mouse.move(1, 1)
-    agree(node, HeadBrowser(WORDS, maps, view="strands", token=7, layer=1, head=found), "pressed")
-    press_all = node.get_by_role("radio").locator("xpath=..").get_by_text("one head")
-    Finger(page).press(press_all)
-    agree(node, HeadBrowser(WORDS, maps, token=7, layer=1, head=found), "and seen by itself")
+
+    def press(x, token):
+        bring(picture)
+        box = picture.bounding_box()
+        page.mouse.click(box["x"] + 1 + x * (box["width"] - 2), box["y"] + box["height"] * (token + 0.5) / 12)
+        page.mouse.move(1, 1)
+
+    press(0.5, 7)
+    agree(node, twin(token=7, layer=0, head=first), "pressed in the middle, where layer 0 ends")
+    press(1, 7)
+    agree(node, twin(token=7, layer=1, head=second), "pressed at the end")
+    press(0.5, 0)
+    agree(node, twin(token=0, layer=1, head=second), "pressed where no strand ends: only the token is chosen")
+    press(1, 7)
+    Finger(page).press(node.locator("input[value=map]").locator("xpath=.."))
+    agree(node, HeadBrowser(WORDS, maps, token=7, layer=1, head=second), "and seen by itself")
 
 
-def test_the_part_close_up_is_where_the_mouse_points(visit):
-    widget = HeadBrowser(LONG[:60], weights(1, 1, 60, 60))
+@pytest.mark.parametrize("mask", [None, causal(60)], ids=["both ways", "causal"])
+def test_the_part_close_up_is_where_the_mouse_points(visit, mask):
+    widget = HeadBrowser(LONG[:60], weights(1, 1, 60, 60, mask=mask))
     page = visit("bare.html", served={"bare.html": bare(widget)})
     node = live(page)
     expect(node.locator("img[src]")).to_have_count(1)
@@ -548,12 +560,11 @@ def test_a_figure_of_all_layers_has_a_strand_for_each_that_is_seen():
     assert len(drawn) == 2
     for ax, maps in zip(drawn, (widget.weights(), widget.other_weights()), strict=True):
         share = torch.tensor(widget.shares["same"], dtype=torch.double).view(2, 3, 1, 1)
-        seen = (maps * share).amax(1)[..., 1:] >= 0.1
-        row = min(4, maps.shape[-1] - 1)
+        light, row = (maps * share).amax(1)[..., 1:], min(4, maps.shape[-1] - 1)
         rest, framed = (lines.get_segments() for lines in ax.collections)
-        assert len(framed) == seen[:, row].sum()
-        assert len(rest) == seen.sum() - len(framed)
-        ends = {(layer, j + 1) for layer, j in seen[:, row].nonzero().tolist()}
+        assert len(framed) == (light[:, row] >= 0.1).sum()
+        assert len(rest) == (light >= 0.3).sum() - (light[:, row] >= 0.3).sum()
+        ends = {(layer, j + 1) for layer, j in (light[:, row] >= 0.1).nonzero().tolist()}
         assert {tuple(map(int, start)) for start, _ in framed} == ends
         assert all(end[1] == row for _, end in framed)
 

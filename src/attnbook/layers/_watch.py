@@ -500,14 +500,22 @@ def _of_heads(*args, **kwargs) -> Tensor:
 
 
 def unseen(model: nn.Module) -> list[str]:
-    """The names of modules that attend where nothing is seen: what `torch.jit` made calls no function of Python."""
-    outermost: dict[str, nn.Module] = {}
+    """The names of modules that may attend where nothing is seen: what `torch.jit` made calls no function of Python."""
+    found: dict[str, str] = {}  # the outermost, and what they do
     for name, module in model.named_modules():
-        inside = any(name.startswith(f"{other}." if other else "") for other in outermost)
+        inside = any(name.startswith(f"{other}." if other else "") for other in found)
         if isinstance(module, torch.jit.ScriptModule) and not inside:
-            outermost[name] = module
-    attends = ("aten::scaled_dot_product_attention", "aten::softmax", "aten::_native_multi_head_attention")
-    return [name for name, module in outermost.items() if any(call in str(module.inlined_graph) for call in attends)]
+            found[name] = str(module.inlined_graph) if hasattr(module, "forward") else ""
+    return [name for name, graph in found.items() if any(call in graph for call in _IN_GRAPHS)]
+
+
+# Attention has one of them in it. (A softmax may be no attention.)
+_IN_GRAPHS = (
+    "aten::scaled_dot_product_attention",
+    "aten::softmax",
+    "aten::_native_multi_head_attention",
+    "aten::_transformer_encoder_layer_fwd",
+)
 
 
 def _plain(name: str) -> str:

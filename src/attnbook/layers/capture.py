@@ -59,7 +59,7 @@ def capture_attention(
     capture.check_met()
     if hidden := unseen(model):
         some = "the model itself" if hidden == [""] else ", ".join(map(repr, hidden))
-        told = f"torch.jit made {some}, whose attention can't be seen. Look into the module from which it was made."
+        told = f"torch.jit made {some}: if it attends, that can't be seen. Look into the module from which it was made."
         if not capture.maps:
             raise ValueError(told)
         warnings.warn(f"{told} The other maps are there.", stacklevel=3)

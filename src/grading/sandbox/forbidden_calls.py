@@ -196,5 +196,5 @@ def _codes_of(function) -> list[CodeType]:
     if inspect.isclass(function):
         methods = [function.__init__, function.forward] if issubclass(function, Module) else [function.__init__]
     else:
-        methods = [inspect.unwrap(function)]
-    return [method.__code__ for method in methods if hasattr(method, "__code__")]
+        methods = [function]
+    return [method.__code__ for method in map(inspect.unwrap, methods) if hasattr(method, "__code__")]

@@ -86,14 +86,18 @@ class HeadBrowser(BookWidget):
         for name, size in {"layer": len(self.layers), "head": self.heads, "token": rows}.items():
             if getattr(self, name) >= size:
                 raise ValueError(f"{name} is counted from 0 and must be below {size}, got {getattr(self, name)}.")
-        if self.view == "strands" and self.queries != self.tokens:
-            raise ValueError("view='strands' needs tokens that look at tokens of their own text; leave out queries.")
 
     @traitlets.validate("kind")
     def _known_kind(self, proposal) -> str:
         known = ["all", *self.shares]
         if proposal.value not in known:
             raise traitlets.TraitError(f"The 'kind' trait must be any of {known}, got {proposal.value!r}.")
+        return proposal.value
+
+    @traitlets.validate("view")
+    def _of_one_text(self, proposal) -> str:
+        if proposal.value == "strands" and self.queries != self.tokens:
+            raise ValueError("view='strands' needs tokens that look at tokens of their own text; leave out queries.")
         return proposal.value
 
     def weights(self) -> Tensor:
@@ -303,7 +307,7 @@ def _packed(maps_NHLM: Tensor, causal: bool) -> str:
         steps = steps[..., torch.ones(steps.shape[-2:], dtype=torch.bool).tril()]
     if steps.numel() > FINE:
         steps = torch.where(steps < 36, (steps / 7).round().to(torch.uint8) * 7, steps)  # to zip well, to within 0.004
-    level = 9 if steps.numel() > ZIPPED else 0  # a short page is the same whichever zlib made it
+    level = 6 if steps.numel() > ZIPPED else 0  # a short page is the same whichever zlib made it
     return b64encode(compress(steps.numpy().tobytes(), level)).decode()
 
 

@@ -18,7 +18,8 @@ from attnbook.plots import INK, KEY, QUERY, WEIGHTS, axes
 if TYPE_CHECKING:
     from attnbook.widgets.head_browser import HeadBrowser
 
-THUMBNAIL, NAMED, FAINT = 48, 64, 0.1  # points of its side, tokens with names, the weight of the faintest strand
+THUMBNAIL, NAMED = 48, 64  # points of its side, tokens with names
+FAINT, BRIGHT = 0.1, 0.3  # the weight of the faintest strand to the framed token, and to others
 
 
 def save(browser: "HeadBrowser", path: Path) -> None:
@@ -59,9 +60,12 @@ def _strands(browser: "HeadBrowser", texts: list[tuple[list[str], list[str], Ten
     for ax, (_, tokens, maps_NHLM) in zip(all_axes, texts, strict=True):
         light_NLM = browser.strands(maps_NHLM)
         N, L = light_NLM.shape[:2]
-        places = (light_NLM >= FAINT).nonzero()
+        at = min(browser.token, L - 1)
+        seen_NLM = light_NLM >= BRIGHT
+        seen_NLM[:, at] = light_NLM[:, at] >= FAINT
+        places = seen_NLM.nonzero()
         layer, i, j = places[light_NLM[*places.T].argsort()].T  # the brightest on top
-        framed = i == min(browser.token, L - 1)
+        framed = (i == at).numpy()
         ends = torch.stack([torch.stack([layer, j], -1), torch.stack([layer + 1, i], -1)], 1).numpy()
         light = light_NLM[layer, i, j].numpy()
         for those, width, colours in ((~framed, 0.8, WEIGHTS(light)), (framed, 1.6, to_rgba_array(QUERY, light))):

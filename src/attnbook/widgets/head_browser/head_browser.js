@@ -23,7 +23,9 @@ const WEIGHTS = Float64Array.from({ length: 256 }, (_, step) => (step / 255) ** 
 // The maps of a text, packed as in __init__.py. A map is the steps of its rows, one after the other; of a causal one, what
 // is seen.
 async function unpacked(tokens, queries, maps, heads, causal) {
-  const zipped = Uint8Array.from(atob(maps), (letter) => letter.charCodeAt(0));
+  const letters = atob(maps);
+  const zipped = new Uint8Array(letters.length);
+  for (let n = 0; n < zipped.length; n++) zipped[n] = letters.charCodeAt(n);
   const stream = new Blob([zipped]).stream().pipeThrough(new DecompressionStream("deflate"));
   const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
   const size = bytes.length / heads;
@@ -125,7 +127,9 @@ function closeUp(label, { tokens, queries, width, start }) {
       name(left, queries.slice(top, top + down));
       name(above, tokens.slice(first, first + across));
       node.style.setProperty("--at", i - top);
-      return { top, first, down, across };
+      const inset = [top / queries.length, 1 - (first + across) / tokens.length];
+      inset.push(1 - (top + down) / queries.length, first / tokens.length);
+      return inset.map((part) => `${100 * part}%`).join(" ");
     },
   };
 }
@@ -137,45 +141,47 @@ function flow(label, { tokens, weight, width }, layers, heads, point, press) {
   const shades = (name) =>
     Array.from({ length: SHADES + 1 }, (_, n) => element("path", { class: name, style: `--w: ${n / SHADES}` }));
   const [all, framed] = [shades("ab-strand"), shades("ab-strand ab-framed")];
-  const across = tokens.map((_, i) => `M0 ${i}H${layers.length}`);
-  const lines = element("path", { class: "ab-line", d: L > FEW ? "" : across.join("") });
+  const few = L > FEW ? [] : tokens;
+  const lines = element("path", { class: "ab-line", d: few.map((_, i) => `M0 ${i}H${layers.length}`).join("") });
   const view = {
     viewBox: `0 -0.5 ${layers.length} ${L}`,
     preserveAspectRatio: "none",
     role: "img",
     "aria-label": label,
   };
-  const picture = element("div", { class: "ab-picture" }, element("svg", view, lines, ...all, ...framed));
+  const row = element("i", { class: "ab-band ab-row" });
+  const picture = element("div", { class: "ab-picture" }, element("svg", view, lines, ...all, ...framed), row);
   let [light, least] = [[], 0];
-  const brightest = (layer, i, j) => {
-    let most = 0;
-    for (let n = layer * heads; n < (layer + 1) * heads; n++) most = Math.max(most, weight(n, i, j) * light[n]);
-    return most;
-  };
   const draw = (paths, rows, faintest) => {
     const strands = paths.map(() => "");
-    for (let layer = 0; layer < layers.length; layer++)
+    for (let layer = 0; layer < layers.length; layer++) {
+      const lit = [...Array(heads).keys()]
+        .map((head) => layer * heads + head)
+        .filter((n) => light[n] * SHADES >= faintest);
       for (const i of rows)
         for (let j = least; j < width(i); j++) {
-          const shade = Math.floor(brightest(layer, i, j) * SHADES);
+          let most = 0;
+          for (const n of lit) most = Math.max(most, weight(n, i, j) * light[n]);
+          const shade = Math.floor(most * SHADES);
           if (shade >= faintest) strands[shade] += `M${layer} ${j}L${layer + 1} ${i}`;
         }
+    }
     paths.forEach((path, n) => path.setAttribute("d", strands[n]));
   };
-  point(
-    picture,
-    (event) => [under(picture, event, L, layers.length)[0]],
-    (event) => {
-      const [token, layer] = under(picture, event, L, layers.length);
-      const most = (head) => {
-        const n = layer * heads + head;
-        return Math.max(...tokens.map((_, j) => (j < least ? 0 : weight(n, token, j) * light[n])));
-      };
-      const order = Array.from({ length: heads }, (_, head) => head).sort((a, b) => most(b) - most(a));
-      press({ token, layer, head: order[0] });
-    },
-  );
-  const parts = [names(layers, "layers"), names(L <= FEW ? tokens : [], "left"), picture];
+  point(picture, (event) => [under(picture, event, L, 1)[0]]);
+  picture.addEventListener("click", (event) => {
+    const [token, half] = under(picture, event, L, 2 * layers.length);
+    const layer = Math.max(((half + 1) >> 1) - 1, 0);
+    let most = 1 / SHADES;
+    let chosen = {};
+    for (let head = 0; head < heads; head++)
+      for (let j = least; j < width(token); j++) {
+        const bright = weight(layer * heads + head, token, j) * light[layer * heads + head];
+        if (bright >= most) [chosen, most] = [{ layer, head }, bright];
+      }
+    press(chosen);
+  });
+  const parts = [names(layers, "layers"), names(few, "left"), picture];
   return {
     node: element("div", { class: "ab-large ab-flow", style: sizes(layers.length, L) }, ...parts),
     // Most heads rest on the first token: strands to it would hide the others.
@@ -275,10 +281,7 @@ function reading(say, data, { label, compared, layers, heads, point, press }) {
       if (!near || !colours) return;
       // Many heads rest on the first token; where else they look most is of interest.
       const most = given.reduce((best, w, j) => (j && w > given[best] ? j : best), tokens.length > 1 ? 1 : 0);
-      const { top, first, down, across } = near.show(maps[head], colours, at, column ?? most);
-      const inset = [top / queries.length, 1 - (first + across) / tokens.length];
-      inset.push(1 - (top + down) / queries.length, first / tokens.length);
-      frame.style.inset = inset.map((part) => `${100 * part}%`).join(" ");
+      frame.style.inset = near.show(maps[head], colours, at, column ?? most);
     },
   };
 }
@@ -300,7 +303,7 @@ async function render({ model, el }) {
 
   // A mouse that moves over something shows a token, a press keeps it.
   let pointed = null;
-  const point = (node, find, press) => {
+  const point = (node, find) => {
     const to = (place) => {
       if (place?.[0] === -1 || String(place) === String(pointed)) return;
       pointed = place;
@@ -310,8 +313,7 @@ async function render({ model, el }) {
     node.addEventListener("pointerleave", () => to(null));
     node.addEventListener("click", (event) => {
       const [token] = find(event);
-      if (press) press(event);
-      else if (token >= 0) update(model, { token });
+      if (token >= 0) update(model, { token });
     });
   };
   const press = (changes) => update(model, changes);
@@ -418,7 +420,7 @@ async function render({ model, el }) {
       cell.style.setProperty("--share", light[n]);
     });
     const order = [...share.keys()].sort((a, b) => share[b] - share[a]);
-    tries.hidden = !order.length || strands();
+    tries.hidden = !order.length;
     order.slice(0, BEST).forEach((head, n) => {
       best[n].head = head;
       best[n].ariaPressed = head === here;
