@@ -27,17 +27,12 @@ const PARTS = {
   pre: ["in", "norm1", "weights", "attention", "add1", "norm2", "hidden", "forward", "add2"],
 };
 
-const RIVER = { post: ["in", "add1", "norm1", "add2", "norm2"], pre: ["in", "add1", "add2"] }; // the others are branches
+// The others are branches.
+const RIVER = { post: ["in", "add1", "norm1", "add2", "norm2"], pre: ["in", "add1", "add2"] };
 
 function weightsOf(block) {
-  const sizes = [
-    [D, D],
-    [D, D],
-    [D, D],
-    [D, D],
-    [HIDDEN, D],
-    [D, HIDDEN],
-  ];
+  const square = [D, D];
+  const sizes = [square, square, square, square, [HIDDEN, D], [D, HIDDEN]];
   const draws = normals(block, 4 * D * D + 2 * D * HIDDEN);
   let next = 0;
   return sizes.map(([rows, columns]) =>

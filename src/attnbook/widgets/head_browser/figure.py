@@ -69,7 +69,7 @@ def _strands(browser: "HeadBrowser", texts: list[tuple[list[str], list[str], Ten
         ends = torch.stack([torch.stack([layer, j], -1), torch.stack([layer + 1, i], -1)], 1).numpy()
         light = light_NLM[layer, i, j].numpy()
         for those, width, colours in ((~framed, 0.8, WEIGHTS(light)), (framed, 1.6, to_rgba_array(QUERY, light))):
-            ax.add_collection(LineCollection(ends[those], colors=colours[those], linewidths=width))
+            ax.add_collection(LineCollection(list(ends[those]), colors=colours[those], linewidths=width))
         ax.set(xlim=(0, N), ylim=(L - 0.5, -0.5), xticks=torch.arange(N) + 0.5)
         ax.set_xticklabels(browser.layers, fontsize=min(9, 180 / N))
         ax.grid(visible=False)
