@@ -91,7 +91,7 @@ def test_what_changes_at_once_is_looked_at_together(visit):
 
 
 def test_a_bound_counts_how_long_a_text_is_and_an_emptied_one_is_no_change(visit):
-    page = visit("chapters/14_beyond_text.html")
+    page = visit("chapters/15_sound_sets_graphs.html")
     frame = page.locator(".touch:has([data-afm=dial_pad])")
     frame.scroll_into_view_if_needed()
     widget = frame.locator("[data-mounted]")

@@ -1,4 +1,4 @@
-"""Chapter 14: patches of an image, CLIP's loss, how much of a tone is in a frame, and who is near in a graph."""
+"""Chapters 14 and 15: patches of an image, CLIP's loss, how much of a tone is in a frame, who is near in a graph."""
 
 from collections.abc import Callable
 

@@ -1,15 +1,26 @@
 """What chapters measure with several seeds, beside their page: made by `booktools.make.seeds`."""
 
 import json
+from collections.abc import Mapping
+from functools import reduce
+from operator import getitem
 from typing import Any
 
 from attnbook.data import FOLDER
 
 
-def seeds(name: str) -> Any:
+def seeds(name: str, names: Mapping[str, str] | None = None, path: str = "{}") -> Any:
     """What was measured under a name, which `booktools.make.seeds` explains: mostly a row for each seed.
+
+    With `names`, of each the numbers that the rows have under its key; or under a longer path.
 
     >>> [row["seed"] for row in seeds("dates")]
     [0, 1, 2]
+    >>> seeds("listeners", {"inf": "no noise"}, "snr/{}")
+    {'no noise': [0.586, 0.77, 0.557]}
     """
-    return json.loads((FOLDER / "seeds.json").read_text("utf-8"))[name]
+    rows = json.loads((FOLDER / "seeds.json").read_text("utf-8"))[name]
+    if names is None:
+        return rows
+    steps = {name: path.format(key).split("/") for key, name in names.items()}
+    return {name: [reduce(getitem, steps[name], row) for row in rows] for name in steps}

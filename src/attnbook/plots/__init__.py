@@ -28,7 +28,7 @@ from attnbook.colours import LIGHT
 from attnbook.plots.artists import Cells, Dots
 from attnbook.plots.renderings import FONT, light, number_colour, shades, weight_colours
 
-__all__ = ["axes", "bars", "cells", "dots", "heatmap", "label"]
+__all__ = ["axes", "bars", "cells", "dots", "heatmap", "label", "runs"]
 
 QUERY, KEY, VALUE, ACCENT, INK, SOFT, LINE, RULE, PAPER = (
     str(LIGHT[name])
@@ -277,4 +277,19 @@ def dots(x, y, ax: Axes, *, size=2.0, label="points") -> Axes:
     """
     ax.add_line(Dots(x, y, color=ACCENT, linewidth=size, label=label))
     ax.autoscale_view()
+    return ax
+
+
+def runs(numbers: Mapping[str, Sequence[float]], ax: Axes | None = None, *, title="", xlim=(-0.05, 1.05)) -> Axes:
+    """A line for each name, the first on top, with a dot for each of its runs: the spread is seen, not told.
+
+    >>> ax = runs({"with the root": [0.9, 0.95], "without": [0.4, 0.6]})
+    >>> [name.get_text() for name in ax.get_yticklabels()]
+    ['with the root', 'without']
+    """
+    ax = axes(height=0.2 * len(numbers) + 0.7) if ax is None else ax
+    for y, found in enumerate(numbers.values()):
+        ax.scatter(found, [y] * len(found), s=18, color=INK)
+    ax.set(title=title, xlim=xlim, ylim=(len(numbers) - 0.5, -0.5))
+    ax.set_yticks(range(len(numbers)), list(numbers))
     return ax

@@ -11,6 +11,6 @@ vocabularies, parts, sizes, loops, twice          chapter 11: small_models.py
 head_kinds, copying, sink, names                  chapter 12: real_heads.py
 windows, silent, loud, lengths, experts, recall   chapter 13: today.py
 images, orders, looks, questions, pairs, counts, reach
-                                                  chapter 14: beyond_text.py
-listeners, without                                chapter 14: tones.py
+                                                  chapters 14 and 15: beyond_text.py
+listeners, without                                chapter 15: tones.py
 """

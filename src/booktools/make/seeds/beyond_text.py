@@ -1,4 +1,4 @@
-"""What chapter 14 measures with several seeds.
+"""What chapters 14 and 15 measure with several seeds.
 
 images     the share of digits held out that a vision Transformer, a convolution and a network of one layer get right
            after 600 steps on images that are moved a little, and beside them the nearest image. Each seed is a draw:
@@ -76,9 +76,10 @@ ROOT = Path(__file__).parents[4]
 
 @cache
 def on_the_page() -> SimpleNamespace:
-    """The models that chapter 14 builds, as its readers take them along."""
-    made: dict = {"__name__": "chapter_14"}
-    exec(edition(ROOT).from_scratch["14_beyond_text"], made)
+    """The models that both chapters build, as their readers take them along."""
+    made: dict = {"__name__": "beyond_text"}
+    for name in ("14_pictures_and_words", "15_sound_sets_graphs"):
+        exec(edition(ROOT).from_scratch[name], made)
     return SimpleNamespace(**made)
 
 

@@ -1,4 +1,4 @@
-"""What chapter 14 measures of its listener to telephone tones with several seeds; `seeds` says what.
+"""What chapter 15 measures of its listener to telephone tones with several seeds; `seeds` says what.
 
 listeners   for each seed, a `Listener` after its training: of 1,000 numbers of 4 to 8 keys that it has not heard, the
             share written exactly at several noises (`snr`; `inf` is none), and at 6 decibels of those with
