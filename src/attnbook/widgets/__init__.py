@@ -27,6 +27,7 @@ __all__ = [
     "DrawDigit",
     "FillValue",
     "FindTheBug",
+    "GraphWalk",
     "HeadAblation",
     "HeadBrowser",
     "HeadBudget",
