@@ -681,6 +681,21 @@ CHANNELS = {
         "return fcntl.fcntl(0, fcntl.F_GETFL) & os.O_APPEND",
         "",
     ),
+    "the time of an input or output": (
+        "[(attempt(os.utime, n, (7, 7)), attempt(os.fchown, n, 1000, 1000)) for n in range(3)]",
+        "return any(os.stat(n).st_mtime == 7 for n in range(3))",
+        "",
+    ),
+    "the time of an input or output that anybody may write to": (
+        "global were; were = [os.stat(n).st_mtime_ns for n in range(3)]",
+        "[attempt(os.utime, n) for n in range(3)]",
+        "return were != [os.stat(n).st_mtime_ns for n in range(3)]",
+    ),
+    "the rights of an input or output": (
+        "[attempt(os.fchmod, n, 0o604) for n in range(3)]",
+        "return any(os.stat(n).st_mode & 0o777 == 0o604 for n in range(3))",
+        "",
+    ),
     "the time of a device": ("os.utime('/dev/null', (7, 7))", "return os.stat('/dev/null').st_mtime == 7", ""),
     "a watched file": (
         "global watch; watch = libc.inotify_init1(2048); libc.inotify_add_watch(watch, b'/usr/bin/env', 0xfff)",

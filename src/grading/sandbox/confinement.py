@@ -138,10 +138,17 @@ def _mount_private_folders(megabytes: int) -> None:
 
 
 def detach_standard_streams() -> None:
-    """Opens standard input and outputs anew, so that flags set on them concern this process and its children only."""
-    null = os.open(os.devnull, os.O_RDWR)
-    for file in range(3):
-        os.dup2(null, file)
+    """Gives this process an input of its own, a pipe that nobody writes to, and outputs that nobody reads.
+
+    Whatever it does to them concerns no other process, if it is confined already: what was opened before the walls
+    stood is the machine's own device, whose times and owner could be changed through it.
+    """
+    empty, end = os.pipe()
+    null = os.open(os.devnull, os.O_WRONLY)
+    for file, standard in ((empty, 0), (null, 1), (null, 2)):
+        os.dup2(file, standard)
+    for file in (empty, end, null):
+        os.close(file)
 
 
 def _limit_resources(megabytes: int) -> None:

@@ -177,7 +177,6 @@ def _error_text(error: BaseException) -> str:
 
 def _guard(pipe: socket.socket, lifeline: socket.socket, megabytes: int, walled: bool, shell: Shell) -> None:
     """Start a worker, and kill it when the lifeline is let go."""
-    confinement.detach_standard_streams()
     confinement.close_files({pipe.fileno(), lifeline.fileno()})
     try:
         if walled:
@@ -186,6 +185,7 @@ def _guard(pipe: socket.socket, lifeline: socket.socket, megabytes: int, walled:
             lifeline.close()
             if walled:
                 confinement.confine(megabytes)
+            confinement.detach_standard_streams()
             sys.path.insert(0, "")  # as in a notebook
             Worker(pipe, shell).serve()
     except EOFError:
