@@ -12,7 +12,7 @@ from booktools.book.assignment import Assignment, Exercise
 from booktools.book.limits import Limits
 from booktools.book.variants import GAP, fill_gaps
 from grading.run_tests import PARTS, Attempts, Outcome, OutOfTime, names_given, run_tests
-from grading.sandbox.client import StudentError
+from grading.sandbox.client import NoAnswer, StudentError
 from grading.sandbox.fork_server import ForkServer
 from grading.sandbox.remote import Remote
 from grading.submissions import code_of
@@ -123,7 +123,7 @@ def sandbox_leaks(server: ForkServer, limits: Limits, secrets: list[Path]) -> li
         probe = Remote(sandbox, Exercise("probe", "", ""), "gaps")
         try:
             return [f"a submission {what}" for what in probe([str(secret) for secret in secrets])]
-        except StudentError as error:
+        except (StudentError, NoAnswer) as error:
             return [f"the probe of the sandbox did not come back: {error}"]
 
 

@@ -10,7 +10,7 @@ from attnbook.language import plain
 from booktools.book import BookError
 from booktools.book.assignment import Assignment, Exercise
 from booktools.book.limits import Limits
-from grading.sandbox.client import Sandbox, StudentError, TookTooLong
+from grading.sandbox.client import NoAnswer, Sandbox, StudentError, TookTooLong
 from grading.sandbox.fork_server import ForkServer
 from grading.sandbox.remote import Remote
 from grading.submissions import printable
@@ -140,7 +140,7 @@ class Attempts:
         except TookTooLong as error:
             self.late.add(exercise.id)
             return printable(error)
-        except StudentError as error:
+        except (StudentError, NoAnswer) as error:
             unwritten = exercise.id in self.unwritten or str(error).startswith("NotImplementedError")
             return say("unwritten") if unwritten else printable(error)
         except AssertionError as error:
@@ -173,7 +173,7 @@ class Attempts:
         try:
             with self.timed(again=number in self.counted):
                 error = self.sandbox.run(cell)  # pyrefly: ignore[missing-attribute]
-        except StudentError as ended:
+        except (StudentError, NoAnswer) as ended:
             error = str(ended)
             self.deadly.add(number)
             late = isinstance(ended, TookTooLong)

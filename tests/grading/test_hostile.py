@@ -19,7 +19,7 @@ from booktools.book.assignment import Assignment, Exercise
 from booktools.book.limits import Limits
 from grading.run_tests import OutOfTime, run_tests
 from grading.sandbox import fork_server
-from grading.sandbox.client import StudentError
+from grading.sandbox.client import NoAnswer, StudentError
 from grading.sandbox.confinement import MACHINES, REFUSED, SIEVED
 from grading.sandbox.forbidden_calls import Forbidden, ForbiddenCalls
 from grading.sandbox.fork_server import ForkServer
@@ -446,6 +446,42 @@ def test_hostile_or_wrong(case, assignment, server):
         assert any(re.search(says, said or "") for said in [*told, *outcome.cells]), (told, outcome.cells)
 
 
+REFUSES = """
+try:
+    shares(torch.ones(1, 1, 1))
+except Exception:
+    pass
+else:
+    raise AssertionError("three axes should raise an error")
+"""
+# what is done in place of an error that the exercise asks for, and what the test says then
+IN_PLACE_OF_AN_ERROR = {
+    "raise ValueError": None,
+    "raise MemoryError('of my own')": None,
+    "raise SystemExit": "SystemExit",
+    "raise KeyboardInterrupt": "KeyboardInterrupt",
+    "import os; os._exit(1)": "it ended the Python process",
+    "while True: pass": TOO_LONG,
+    "return x.detach().numpy()": "NumPy array",
+    "return torch.zeros(2**25)": "too large",
+    "x += 1": "changes what it was given",
+    "return x": "three axes should raise an error",
+}
+
+
+@pytest.mark.parametrize("instead", IN_PLACE_OF_AN_ERROR)
+def test_no_answer_is_not_taken_for_an_error(instead, server):
+    notebook = answered()
+    for cell in notebook.cells:
+        if cell.id == "test-shares":
+            cell.source = cell.source.replace("### END HIDDEN", f"{REFUSES.strip()}\n### END HIDDEN")
+    assignment = Assignment.of(notebook, Path("three_things.ipynb"))
+    answer = answered(shares=body(f"if x.ndim == 3:\n    {instead}\n{HONEST}"))
+    outcome = run_tests(assignment, code_of(answer, assignment), server, HASTY)
+    said, expected = outcome.results["test-shares"].hidden, IN_PLACE_OF_AN_ERROR[instead]
+    assert said is None if expected is None else expected in said
+
+
 FORBIDDEN = {
     "by its name": body("return torch.softmax(x, -1)"),
     "as a method": body("return x.softmax(-1)"),
@@ -739,7 +775,7 @@ def test_submissions_cannot_talk_while_they_run(channel, server):
         for sandbox in (one, other):
             sandbox.run({"name": "talk", "source": talk, "forbidden": []})
         for sandbox, act in ((one, "first"), (other, "neighbour"), (one, "then")):
-            with suppress(StudentError):
+            with suppress(StudentError, NoAnswer):
                 assert not Remote(sandbox, Exercise("talk", "", ""), act)(), "it was heard"
 
 
@@ -838,5 +874,5 @@ def test_a_message_nobody_reads_does_not_hold_up_the_grader(server):
     source = "import signal, time\nsignal.signal(signal.SIGALRM, signal.SIG_IGN)\nwhile True: time.sleep(1)"
     with server.open(Limits(cell=0.2, call=1, total=5, megabytes=512)) as sandbox:
         send(sandbox.pipe, {"do": "run", "source": source, "forbidden": [], "seconds": 1})
-        with pytest.raises(StudentError, match=r"longer than 2\.2 seconds"):
+        with pytest.raises(NoAnswer, match=r"longer than 2\.2 seconds"):
             sandbox.run({"name": "long", "source": "#" + "x" * 900_000, "forbidden": []})

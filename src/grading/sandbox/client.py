@@ -18,10 +18,17 @@ NO_START = f"""the sandbox does not start, so nothing was graded. It said:
 
 
 class StudentError(Exception):
-    """An error in a student's code, in words that a student understands."""
+    """An error that a student's code raised, in words that a student understands. A test may ask for one."""
 
 
-class TookTooLong(StudentError):
+class NoAnswer(BaseException):
+    """A call without an answer: the process ended, or what came back can't be read.
+
+    No `except Exception` of a test takes it for an error that the student's code was asked to raise.
+    """
+
+
+class TookTooLong(NoAnswer):
     """A call, or a test of many calls, that did not come to an end in time."""
 
 
@@ -43,7 +50,7 @@ class Sandbox:
     def request(self, seconds: float, exercise: str, header: dict, tensors: Sequence[Tensor] = ()):
         """Asks for something and waits for the answer; a process that dies or is late is not asked again."""
         if self.dead:
-            raise StudentError(self.dead)
+            raise NoAnswer(self.dead)
         try:
             self.pipe.settimeout(seconds)
             with without_watchers():
@@ -51,6 +58,7 @@ class Sandbox:
                 answer, results, grads = receive(self.pipe, seconds)
             used = {name for name in header.get("forbidden", ()) if name in answer.get("used", ())}
             error, form, tape = answer.get("error"), answer.get("answer"), answer.get("tape")
+            kind = StudentError if answer.get("raised") else NoAnswer
         except TookTooLong as late:  # from at_most: who knows how much of the answer has been read
             raise self.give_up(str(late), TookTooLong) from None
         except TimeoutError:
@@ -62,11 +70,11 @@ class Sandbox:
         if used:
             self.used.setdefault(exercise, set()).update(used)
         if error is not None:
-            raise StudentError(str(error))
+            raise kind(str(error))
         replay_sizes(answer.get("made"))
         return form, results, grads, tape
 
-    def give_up(self, reason: str, kind: type[StudentError] = StudentError) -> StudentError:
+    def give_up(self, reason: str, kind: type[NoAnswer] = NoAnswer) -> NoAnswer:
         self.dead = reason
         self.close()
         return kind(reason)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from booktools.book.assignment import Exercise
-from grading.sandbox.client import Sandbox, StudentError
+from grading.sandbox.client import NoAnswer, Sandbox
 from grading.sandbox.messages import BadMessage, pack, unpack
 from grading.sandbox.tensor_sizes import is_watched
 from grading.wording import say
@@ -49,8 +49,8 @@ class Remote:
     def __len__(self):
         raise self._not_a_value()
 
-    def _not_a_value(self) -> StudentError:
-        return StudentError(say("not_a_value", type=self._kind))
+    def _not_a_value(self) -> NoAnswer:
+        return NoAnswer(say("not_a_value", type=self._kind))
 
     def _value(self):
         """Fetches the value that the stand-in stands for; a parameter comes with its gradient."""
@@ -71,7 +71,7 @@ class Remote:
         try:
             return unpack(form, results, self._stand_in)
         except BadMessage as error:
-            raise StudentError(str(error)) from None
+            raise NoAnswer(str(error)) from None
 
     def _number(self, thing) -> dict:
         if isinstance(thing, Remote) and isinstance(thing._root, int) and not thing._path:
@@ -98,5 +98,5 @@ class Tape(torch.autograd.Function):
         found = ctx.remote._ask({"do": "backward", "tape": ctx.tape}, list(grads))
         fits = isinstance(found, list) and len(found) == len(ctx.asked)
         if not fits or any(f is not None and f.shape != x.shape for f, x in zip(found, ctx.asked, strict=True)):
-            raise StudentError(say("unreadable_gradient"))
+            raise NoAnswer(say("unreadable_gradient"))
         return None, None, None, None, *found

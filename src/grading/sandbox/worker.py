@@ -69,7 +69,8 @@ class Worker:
                     self.tapes[tape] = leaves, results
                 send(self.pipe, {"answer": answer, "tape": tape, "used": self.used, "made": self.made}, results)
             except BaseException as error:
-                send(self.pipe, {"error": _error_text(error), "used": self.used})
+                raised = isinstance(error, Exception) and not isinstance(error, BadMessage)
+                send(self.pipe, {"error": _error_text(error), "raised": raised, "used": self.used})
 
     def answer(self, request: dict, leaves: list[Tensor]):
         """Does what the grader asks for, and returns the result."""
