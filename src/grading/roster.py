@@ -73,25 +73,36 @@ class Roster:
     def _named(self, trace: str) -> set[str]:
         """Returns the logins of the students whom a text names: by login, or else by name, address or number."""
         exact = {login for login in self.students if login.casefold() == trace.casefold()}
-        return exact or self._traces.get(_normalized(trace), set())
+        return exact or self._by(trace, *self._traces)
 
     def _sent(self, sender: Sender) -> set[str]:
-        """Returns the logins that a sender may mean. A number or an address decides only between namesakes."""
-        names, sure = self._named(sender.name), self._named(sender.id) or self._named(sender.email)
+        """Returns the logins that a sender may mean. A number or an address decides only between namesakes.
+
+        A name is compared with names alone: on some platforms students choose what they are called, also like
+        somebody else's login.
+        """
+        sure = self._by(sender.id, "id", "login") or self._by(sender.email, "email", "login")
+        names = self._by(sender.name, "name")
         if sender.platform == "Moodle":  # its numbers are others in each assignment
             sure = sure & names
         return sure & names or sure | names
 
+    def _by(self, trace: str, *columns: str) -> set[str]:
+        """Returns the logins of the students for whom one of these columns of the roster says this."""
+        return set().union(*(self._traces[column].get(_normalized(trace), set()) for column in columns))
+
     @cached_property
-    def _traces(self) -> dict[str, set[str]]:
-        """Maps everything that may name a student (login, address, number, name) to logins."""
-        found = defaultdict(set)
+    def _traces(self) -> dict[str, dict[str, set[str]]]:
+        """Maps what may name a student to logins, for each column of the roster that does."""
+        found = {column: defaultdict(set) for column in ("login", "email", "id", "name")}
         for student in self.students.values():
             words = student.name.replace(",", " ").split()
             turned = [" ".join(words[n:] + words[:n]) for n in range(len(words))]  # Doe Jane Ann, to Canvas
-            for trace in (student.login, student.email, student.id, *turned):
-                found[_normalized(trace)].add(student.login)
-        return {trace: logins for trace, logins in found.items() if trace}
+            named = {"login": [student.login], "email": [student.email], "id": [student.id], "name": turned}
+            for column, traces in named.items():
+                for trace in filter(None, map(_normalized, traces)):
+                    found[column][trace].add(student.login)
+        return found
 
 
 def _student(place: str, row: dict[str, str]) -> Student:

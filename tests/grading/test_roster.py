@@ -207,6 +207,18 @@ def test_a_name_that_is_anothers_login_is_nobodys(roster_of, hand_in):
     assert (told["jane.doe"], told["jd"]) == ("jane.doe.ipynb", "nothing was handed in")
 
 
+@pytest.mark.parametrize("called", ["jdoe", "J-Doe", "12", "jane@x.org"])
+@pytest.mark.parametrize("place", ["{}_8_assignsubmission_file_/x.ipynb", "{}_99_2_x.ipynb"], ids=["Moodle", "Canvas"])
+def test_who_is_called_like_anothers_login_harms_nobody(place, called, roster_of, hand_in):
+    """On some platforms students choose what they are called. The file counts as nobody's, and for nobody."""
+    roster = roster_of("login,name,id,email\njdoe,Jane Doe,12,jane@x.org\neve,Eve Black,13,\n")
+    hers, his = "Jane Doe_7_assignsubmission_file_/hers.ipynb", place.format(called)
+    for several in (False, True):
+        told = found(hand_in(hers, his), roster=roster, several=several)
+        assert (told["jdoe"], told["eve"]) == ("hers.ipynb", "nothing was handed in")
+        assert any("nobody on the roster" in what for what in told.values())
+
+
 def test_two_entries_of_one_student(roster_of, hand_in):
     folder = hand_in("doejane_12_1_a.ipynb", "doejane_12_2_b.ipynb", "doejane_12_3_notes.pdf", "bob.ipynb")
     roster = roster_of(CLASS)
