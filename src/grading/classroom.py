@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -38,12 +39,21 @@ class Classwork:
 
     @classmethod
     def read(
-        cls, source: Path, folders: list[Path], overlay: Path | None = None, secret: str | None = None, **about
+        cls,
+        source: Path,
+        folders: list[Path],
+        overlay: Path | None = None,
+        secret: str | None = None,
+        private: Sequence[Path] = (),
+        **about,
     ) -> "Classwork":
-        """Reads the assignment and finds the submissions; `about` is passed on to `find_submissions`."""
+        """Reads the assignment and finds the submissions; `about` is passed on to `find_submissions`.
+
+        Besides these, students' code must not see the `private` places.
+        """
         assignment = Assignment.read(source, overlay)
-        private = [place.resolve() for place in (source, *folders, overlay) if place]
-        return cls(assignment, find_submissions(folders, assignment.name, **about), private, secret)
+        places = [place.resolve() for place in (source, *folders, overlay, *private) if place]
+        return cls(assignment, find_submissions(folders, assignment.name, **about), places, secret)
 
 
 @dataclass

@@ -12,14 +12,18 @@ from pathlib import Path
 from booktools.arguments import ASSIGNMENT, Argument, command, folder, jobs, notebook, notebooks, positive, to
 
 
-def secret(name: str) -> str:
+def secret(name: str) -> Path:
     try:
-        text = Path(name).read_text(encoding="utf-8").strip()
+        text = _text_of(Path(name))
     except (OSError, UnicodeDecodeError):
         raise argparse.ArgumentTypeError(f"{name} is no file with a text in it") from None
     if len(text) < 16:
         raise argparse.ArgumentTypeError(f"{name} holds {len(text)} characters; a secret has 16 or more")
-    return text
+    return Path(name)
+
+
+def _text_of(secret: Path) -> str:
+    return secret.read_text(encoding="utf-8").strip()
 
 
 def table(name: str) -> Path:
@@ -139,7 +143,7 @@ def student(args) -> None:
         chosen = [Assignment.read(path, args.overlay, Path()) for path in args.notebooks]
     if args.roster:
         logins = list(Roster.read(args.roster).students)
-        print(*write_variants(book, args.to, chosen, logins, args.secret), sep="\n")
+        print(*write_variants(book, args.to, chosen, logins, args.secret and _text_of(args.secret)), sep="\n")
     else:
         print(*write_copies(book, args.to, chosen), sep="\n")
 
@@ -213,7 +217,10 @@ def grade(args) -> None:
     roster = Roster.read(args.roster) if args.roster else None
     rules = Rules.checked(roster, args.deadline, args.late_penalty, args.late_most, timedelta(minutes=args.grace))
     about = {"stamped": args.timestamps, "roster": roster, "several": bool(args.attempts)}
-    work = Classwork.read(args.source, args.submissions, args.overlay, args.secret, **about)
+    private = [path for path in (args.secret, args.roster, args.adjustments) if path]
+    work = Classwork.read(
+        args.source, args.submissions, args.overlay, args.secret and _text_of(args.secret), private, **about
+    )
     students = {submission.student for submission in work.submissions}
     adjustments = read_adjustments(args.adjustments, work.assignment, students) if args.adjustments else {}
     scoring = Scoring(work.assignment, rules, roster, adjustments, args.attempts or "last")
@@ -252,7 +259,7 @@ def similar(args) -> None:
 
     roster = Roster.read(args.roster) if args.roster else None
     work = Classwork.read(args.source, args.submissions, args.overlay, roster=roster, several=True)
-    assignment = work.assignment.variant("", args.secret)
+    assignment = work.assignment.variant("", args.secret and _text_of(args.secret))
     codes, pairs = similar_pairs(assignment, work.submissions, args.threshold / 100)
     write_similar_work(args.to, assignment, codes, pairs)
     found = f"Pairs that are alike, among {len(codes)} students: {len(pairs)}."

@@ -105,7 +105,7 @@ def gaps(secrets):
             return
         found.append(what)
     for secret in secrets:
-        attempt(f"reads {secret}", lambda: os.listdir(secret) if os.path.isdir(secret) else open(secret).read())
+        attempt(f"reads {secret}", lambda: os.listdir(secret) if os.path.isdir(secret) else open(secret, "rb").read())
     for folder in ("/", "/usr", "/dev", sys.prefix, os.path.dirname(torch.__file__)):
         attempt(f"writes to {folder}", lambda: tempfile.TemporaryFile(dir=folder))
     attempt("opens a socket", socket.socket)

@@ -329,6 +329,26 @@ def test_leaks_are_found_where_there_are_no_walls(open_field, tmp_path):
         assert any(leak in what for what in told) or "did not come back" in told[0], told
 
 
+@pytest.mark.parametrize("what", ["secret", "roster", "adjustments"])
+def test_a_file_of_the_instructors_that_a_submission_could_read(what, source, tmp_path, running, capsys):
+    """A place that students' code must see, such as the folder of the packages, is none for what is private."""
+    submissions = make_class(tmp_path, ada={})
+    texts = {
+        "secret": "sixteen characters or more",
+        "roster": "login,name\nada,Ada\n",
+        "adjustments": "login,exercise,points,comment\nada,all,1,\n",
+    }
+    places = {name: tmp_path / name for name in texts} | {what: Path(torch.__file__).parents[1] / f"{what} for a test"}
+    for name, place in places.items():
+        place.write_text(texts[name])
+    options = [text for name, place in places.items() for text in (f"--{name}", str(place))]
+    try:
+        assert main(["grade", str(source), str(submissions), "-o", str(tmp_path / "out"), *options]) == 1
+    finally:
+        places[what].unlink()
+    assert f"a submission reads {places[what]}" in capsys.readouterr().err
+
+
 def test_who_watches_what_is_made_sees_into_the_sandbox(server):
     cell = "import torch\n\ndef f(x):\n    return (x[:, None] * x).sum()"
     with server.open(LIMITS) as sandbox:
