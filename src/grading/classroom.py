@@ -123,7 +123,8 @@ class Grader:
         late = say("ran_late", what=self.titles(outcome.late)) if outcome.late else ""
         theirs = code.copy_of and code.copy_of.casefold() != submission.student.casefold()
         whose = say("copy_of", student=code.copy_of) if theirs else ""
-        return Grade(submission.student, "graded", _joined(submission.remark, whose, late), outcome, digest)
+        text = say("not_code", exercises=self.titles([*code.not_code])) if code.not_code else ""
+        return Grade(submission.student, "graded", _joined(submission.remark, whose, text, late), outcome, digest)
 
     def titles(self, names: list[str], *, cells: bool = True) -> str:
         """The exercises among these names by their titles, and where `cells` count, other cells by their names."""

@@ -1,12 +1,16 @@
 """Reads a submission: finds the notebook, when it came, and the code in it."""
 
+import ast
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
+
+from IPython.core.inputtransformer2 import TransformerManager
 
 from attnbook.language import whole
 from booktools.book.assignment import SET_UP, Assignment, nbgrader
@@ -111,11 +115,15 @@ def _plausible_time(when: datetime) -> datetime:
 
 
 class Code(NamedTuple):
-    """A student's code, cell by cell; and where known, the version of Python and whose copy it was written in."""
+    """A student's code, cell by cell; and where known, the version of Python and whose copy it was written in.
+
+    `not_code` are the exercises whose cell is one of text, which nobody can run.
+    """
 
     cells: list[dict]
     python: tuple[int, ...]
     copy_of: str = ""
+    not_code: tuple[str, ...] = ()
 
 
 def read_code(path: Path, assignment: Assignment) -> Code:
@@ -130,7 +138,7 @@ def read_code(path: Path, assignment: Assignment) -> Code:
         raise Unreadable(say("not_a_notebook", error=type(error).__name__)) from None
     if not _has_an_exercise(cells, assignment):
         raise Unreadable(say("another"))
-    return Code(cells, _python_version(notebook), _copy_of(notebook))
+    return Code(cells, _python_version(notebook), _copy_of(notebook), _not_code(notebook, assignment))
 
 
 def _python_version(notebook: dict) -> tuple[int, ...]:
@@ -168,19 +176,76 @@ def is_plain_file(path: Path, most: int = LARGEST) -> bool:
 
 
 def code_of(notebook: dict, assignment: Assignment) -> list[dict]:
-    """Returns the cells of a notebook, without tests, each with the calls that it must not make.
+    """Returns the code of a notebook, without what was handed out with it, each cell with the calls it must not make.
 
-    Cells that define functions may call what is forbidden, to compare; cells that give values may not."""
+    Cells that define functions may call what is forbidden, to compare; cells that give values may not.
+    """
     forbidden = {exercise.id: list(exercise.forbidden) for exercise in assignment.exercises if exercise.assigned}
-    tests = {test.id for exercise in assignment.exercises for test in exercise.tests}
+    checks = {test.id: test.visible for exercise in assignment.exercises for test in exercise.tests}
     given = set(map(_cell_name, assignment.notebook.cells))
     cells = []
     for number, cell in enumerate((cell for cell in notebook["cells"] if cell["cell_type"] == "code"), 1):
         name, source = _cell_name(cell), "".join(cell["source"])
-        if name not in tests and SET_UP not in source:
+        if SET_UP in source:
+            source = _own_part(source, _sets_up)
+        if name in checks:
+            source = _without_checks(source, "\n".join(checks.values()))
+        if source:
             called = name if name in given else say("own_cell", number=number)  # its id says nothing to anybody
             cells.append({"name": called, "source": source, "forbidden": forbidden.get(name, [])})
     return cells
+
+
+def _not_code(notebook: dict, assignment: Assignment) -> tuple[str, ...]:
+    """Returns the exercises that are answered in cells of text alone."""
+    ids = {exercise.id for exercise in assignment.exercises}
+    code = {_cell_name(cell) for cell in notebook["cells"] if cell["cell_type"] == "code"}
+    return tuple(dict.fromkeys(name for cell in notebook["cells"] if (name := _cell_name(cell)) in ids - code))
+
+
+def _own_part(source: str, handed_out: Callable[[ast.stmt], bool]) -> str:
+    r"""Returns a cell without the statements that were handed out; all of it if it can't be read.
+
+    >>> _own_part("x = 1\ndel x\n%time y = 2", lambda statement: isinstance(statement, ast.Delete))
+    "x = 1\nget_ipython().run_line_magic('time', 'y = 2')"
+    """
+    try:
+        statements = ast.parse(TransformerManager().transform_cell(source)).body
+        return "\n".join(ast.unparse(one) for one in statements if not handed_out(one))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return source
+
+
+def _sets_up(statement: ast.stmt) -> bool:
+    """Whether a statement is of the cell that installs what is missing."""
+    match statement:
+        case ast.FunctionDef(name="set_up") | ast.Expr(ast.Call(ast.Name("set_up"))) | ast.Delete([ast.Name("set_up")]):
+            return True
+    return False
+
+
+def _without_checks(source: str, checks: str) -> str:
+    r"""Returns what a student wrote into the cell of a check, with the values of the check but without its verdicts.
+
+    >>> check = "got = f(1)\nassert got == 2"
+    >>> _without_checks("got = f(1)\nassert got == 2\n\nprint('passes')", check)
+    ''
+    >>> _without_checks("def g(x): return x\ngot = f(1)\nassert got == 2\nprint('passes')", check)
+    'def g(x):\n    return x\ngot = f(1)'
+    """
+    handed_out = {ast.dump(statement) for statement in ast.parse(checks).body}
+
+    def is_verdict(statement: ast.stmt) -> bool:
+        match statement:
+            case ast.Expr(ast.Call(ast.Name("print"), [ast.Constant()])):
+                return True
+            case ast.Assign() | ast.AnnAssign() | ast.Import() | ast.ImportFrom() | ast.FunctionDef() | ast.ClassDef():
+                return False
+        return ast.dump(statement) in handed_out
+
+    own = _own_part(source, is_verdict)
+    only_values = _own_part(own, lambda statement: ast.dump(statement) in handed_out)
+    return own if only_values else ""
 
 
 def _cell_name(cell: dict) -> str:

@@ -969,6 +969,74 @@ def test_a_notebook_saved_without_ids_is_graded_as_it_was(source, tmp_path, runn
     assert table(tmp_path / "out/grades.csv")["ada"]["score"] == "10"
 
 
+def merged(notebook, first, second):
+    """What Jupyter's *Merge cells* makes: one cell, with the name of the first."""
+    cells = {cell.id: cell for cell in notebook.cells}
+    cells[first].source += "\n\n" + cells[second].source
+    notebook.cells.remove(cells[second])
+
+
+HELPER = "def helper(x):\n    return (x - x.amax(-1, keepdim=True)).exp()"
+HELPED = "def shares(x):\n    return helper(x) / helper(x).sum(-1, keepdim=True)"
+
+
+def rewrite(name, change):
+    def rewritten(notebook):
+        cell = next(cell for cell in notebook.cells if cell.id == name)
+        cell.source = change(cell.source)
+
+    return rewritten
+
+
+# what a student does to the copy, and what the feedback says of cells
+WELL_MEANT = {
+    "set-up and imports merged": ([lambda nb: merged(nb, "setup", "imports")], None),
+    "set-up and imports merged, with a magic": (
+        [rewrite("imports", "%matplotlib inline\n{}".format), lambda nb: merged(nb, "setup", "imports")],
+        None,
+    ),
+    "a check and the next answer merged": ([lambda nb: merged(nb, "test-slope", "line")], None),
+    "an answer and its check merged": ([lambda nb: merged(nb, "count", "test-count")], None),
+    "a helper in the cell of a check": (
+        [rewrite("test-count", f"{HELPER}\n\n{{}}".format), rewrite("shares", lambda _: HELPED)],
+        None,
+    ),
+    "prints in a check": ([rewrite("test-shares", lambda source: source.replace("assert_", "print(got)\nassert_"))], None),
+    "an own assertion in a check": ([rewrite("test-count", "{}\nassert count == 13".format)], "Cells that stopped"),
+    "no Python in a check": ([rewrite("test-count", "{}\nso far so good".format)], "SyntaxError"),
+}
+
+
+@pytest.mark.parametrize("case", WELL_MEANT)
+def test_only_what_was_handed_out_is_not_run(case, source, tmp_path, grade, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    assert main(["student", str(source), "-o", str(tmp_path / "copies")]) == 0
+    copy = nbformat.read(tmp_path / "copies/three_things.ipynb", 4)
+    for cell in copy.cells:
+        if cell.metadata.get("nbgrader", {}).get("solution"):
+            cell.source = {cell.id: cell.source for cell in three_things().cells}[cell.id]
+    changes, says = WELL_MEANT[case]
+    for change in changes:
+        change(copy)
+    (tmp_path / "submissions").mkdir()
+    nbformat.write(copy, tmp_path / "submissions/ada.ipynb")
+    row = grade(source, tmp_path / "submissions", tmp_path / "out")["ada"]
+    assert (row["score"], row["remark"]) == ("10", "")
+    told = (tmp_path / "out/feedback/ada.md").read_text()
+    assert says in told if says else "Cells that stopped" not in told
+
+
+def test_an_answer_in_a_cell_of_text_is_said(source, tmp_path, grade):
+    notebook = answered()
+    next(cell for cell in notebook.cells if cell.id == "count").cell_type = "raw"
+    (tmp_path / "submissions").mkdir()
+    nbformat.write(notebook, tmp_path / "submissions/ada.ipynb")
+    row = grade(source, tmp_path / "submissions", tmp_path / "out")["ada"]
+    assert row["score"] == "8"
+    assert row["remark"].startswith("3. Three times four: not run, because the cell of the answer is no code cell")
+    assert row["remark"] in (tmp_path / "out/feedback/ada.md").read_text()
+
+
 def without_ids(path):
     """Save a notebook as it was before cells had ids."""
     notebook = nbformat.read(path, 4)
