@@ -4,13 +4,14 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from booktools.book import BookError
-from booktools.book.assignment import Assignment
+from booktools.book.assignment import Assignment, nbgrader
 from booktools.book.limits import Limits
+from booktools.book.variants import mark_of
 from booktools.progress import progress
 from grading.collect import find_submissions
 from grading.processes import side_by_side
@@ -18,6 +19,7 @@ from grading.prove import sandbox_leaks, self_test
 from grading.run_tests import Outcome, OutOfTime, Result, run_tests
 from grading.sandbox.fork_server import ForkServer
 from grading.submissions import (
+    Code,
     Submission,
     Unreadable,
     is_plain_file,
@@ -117,14 +119,24 @@ class Grader:
             return _ungraded(submission, say("ungraded", why=error), digest)
         except Exception as error:
             return _ungraded(submission, unforeseen_error(error))
+        late = say("ran_late", what=self.titles(outcome.late)) if outcome.late else ""
+        remarks = (submission.remark, self.whose(code, submission), *self.not_run(code, outcome), late)
+        return Grade(submission.student, "graded", _joined(*remarks), outcome, digest)
+
+    def whose(self, code: Code, submission: Submission) -> str:
+        """Says whose copy a notebook is, where it is another student's and has the mark to prove it."""
+        theirs = code.copy_of.casefold() != submission.student.casefold()
+        if not (theirs and self.secret and code.mark == mark_of(code.copy_of, self.secret, self.assignment.name)):
+            return ""
+        return say("copy_of", student=code.copy_of)
+
+    def not_run(self, code: Code, outcome: Outcome) -> Iterator[str]:
+        """Says which exercises were answered in a cell that does not run here."""
+        if code.not_code:
+            yield say("not_code", exercises=self.titles([*code.not_code]))
         if code.python > sys.version_info[:2] and (cells := self.titles(outcome.unparsed, cells=False)):
             theirs, ours = (f"{major}.{minor}" for major, minor in (code.python, sys.version_info[:2]))
-            return _ungraded(submission, say("newer_python", exercises=cells, theirs=theirs, ours=ours), digest)
-        late = say("ran_late", what=self.titles(outcome.late)) if outcome.late else ""
-        theirs = code.copy_of and code.copy_of.casefold() != submission.student.casefold()
-        whose = say("copy_of", student=code.copy_of) if theirs else ""
-        text = say("not_code", exercises=self.titles([*code.not_code])) if code.not_code else ""
-        return Grade(submission.student, "graded", _joined(submission.remark, whose, text, late), outcome, digest)
+            yield say("newer_python", exercises=cells, theirs=theirs, ours=ours)
 
     def titles(self, names: list[str], *, cells: bool = True) -> str:
         """The exercises among these names by their titles, and where `cells` count, other cells by their names."""
@@ -132,15 +144,24 @@ class Grader:
         return printable(", ".join(known.get(name, name) for name in names if cells or name in known))
 
     def digest(self, submission: Submission) -> str:
-        """Returns a hash that changes if the submission, the assignment or the limits do."""
+        """Returns a hash that changes if the submission, the code of the assignment or the limits do.
+
+        Points and texts may change: nobody is graded again for them.
+        """
         path = submission.path
         try:
             content = path.read_bytes() if path and is_plain_file(path) else b""
         except OSError:
             content = b""
         notebook = self.assignment.variant(submission.student, self.secret).notebook
-        about = json.dumps([notebook, submission.remark, asdict(self.limits)], sort_keys=True)
+        about = json.dumps([_what_runs(notebook), submission.remark, asdict(self.limits)], sort_keys=True)
         return hashlib.sha256(about.encode() + content).hexdigest()
+
+
+def _what_runs(notebook) -> list[tuple]:
+    """The code cells of an assignment, without what they are worth."""
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    return [(cell.source, cell.metadata.get("attnbook"), nbgrader(cell) | {"points": None}) for cell in cells]
 
 
 def grade_all(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from booktools.book import BookError
+from grading.look_alikes import look_alikes, plain_name
 from grading.platforms import GRADESCOPE, Sender, read_metadata, senders
 from grading.roster import Roster, Student
 from grading.submissions import Submission, is_notebook, printable, read_submission
@@ -58,13 +59,18 @@ def _by_student(folders: list[Path], roster: Roster | None) -> tuple[dict[str, l
     entries, strangers = defaultdict(list), []
     for number, folder in enumerate(folders):
         metadata = read_metadata(folder) if roster else {}
-        for path in sorted(path for path in folder.iterdir() if not path.name.startswith(".")):
-            own = path.stem if is_notebook(path) else path.name
-            if roster is None:
-                entries[own].append(Entry(path, number))
+        names = {path: path.stem if is_notebook(path) else path.name for path in sorted(folder.iterdir())}
+        names = {path: own for path, own in names.items() if not path.name.startswith(".")}
+        imitated = look_alikes(names.values())
+        for path, own in names.items():
+            if own in imitated:
+                like = say("looks_like", name=ascii(own), others=", ".join(map(ascii, imitated[own])))
+                strangers.append(Submission(f"{plain_name(own)}~{_hash(own)}", None, fault=like))
+            elif roster is None:
+                entries[plain_name(own)].append(Entry(path, number))
             elif path.name != GRADESCOPE:
                 sent = senders(path.name, metadata)
-                owners = roster.owners(own, sent)
+                owners = roster.owners(own, sent) or roster.owners(re.sub(r"(\.ipynb)?\.\w+$", "", own), sent)
                 for login, sender in owners.items():
                     entries[login].append(Entry(path, number, sender))
                 if not owners:
@@ -124,4 +130,8 @@ def _short_name(student: str, unique: bool = True) -> str:
     ('ada', True, 87)
     """
     short = " ".join(printable(student).split())[:80].encode()[:200].decode(errors="ignore")
-    return short if unique else f"{short}~{sha256(os.fsencode(student)).hexdigest()[:6]}"
+    return short if unique else f"{short}~{_hash(student)}"
+
+
+def _hash(name: str) -> str:
+    return sha256(os.fsencode(name)).hexdigest()[:6]

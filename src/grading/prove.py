@@ -1,5 +1,6 @@
 """Proof that an assignment's tests can be trusted: right answers pass, an empty copy doesn't, wrong answers fail."""
 
+import os
 import tomllib
 from collections.abc import Iterator
 from contextlib import closing
@@ -66,7 +67,11 @@ def self_test(assignment: Assignment, server: ForkServer, limits: Limits) -> Ite
     yield from _faults_of_solution(assignment, server, limits)
     cells: list[str] = []
     for part in PARTS:
-        empty = run_tests(assignment, code_of(assignment.student(), assignment), server, limits, parts=(part,))
+        try:
+            empty = run_tests(assignment, code_of(assignment.student(), assignment), server, limits, parts=(part,))
+        except OutOfTime as late:
+            yield f"the empty copy: {late}"
+            continue
         cells = empty.cells
         for name, result in empty.results.items():
             if (said := getattr(result, part)) != say("unwritten"):
@@ -81,8 +86,21 @@ def _faults_of_solution(assignment: Assignment, server: ForkServer, limits: Limi
         outcome = run_tests(assignment, code_of(assignment.notebook, assignment), server, limits)
     except OutOfTime as late:
         yield f"the solution: {late}"
+        yield _out_of_time(limits)
     else:
         yield from (f"the solution: {what}" for what in _failures(outcome))
+        if outcome.late:
+            yield _out_of_time(limits)
+
+
+def _out_of_time(limits: Limits) -> str:
+    """Says what may be the matter where the solution itself takes too long, and what to do."""
+    load, processors, more = os.getloadavg()[0], os.cpu_count(), 5 * limits.total
+    return (
+        f"the time that counts is that of a processor, and apart from it that of waiting, as for a disk. The load of "
+        f"this machine is {load:.1f}, and it has {processors} processors. `attnbook grade --seconds {more:.0f}` allows "
+        "five times as much of everything"
+    )
 
 
 def _failures(outcome: Outcome) -> Iterator[str]:

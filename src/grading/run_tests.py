@@ -3,6 +3,7 @@
 import signal
 import time
 import traceback
+from collections.abc import Callable
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 
@@ -13,6 +14,7 @@ from booktools.book.limits import Limits
 from grading.sandbox.client import NoAnswer, Sandbox, StudentError, TookTooLong
 from grading.sandbox.fork_server import ForkServer
 from grading.sandbox.remote import Remote
+from grading.sandbox.stopwatch import Spent
 from grading.submissions import printable
 from grading.wording import say
 
@@ -86,7 +88,8 @@ class Attempts:
     """A submission's process, and a new one whenever it has died.
 
     Cells and tests share the limit of the whole. That cells run again, for the hidden tests or after a death, is not
-    the submission's fault, and is not counted until it has taken twice as long.
+    the submission's fault, and is not counted until it has taken twice as long. What takes time is the work of a
+    processor, for the submission or for its tests, and apart from that, waiting.
     """
 
     def __init__(self, server: ForkServer, limits: Limits, cells: list[dict]):
@@ -102,7 +105,8 @@ class Attempts:
         self.late: set[str] = set()  # exercises of which no other test is tried
         self.late_cells: set[str] = set()
         self.counted: set[int] = set()  # cells that have run once
-        self.spent = self.spent_again = 0.0
+        self.requests: list[Spent] = []  # how long each took, in all processes
+        self.spent = self.spent_again = Spent()
 
     def begin(self) -> None:
         """Begin again in a new process."""
@@ -115,7 +119,7 @@ class Attempts:
         self.to_run = [number for number, cell in enumerate(self.cells) if cell["name"] == name]
         for kept in (self.deadly, self.errors, self.unwritten, self.used, self.late, self.counted):
             kept.clear()
-        self.spent = self.spent_again = 0.0
+        self.spent = self.spent_again = Spent()
 
     def cell_errors(self, titles: dict[str, str]) -> list[str]:
         """Returns what cells raised; the cell of an exercise is called by the title of the exercise."""
@@ -133,7 +137,7 @@ class Attempts:
             if exercise.id in self.late:
                 return say("skipped")
             sandbox = self.living_sandbox()
-            with self.timed(), _time_limit(self.limits.cell):
+            with self.timed(), _time_limit(self.limits.cell, self.taken):
                 stand_ins = {name: Remote(sandbox, exercise, name) for name in exercise.defined}
                 answers = {name: Remote(sandbox, exercise, name)._value() for name in exercise.assigned}
                 exec(compile(code, f"{exercise.id}, test", "exec"), given | stand_ins | answers)
@@ -157,7 +161,7 @@ class Attempts:
             if self.is_gone():
                 self.close()
                 self.sandbox = self.server.open(self.limits)
-                self.sandbox.used = self.used
+                self.sandbox.used, self.sandbox.spent = self.used, self.requests
                 self.opened += 1
                 self.to_run = [number for number in range(len(self.cells)) if number not in self.deadly]
             if self.to_run:
@@ -189,18 +193,22 @@ class Attempts:
         if error and error.startswith(("SyntaxError", "IndentationError")):
             self.unparsed.add(cell["name"])
 
+    def taken(self) -> Spent:
+        """How long the grader and the sandboxes have worked, and how long the sandboxes have waited, until now."""
+        return sum(self.requests, Spent(time.process_time()))
+
     @contextmanager
     def timed(self, again: bool = False):
         """Count the time that this takes, and go no further when there is none left."""
-        start = time.monotonic()
+        start = self.taken()
         try:
             yield
         finally:
             if again:
-                self.spent_again += time.monotonic() - start
+                self.spent_again += self.taken() - start
             else:
-                self.spent += time.monotonic() - start
-        if self.spent > self.limits.total or self.spent_again > 2 * self.limits.total:
+                self.spent += self.taken() - start
+        if self.spent.longer > self.limits.total or self.spent_again.longer > 2 * self.limits.total:
             self.close()
             raise OutOfTime(say("all_late", seconds=plain(self.limits.total)))
 
@@ -211,13 +219,17 @@ class Attempts:
 
 
 @contextmanager
-def _time_limit(seconds: float):
+def _time_limit(seconds: float, taken: Callable[[], Spent]):
     """Stops a test that an answer has sent round in circles."""
+    start = taken()
 
-    def stop(*_):
-        raise TookTooLong(say("test_late", seconds=plain(seconds)))
+    def look(*_):
+        left = seconds - (taken() - start).longer
+        if left <= 0:
+            raise TookTooLong(say("test_late", seconds=plain(seconds)))
+        signal.setitimer(signal.ITIMER_REAL, max(left, 0.01))
 
-    before = signal.signal(signal.SIGALRM, stop)
+    before = signal.signal(signal.SIGALRM, look)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield

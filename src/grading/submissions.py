@@ -59,12 +59,23 @@ def read_submission(student: str, entry: Path, name: str, stamped: bool, sender:
         elif entry.is_dir() and not entry.is_symlink():
             found = _in_folder(entry, name, stamped)
         else:
-            found = Submission(student, None, remark=say("no_submission"))
+            found = Submission(student, None, remark=printable(_no_notebook(entry)))
     except Exception as error:
         found = Submission(student, None, fault=unforeseen_error(error))
     if sender:  # files have the time of the download
         found = replace(found, handed_in=sender.when, clock=sender.platform, sender=sender)
     return replace(found, student=student)
+
+
+def _no_notebook(entry: Path) -> str:
+    """Says what a file is that is no notebook, and what to do.
+
+    >>> _no_notebook(Path("ada.ipynb.txt"))
+    'a notebook that is called ada.ipynb.txt; rename it to ada.ipynb'
+    """
+    name, dot, _ = entry.name.partition(".ipynb")
+    kind = "other_ending" if dot else {".zip": "a_zip", ".py": "a_script"}.get(entry.suffix.lower(), "no_submission")
+    return say(kind, name=entry.name, folder=entry.stem, notebook=f"{name}.ipynb")
 
 
 def _in_folder(folder: Path, name: str, stamped: bool) -> Submission:
@@ -115,14 +126,16 @@ def _plausible_time(when: datetime) -> datetime:
 
 
 class Code(NamedTuple):
-    """A student's code, cell by cell; and where known, the version of Python and whose copy it was written in.
+    """A student's code, cell by cell; and what the notebook says of itself, which anybody can write into it.
 
-    `not_code` are the exercises whose cell is one of text, which nobody can run.
+    That is the version of Python, and whose copy it is, with a mark that only the right one has. `not_code` are the
+    exercises whose cell is one of text, which nobody can run.
     """
 
     cells: list[dict]
     python: tuple[int, ...]
     copy_of: str = ""
+    mark: str = ""
     not_code: tuple[str, ...] = ()
 
 
@@ -138,7 +151,7 @@ def read_code(path: Path, assignment: Assignment) -> Code:
         raise Unreadable(say("not_a_notebook", error=type(error).__name__)) from None
     if not _has_an_exercise(cells, assignment):
         raise Unreadable(say("another"))
-    return Code(cells, _python_version(notebook), _copy_of(notebook), _not_code(notebook, assignment))
+    return Code(cells, _python_version(notebook), *_copy_of(notebook), _not_code(notebook, assignment))
 
 
 def _python_version(notebook: dict) -> tuple[int, ...]:
@@ -152,15 +165,16 @@ def _python_version(notebook: dict) -> tuple[int, ...]:
         return ()
 
 
-def _copy_of(notebook: dict) -> str:
+def _copy_of(notebook: dict) -> tuple[str, str]:
     """
-    >>> _copy_of({"metadata": {"attnbook": {"student": "ada"}}}), _copy_of({"metadata": []}), _copy_of({})
-    ('ada', '', '')
+    >>> _copy_of({"metadata": {"attnbook": {"student": "ada", "mark": "1f"}}}), _copy_of({"metadata": []}), _copy_of({})
+    (('ada', '1f'), ('', ''), ('', ''))
     """
     try:
-        return printable(notebook["metadata"]["attnbook"].get("student", ""))[:80]
+        about = notebook["metadata"]["attnbook"]
+        return printable(about.get("student", ""))[:80], printable(about.get("mark", ""))
     except (LookupError, TypeError, AttributeError):
-        return ""
+        return "", ""
 
 
 def _has_an_exercise(cells: list[dict], assignment: Assignment) -> bool:

@@ -6,10 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from grading import run_tests
+from grading.run_tests import Attempts
 from grading.sandbox import fork_server
 from grading.sandbox.client import Sandbox
 from grading.sandbox.fork_server import ForkServer
+from grading.sandbox.stopwatch import Spent
 
 
 @pytest.fixture(scope="session")
@@ -38,7 +39,7 @@ def own_time(monkeypatch):
         return run(sandbox, cell)
 
     monkeypatch.setattr(Sandbox, "run", taking_its_time)
-    monkeypatch.setattr(run_tests, "time", SimpleNamespace(monotonic=lambda: time.now))
+    monkeypatch.setattr(Attempts, "taken", lambda attempts: Spent(time.now))
 
 
 @pytest.fixture

@@ -32,6 +32,7 @@ from grading.lateness import Rules
 from grading.prove import Proof, prove_all, sandbox_leaks, self_test
 from grading.reports import feedback, write_all
 from grading.run_tests import PARTS, Attempts, Outcome, Result, names_given
+from grading.sandbox.forbidden_calls import OF_TORCH
 from grading.sandbox.fork_server import ForkServer
 from grading.sandbox.remote import Remote
 from grading.sandbox.tensor_sizes import SizeRecorder, replay_sizes
@@ -119,6 +120,9 @@ def test_a_students_copy_has_stubs_points_and_no_secrets(source, tmp_path, monke
     assert cells["test-slope"].endswith("print('1. Shares, check 2: passes')")
     assert "20 seconds for one cell,\n120 for all" in cells["setup-note"]
     assert "10 seconds for one call, with 2 GB" in cells["setup-note"]
+    assert all(f"`torch.{name}`" in cells["setup-note"] for name in OF_TORCH), "what is refused is said before"
+    assert "thread" in cells["setup-note"]
+    assert "`ctypes`" in cells["setup-note"]
     assert SET_UP in cells["setup"], "the grader knows the cell by this"
     assert cells["shares"].endswith("# YOUR CODE HERE\n    raise NotImplementedError()")
     for module in (cells["imports"], cells["shares"]):
@@ -294,6 +298,18 @@ def test_self_test(cell, source_of_cell, says, tmp_path, server):
     assignment = Assignment.read(write(tmp_path, edited(set_source(cell, source_of_cell))))
     told = list(self_test(assignment, server, Limits()))
     assert any(says in what for what in told), told
+
+
+@pytest.mark.parametrize("seconds", [1, 3])
+def test_a_solution_for_which_the_time_does_not_do(seconds, source, server, own_time):
+    """Whether all together take too long, or one cell: what counts is said, how busy it is here, and what to type."""
+    assignment = Assignment.read(source)
+    for cell in assignment.notebook.cells:
+        if cell.id == "imports":
+            cell.source += "\n1  # 2 seconds" if seconds == 1 else "\nimport time\ntime.sleep(100)"
+    told = "\n".join(self_test(assignment, server, Limits(cell=1, total=seconds)))
+    load = r"The load of this machine is [\d.]+, and it has \d+ processors"
+    assert re.search(rf"{load}. `attnbook grade --seconds {5 * seconds}`", told), told
 
 
 def test_an_empty_copy_that_is_not_refused_everywhere_is_reported(tmp_path, server):
@@ -613,6 +629,27 @@ def test_a_second_run_grades_what_has_changed(source, tmp_path, grade):
     assert after["bob"] != before["bob"]
 
 
+def test_points_and_texts_that_change_are_reckoned_without_running_again(source, tmp_path, grade):
+    submissions, out = make_class(tmp_path, ada={}, bob={"count": "count = 1"}), tmp_path / "out"
+    grade(source, submissions, out)
+    before = {path: path.stat().st_mtime_ns for path in out.glob("results/*.json")}
+
+    def worth_more(cells, notebook):
+        cells["test-count"].metadata.nbgrader.points = 7
+        cells["task-line"].source += "\n\nA line through the origin."
+
+    rows = grade(write(source.parent, edited(worth_more)), submissions, out)
+    assert [(row["score"], row["max"]) for row in rows.values()] == [("15", "15"), ("8", "15")]
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    harder = set_source(
+        "test-count", "assert count > 0\n### BEGIN HIDDEN TESTS\nassert count < 20\n### END HIDDEN TESTS"
+    )
+    assert [row["score"] for row in grade(write(source.parent, edited(harder)), submissions, out).values()] == [
+        "10",
+        "10",
+    ]
+
+
 def test_a_killed_grader_goes_on_where_it_was(source, tmp_path, grade, monkeypatch):
     """It is killed while it grades the seventh and the eighth, which never come to an end."""
     real, begun = classroom.run_tests, get_context("fork").Value("i", 0)
@@ -745,7 +782,7 @@ ODD = {
     "new": (lambda place: os.utime(write(place).rename(place / "new.ipynb"), (2**37, 2**37)), "graded", ""),
     "pipe": (lambda place: os.mkfifo(place / "pipe.ipynb"), "error", "plain file"),
     "\N{PARROT}" * 50: (lambda place: write(place / ("\N{PARROT}" * 63) / "three_things"), "late", ""),
-    "\ufffd[2J \ufffd": (lambda place: write(place / "\x1b[2J\n\u202e" / "three_things"), "late", ""),
+    "\ufffd[2J": (lambda place: write(place / "\x1b[2J\n\u202e" / "three_things"), "late", ""),
     "other": (lambda place: shutil.copy(SOURCES[0], place / "other.ipynb"), "error", "no exercise of this assignment"),
     "three": (lambda place: (place / "three.ipynb").write_text('{"cells": [3]}'), "error", "can be read"),
     "number": (lambda place: (place / "number.ipynb").write_text("3"), "error", "can be read"),
@@ -921,7 +958,7 @@ def test_a_cell_of_a_students_own_is_told_by_its_number(source, tmp_path, grade)
     assert f"{called}: " in (tmp_path / "out/feedback/ada.md").read_text()
 
 
-def test_a_newer_python_than_the_graders_is_an_error_and_no_zero(source, tmp_path, grade):
+def test_a_newer_python_than_the_graders_is_said_and_gives_no_second_chance(source, tmp_path, grade):
     unknown = {"shares": "def shares(x):\n    return f'{x!z}'"}  # until Python has a conversion z
     submissions = make_class(tmp_path, old=unknown, new=unknown, beside={"more": "f'{x!z}'"})
     for name, version in {"old": "3.11.0", "new": "3.99.0", "beside": "3.99.0"}.items():
@@ -931,10 +968,11 @@ def test_a_newer_python_than_the_graders_is_an_error_and_no_zero(source, tmp_pat
     rows = grade(source, submissions, tmp_path / "out")
     assert {name: (row["score"], row["status"]) for name, row in rows.items()} == {
         "beside": ("10", "graded"),
-        "new": ("", "error"),
+        "new": ("5", "graded"),
         "old": ("5", "graded"),
     }
-    assert rows["new"]["remark"].endswith("the notebook was written with Python 3.99")
+    assert "the notebook says that it was written with Python 3.99" in rows["new"]["remark"]
+    assert rows["old"]["remark"] == rows["beside"]["remark"] == ""
 
 
 def test_a_stamp_from_a_students_own_zip_is_not_believed(source, tmp_path, grade):
@@ -1001,7 +1039,10 @@ WELL_MEANT = {
         [rewrite("test-count", f"{HELPER}\n\n{{}}".format), rewrite("shares", lambda _: HELPED)],
         None,
     ),
-    "prints in a check": ([rewrite("test-shares", lambda source: source.replace("assert_", "print(got)\nassert_"))], None),
+    "prints in a check": (
+        [rewrite("test-shares", lambda source: source.replace("assert_", "print(got)\nassert_"))],
+        None,
+    ),
     "an own assertion in a check": ([rewrite("test-count", "{}\nassert count == 13".format)], "Cells that stopped"),
     "no Python in a check": ([rewrite("test-count", "{}\nso far so good".format)], "SyntaxError"),
 }

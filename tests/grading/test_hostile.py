@@ -1,11 +1,13 @@
 """What a submission may try, and what it earns: what its honest part earns, and nothing from anybody else's."""
 
+import io
 import platform
 import re
 import sys
 from contextlib import suppress
 from pathlib import Path
 from textwrap import dedent
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -18,13 +20,14 @@ from booktools.book import BookError
 from booktools.book.assignment import Assignment, Exercise
 from booktools.book.limits import Limits
 from grading.run_tests import OutOfTime, run_tests
-from grading.sandbox import fork_server
+from grading.sandbox import fork_server, stopwatch
 from grading.sandbox.client import NoAnswer, StudentError
 from grading.sandbox.confinement import MACHINES, REFUSED, SIEVED
 from grading.sandbox.forbidden_calls import Forbidden, ForbiddenCalls
 from grading.sandbox.fork_server import ForkServer
 from grading.sandbox.messages import send
 from grading.sandbox.remote import Remote
+from grading.sandbox.stopwatch import Spent, Stopwatch
 from grading.submissions import code_of
 from tests import ROOT
 from tests.grading.three_things import SHARES, answered, write
@@ -515,6 +518,25 @@ FORBIDDEN = {
     "in a compiled function": "@torch.jit.script\ndef shares(x):\n    return torch.softmax(x, -1)",
     "below the surface, by another name": "import torch as t\n" + body("return t.ops.aten._softmax(x, -1, False)"),
     "by a computed name below the surface": body("return getattr(torch, 'o' + 'ps').aten._softmax(x, -1, False)"),
+    "behind a magic in the first line": "%time 1\n" + body("return torch.ops.aten._softmax(x, -1, False)"),
+    "in a magic": "%time softmax = torch.ops.aten._softmax\n" + body("return softmax(x, -1, False)"),
+    "in a text that is run": body("return eval('torch.ops.aten._softmax')(x, -1, False)"),
+    "in a module of its own": "%%writefile own.py\nimport torch\nsoftmax = torch.ops.aten._softmax",
+    "as the logarithm's exponential": body("return x.log_softmax(-1).exp()"),
+    "of sparse tensors": body("return torch.sparse.softmax(x.to_sparse(), -1).to_dense()"),
+    "in attention over the identity": body(
+        "x = x[None] if x.ndim == 1 else x\neye = torch.eye(x.shape[-1])\n"
+        "return F.scaled_dot_product_attention(x, eye, eye, scale=1.0)"
+    ).replace("F.", "nn.functional."),
+    "when the answer is read": """
+        class Later(torch.Tensor):
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None):
+                plain = [torch.Tensor(a.tolist()).softmax(-1) if isinstance(a, Later) else a for a in args]
+                return func(*plain, **(kwargs or {}))
+        def shares(x):
+            return x.as_subclass(Later)
+        """,
     "by a safer sister": body("return torch._safe_softmax(x, -1)"),
     "with the fence patched": "import grading.sandbox.forbidden_calls as f\n"
     "f.ForbiddenCalls.refuse = lambda *_: None\n" + body("return x.softmax(-1)"),
@@ -527,7 +549,7 @@ def test_a_forbidden_call_earns_nothing_and_is_named(case, assignment, server):
     outcome = grade(assignment, server, shares=FORBIDDEN[case])
     assert outcome.total(assignment) == REST
     named = [*outcome.used.get("shares", []), *outcome.cells]
-    told = "torch.softmax|masked_softmax|(ops|_C|jit|grading) is not for graded|can't start new thread"
+    told = "torch.softmax|masked_softmax|(ops|_C|jit|grading) is not for graded|can't start new thread|of type Later"
     assert any(re.search(told, name) for name in [*named, *map(str, outcome.results.values())]), outcome
 
 
@@ -633,6 +655,36 @@ def test_all_limits_together(assignment, server):
     )
     with pytest.raises(OutOfTime, match="the whole submission took longer than 2 seconds"):
         run_tests(assignment, cells, server, limits)
+
+
+BUSY, IDLE = "while time.process_time() < began + 1.5: pass", "time.sleep(1.5)"
+
+
+@pytest.mark.parametrize(("does", "share", "late"), [(BUSY, 1, True), (BUSY, 0.1, False), (IDLE, 0.1, True)])
+def test_a_busy_machine_makes_nobody_late(does, share, late, assignment, server, monkeypatch):
+    """A second is allowed. Where a process gets a tenth of a processor's time, it may work ten times as long."""
+    read = Stopwatch.read
+
+    def seen(stopwatch):
+        spent = read(stopwatch)
+        return Spent(share * spent.working, spent.waiting)
+
+    monkeypatch.setattr(Stopwatch, "read", seen)
+    source = f"import time\nbegan = time.process_time()\n{does}"
+    outcome = grade(assignment, server, Limits(cell=1, call=1, total=60, megabytes=512), more=source)
+    assert bool(outcome.late) is late
+
+
+@pytest.mark.parametrize("counts", [True, False])
+def test_what_others_do_meanwhile_does_not_count(counts, monkeypatch):
+    """The kernel says for how long a process waited for a processor. Where it doesn't, all time is one of waiting."""
+    clock = iter([100.0, 110.0])
+    monkeypatch.setattr(stopwatch, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    numbers = iter(["1000000000 2000000000 7\n", "3000000000 9000000000 8\n"])
+    monkeypatch.setattr(stopwatch, "open", lambda _: io.StringIO(next(numbers) if counts else ""), raising=False)
+    watch = Stopwatch(1)
+    before = watch.read()
+    assert watch.read() - before == (Spent(2, 1) if counts else Spent(0, 10))
 
 
 def test_slow_experiments_cost_nothing_though_cells_run_twice(assignment, server, own_time):
@@ -873,6 +925,6 @@ def test_a_message_nobody_reads_does_not_hold_up_the_grader(server):
     """A worker that has stopped reading while the grader sends more than fits into the pipe."""
     source = "import signal, time\nsignal.signal(signal.SIGALRM, signal.SIG_IGN)\nwhile True: time.sleep(1)"
     with server.open(Limits(cell=0.2, call=1, total=5, megabytes=512)) as sandbox:
-        send(sandbox.pipe, {"do": "run", "source": source, "forbidden": [], "seconds": 1})
-        with pytest.raises(NoAnswer, match=r"longer than 2\.2 seconds"):
+        send(sandbox.pipe, {"do": "run", "source": source, "forbidden": []})
+        with pytest.raises(NoAnswer, match=r"longer than 0\.2 seconds"):
             sandbox.run({"name": "long", "source": "#" + "x" * 900_000, "forbidden": []})

@@ -260,5 +260,51 @@ def test_plain_names_are_no_platforms(name):
     assert senders(name, {}) == []
 
 
+NO_NOTEBOOK = {
+    "jdoe.zip": "a zip file; unpack it into a folder jdoe",
+    "jdoe.py": "a Python script; ask for the notebook itself, the file that ends in .ipynb",
+    "jdoe.ipynb.txt": "a notebook that is called jdoe.ipynb.txt; rename it to jdoe.ipynb",
+    "jdoe.pdf": "neither a notebook nor a folder",
+}
+
+
+@pytest.mark.parametrize("name", NO_NOTEBOOK)
+def test_what_is_no_notebook_is_told_in_exact_words(name, roster_of, hand_in):
+    folder = hand_in(name, "bob.ipynb")
+    assert found(folder, roster=roster_of(CLASS))["jdoe"] == found(folder)[name] == NO_NOTEBOOK[name]
+
+
+LIKE_ADA = [" ada", "ada ", "\u0430da", "ada\u200b", "a\u00adda", "\uff41da"]
+
+
+@pytest.mark.parametrize("name", LIKE_ADA, ids=ascii)
+@pytest.mark.parametrize("with_roster", [False, True])
+def test_a_name_that_looks_like_anothers_is_an_error_and_the_real_one_stays(name, with_roster, roster_of, hand_in):
+    folder = hand_in("ada.ipynb", f"{name}.ipynb", "bob.ipynb")
+    roster = roster_of("login,name\nada,Ada\nbob,Bob\n") if with_roster else None
+    submissions = {one.student: one for one in find_submissions([folder], "three_things", roster=roster)}
+    assert {"ada", "bob"} < set(submissions)
+    assert submissions["ada"].path.name == "ada.ipynb"
+    (other,) = (one for student, one in submissions.items() if student not in ("ada", "bob"))
+    assert (
+        other.fault == f"{ascii(name)} looks like 'ada', but is another name; ask whose it is, then rename or delete it"
+    )
+
+
+def test_one_letter_or_two_signs_are_one_name_in_two_rounds_and_look_alikes_in_one(hand_in):
+    first, second = hand_in("Zo\xeb.ipynb", folder="first"), hand_in("Zoe\u0308.ipynb", folder="second")
+    assert set(found(first, second, several=True)) == {"Zo\xeb/1", "Zo\xeb/2"}
+    told = found(hand_in("Zo\xeb.ipynb", "Zoe\u0308.ipynb"))
+    assert told.pop("Zo\xeb") == "Zo\xeb.ipynb"
+    assert "looks like 'Zo\\xeb'" in next(iter(told.values()))
+
+
+def test_where_nobody_knows_which_name_is_real_both_are_an_error(hand_in):
+    told = found(hand_in("\u0430da.ipynb", "a\u0501a.ipynb", "bob.ipynb"))
+    assert told.pop("bob") == "bob.ipynb"
+    assert all("looks like" in what for what in told.values())
+    assert len(told) == 2
+
+
 def test_without_a_roster_names_are_taken_as_they_are(hand_in):
     assert found(hand_in(CANVAS[0])) == {CANVAS[0].removesuffix(".ipynb"): CANVAS[0]}

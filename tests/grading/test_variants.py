@@ -160,7 +160,11 @@ def test_copies_go_into_a_folder_for_each_student(source, tmp_path, monkeypatch,
     assert "This is the copy of `ada`." in text
     assert f"over the last axis, times {factor}" in text
     assert "<<" not in text
-    assert nbformat.reads(text, 4).metadata.attnbook.student == "ada"
+    about, mark = (
+        nbformat.reads(text, 4).metadata.attnbook,
+        Assignment.read(source, overlay).variant("ada", SECRET).mark,
+    )
+    assert (about.student, about.mark) == ("ada", mark)
     assert "number(" not in text, "how it is drawn is not told"
 
 
@@ -190,21 +194,25 @@ def test_everybody_is_graded_by_a_variant_of_their_own(source, tmp_path, server)
         "bob": assignment.variant("ada", SECRET),
         "cleo": assignment.variant("cleo", LAST),
         "dan": Assignment.read(source),
+        "eve": Assignment.read(source),
     }
+    says = {"bob": ("ada", answers["ada"].mark), "dan": ("DAN", ""), "eve": ("ada", answers["cleo"].mark)}
     submissions = tmp_path / "submissions"
     submissions.mkdir()
     for student, answer in answers.items():
-        answer.notebook.metadata["attnbook"]["student"] = "ada" if student == "bob" else student.upper()
+        name, mark = says.get(student, (student.upper(), answer.mark))
+        answer.notebook.metadata["attnbook"] |= {"student": name, "mark": mark}
         nbformat.write(answer.notebook, submissions / f"{student}.ipynb")
 
     def scores(secret):
         work = Classwork.read(source, [submissions], tmp_path / "private", secret)
         grades = grade_all(work, tmp_path / "out", server, limits=LIMITS)
-        assert {one.student: one.remark for one in grades if one.remark} == {"bob": "this is the copy of ada"}
+        remarks = {"bob": "this is the copy of ada"} if secret == SECRET else {}
+        assert {one.student: one.remark for one in grades if one.remark} == remarks, "eve frames ada, without her mark"
         return {grade.student: grade.outcome.total(assignment) for grade in grades}
 
-    assert scores(SECRET) == {"ada": 10, "bob": 3, "cleo": 3, "dan": 3}, "3 points are the same for all"
-    assert scores(LAST) == {"ada": 3, "bob": 3, "cleo": 10, "dan": 3}, "graded afresh with another secret"
+    assert scores(SECRET) == {"ada": 10, "bob": 3, "cleo": 3, "dan": 3, "eve": 3}, "3 points are the same for all"
+    assert scores(LAST) == {"ada": 3, "bob": 3, "cleo": 10, "dan": 3, "eve": 3}, "graded afresh with another secret"
     with pytest.raises(BookError, match="--secret FILE"):
         scores(None)
 

@@ -14,7 +14,7 @@ from attnbook.language import count, words
 from booktools.book import HERE, BookError
 from booktools.book.contents import read_notebook
 from booktools.book.translation import translate
-from booktools.book.variants import TAG, Draw, drawn_values, fill_gaps, seed_of
+from booktools.book.variants import TAG, Draw, drawn_values, fill_gaps, mark_of, seed_of
 
 SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION[ \t]*$", re.DOTALL | re.MULTILINE)
 HIDDEN = re.compile(r"^### BEGIN HIDDEN TESTS\n(.*?)^### END HIDDEN TESTS[ \t]*\n?", re.DOTALL | re.MULTILINE)
@@ -78,6 +78,7 @@ class Assignment:
     notebook: NotebookNode
     variant_cell: str = ""  # where there is one, this is no assignment yet: each student has a variant of it
     drawn: Mapping[str, str] = field(default_factory=dict)  # what a student's variant has in the gaps
+    mark: str = ""  # what the copy of a student's variant is known by
 
     @classmethod
     def read(cls, path: Path, overlay: Path | None = None, root: Path | None = None) -> "Assignment":
@@ -117,7 +118,8 @@ class Assignment:
         notebook = deepcopy(self.notebook)
         for cell in notebook.cells:
             cell.source = fill_gaps(cell.source, values)
-        return replace(Assignment.of(notebook, Path(f"{self.name}.ipynb")), drawn=values)
+        variant = Assignment.of(notebook, Path(f"{self.name}.ipynb"))
+        return replace(variant, drawn=values, mark=mark_of(student, secret, self.name))
 
     @property
     def draws(self) -> int:

@@ -50,6 +50,11 @@ def seed_of(student: str, secret: str, assignment: str) -> str:
     return hmac.new(secret.encode(), f"{assignment}/{student.strip().casefold()}".encode(), sha256).hexdigest()
 
 
+def mark_of(student: str, secret: str, assignment: str) -> str:
+    """Returns what a student's copy has in its metadata. Without the secret nobody can write another's."""
+    return seed_of(student, secret, f"the copy of {assignment}")[:16]
+
+
 def drawn_values(cell: str, draw: Draw) -> dict[str, str]:
     """Runs a variant cell, and returns the values of its names as text.
 

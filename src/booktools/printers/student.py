@@ -37,7 +37,7 @@ def write_copies(
                 setup_cell(edition, notebook),
             )
             if assignment.drawn:
-                notebook.metadata["attnbook"]["student"] = student
+                notebook.metadata["attnbook"] |= {"student": student, "mark": assignment.mark}
             nbformat.validate(notebook)
             nbformat.write(notebook, folder / f"{assignment.name}.ipynb")
             written.append(folder / f"{assignment.name}.ipynb")

@@ -1,7 +1,11 @@
 """One submission at work in a sandbox, as the grader sees it: ask for something, wait for the answer."""
 
+import os
+import signal
 import socket
-from collections.abc import Sequence
+import struct
+import time
+from collections.abc import Callable, Sequence
 
 from torch import Tensor
 
@@ -9,9 +13,12 @@ from attnbook.language import plain
 from booktools.book import NO_NAMESPACES, BookError
 from booktools.book.limits import Limits
 from grading.sandbox.messages import BadMessage, receive, send
+from grading.sandbox.stopwatch import Spent, Stopwatch
 from grading.sandbox.tensor_sizes import replay_sizes, without_watchers
 from grading.wording import say
 
+CREDENTIALS = struct.Struct("3i")  # process, user, group
+STARTS_WITHIN = 120  # seconds
 NO_START = f"""the sandbox does not start, so nothing was graded. It said:
 {{said}}
 {NO_NAMESPACES}"""
@@ -33,29 +40,53 @@ class TookTooLong(NoAnswer):
 
 
 class Sandbox:
-    """One submission at work, behind walls. `used` gathers the forbidden calls it makes, by exercise."""
+    """One submission at work, behind walls.
+
+    `used` gathers the forbidden calls it makes, by exercise, and `spent` how long each request has taken.
+    """
 
     def __init__(self, pipe: socket.socket, lifeline: socket.socket, limits: Limits):
         self.pipe, self.lifeline, self.limits = pipe, lifeline, limits
         self.dead: str | None = None
         self.used: dict[str, set[str]] = {}
+        self.spent: list[Spent] = []
+        until = time.monotonic() + STARTS_WITHIN
         try:
-            header, *_ = receive(self.pipe, 30)
-        except (EOFError, TimeoutError, OSError):
+            self.stopwatch = Stopwatch(_sender(self.pipe))
+            header, *_ = receive(self.pipe, lambda: until - time.monotonic())
+        except (EOFError, OSError):
             header = {"error": "a submission's process did not start"}
         if "error" in header:
             self.close()
             raise BookError(NO_START.format(said=header["error"]))
 
-    def request(self, seconds: float, exercise: str, header: dict, tensors: Sequence[Tensor] = ()):
-        """Asks for something and waits for the answer; a process that dies or is late is not asked again."""
+    def request(
+        self,
+        seconds: float,
+        exercise: str,
+        header: dict,
+        tensors: Sequence[Tensor] = (),
+        when_late: Callable[[], float] = lambda: 0,
+    ):
+        """Asks for something and waits for the answer; a process that dies or is late is not asked again.
+
+        `when_late` is called once when the seconds are over, and returns how many are given still.
+        """
         if self.dead:
             raise NoAnswer(self.dead)
+        started, given = self.stopwatch.read(), [seconds]
+
+        def patience() -> float:
+            left = sum(given) - (self.stopwatch.read() - started).longer
+            if left <= 0 and len(given) == 1:
+                given.append(when_late())
+                left += given[-1]
+            return left
+
         try:
-            self.pipe.settimeout(seconds)
             with without_watchers():
-                send(self.pipe, header, tensors)
-                answer, results, grads = receive(self.pipe, seconds)
+                send(self.pipe, header, tensors, patience)
+                answer, results, grads = receive(self.pipe, patience)
             used = {name for name in header.get("forbidden", ()) if name in answer.get("used", ())}
             error, form, tape = answer.get("error"), answer.get("answer"), answer.get("tape")
             kind = StudentError if answer.get("raised") else NoAnswer
@@ -67,6 +98,8 @@ class Sandbox:
             raise self.give_up(say("ended")) from None
         except (BadMessage, AttributeError, TypeError) as error:
             raise self.give_up(str(error) if isinstance(error, BadMessage) else say("unreadable_answer")) from None
+        finally:
+            self.spent.append(self.stopwatch.read() - started)
         if used:
             self.used.setdefault(exercise, set()).update(used)
         if error is not None:
@@ -81,10 +114,14 @@ class Sandbox:
 
     def run(self, cell: dict) -> str | None:
         """Run a cell of the submission; what it raised."""
-        seconds = self.limits.cell
-        header = {"do": "run", "source": cell["source"], "forbidden": cell["forbidden"], "seconds": seconds}
-        error, *_ = self.request(seconds + 2, cell["name"], header)
+        header = {"do": "run", "source": cell["source"], "forbidden": cell["forbidden"]}
+        error, *_ = self.request(self.limits.cell, cell["name"], header, when_late=self.interrupt)
         return None if error is None else str(error)
+
+    def interrupt(self) -> float:
+        """Raises a TimeoutError in the cell that runs; returns how many seconds it has to come to an end."""
+        os.kill(self.stopwatch.process, signal.SIGALRM)
+        return 2
 
     def close(self) -> None:
         self.lifeline.close()
@@ -95,3 +132,14 @@ class Sandbox:
 
     def __exit__(self, *_):
         self.close()
+
+
+def _sender(pipe: socket.socket) -> int:
+    """Returns the number of the process that has sent what can be read next, as the kernel knows it."""
+    pipe.settimeout(STARTS_WITHIN)
+    _, about, *_ = pipe.recvmsg(1, socket.CMSG_SPACE(CREDENTIALS.size), socket.MSG_PEEK)
+    pipe.settimeout(None)
+    if not about:
+        raise EOFError
+    process, _, _ = CREDENTIALS.unpack(about[0][2])
+    return process

@@ -5,16 +5,19 @@ fence inside a Python process can.
 """
 
 import ast
+import contextlib
 import functools
 import importlib
 import inspect
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import CodeType, MappingProxyType
 
 import torch
+from IPython.core.inputtransformer2 import TransformerManager
 from torch import Tensor
 from torch.nn import Module
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -24,6 +27,7 @@ from grading.wording import say
 OF_TORCH = {"_C", "ops", "overrides", "jit", "fx"}
 OF_ANY = {"setprofile", "settrace", "ctypes", "booktools"}
 OURS = {"booktools", "grading"}
+RUN_TEXTS = {"exec", "eval", "run_cell_magic", "run_line_magic"}  # `%time y = x` calls the last of them
 
 
 class Forbidden(Exception):
@@ -47,9 +51,11 @@ class ForbiddenCalls(TorchFunctionMode):
     def __init__(self, forbidden: Iterable[str]):
         super().__init__()
         self.functions, self.codes, self.used, self.kernels = {}, {}, [], _Kernels(self)
+        self.unfused = contextlib.ExitStack()  # attention as its parts, in which a softmax can be seen
         for name in forbidden:
             function = _find(name)
-            self.kernels.names |= dict.fromkeys(_kernels(name), name)
+            if _is_kernel(name):
+                self.kernels.names[_last(name)] = name
             self.functions |= dict.fromkeys({function} | _same_in_torch(name), name)
             self.codes |= dict.fromkeys(_codes_of(function), name)
 
@@ -74,6 +80,7 @@ class ForbiddenCalls(TorchFunctionMode):
             super().__enter__()
             if self.kernels.names:
                 self.kernels.__enter__()
+                self.unfused.enter_context(sdpa_kernel(SDPBackend.MATH))
             sys.setprofile(self.profile)
         return self
 
@@ -81,12 +88,13 @@ class ForbiddenCalls(TorchFunctionMode):
         if self.functions:
             sys.setprofile(None)
             if self.kernels.names:
+                self.unfused.close()
                 self.kernels.__exit__(*error)
             super().__exit__(*error)
 
 
 class _Kernels(TorchDispatchMode):
-    """Notices what functions of PyTorch come down to."""
+    """Notices what functions of PyTorch come down to: whatever has a forbidden name in its own, `_sparse_softmax`."""
 
     def __init__(self, calls: ForbiddenCalls):
         super().__init__()
@@ -98,7 +106,8 @@ class _Kernels(TorchDispatchMode):
         return False
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        self.calls.refuse(self.names.get(func.__name__.partition(".")[0]))
+        called = f"_{func.__name__.partition('.')[0]}_"
+        self.calls.refuse(next((name for kernel, name in self.names.items() if f"_{kernel}_" in called), None))
         return func(*args, **(kwargs or {}))
 
 
@@ -111,12 +120,7 @@ def refuse_backstage(source: str, names: Mapping[str, object] = MappingProxyType
     grading.sandbox.forbidden_calls.Forbidden: ops is not for graded notebooks: it would go round the forbidden calls
     >>> refuse_backstage("self.ops = heads")
     """
-    if source.startswith("%%"):
-        source = source.partition("\n")[2]
-    try:
-        nodes = list(ast.walk(ast.parse(source)))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
+    nodes = list(_nodes(source))
     modules = {name for name, value in names.items() if inspect.ismodule(value) and _of_torch(value.__name__)}
     for node in nodes:
         if isinstance(node, ast.Import):
@@ -126,6 +130,21 @@ def refuse_backstage(source: str, names: Mapping[str, object] = MappingProxyType
     for node in nodes:
         if found := _backstage(node, modules):
             raise Forbidden(say("backstage", name=min(found)))
+
+
+def _nodes(source: str) -> Iterator[ast.AST]:
+    """Yields the nodes of a cell, and those of the code that it runs as a text: in a magic, in `exec`."""
+    try:
+        tree = ast.parse(TransformerManager().transform_cell(source))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for node in ast.walk(tree):
+        yield node
+        match node:
+            case ast.Call(ast.Name(id=name) | ast.Attribute(attr=name), args) if name in RUN_TEXTS:
+                for text in args:
+                    if isinstance(text, ast.Constant) and isinstance(text.value, str):
+                        yield from _nodes(text.value)
 
 
 def _backstage(node: ast.AST, modules: set[str]) -> set[str]:
@@ -178,14 +197,18 @@ def _same_in_torch(name: str) -> set:
 
 
 @functools.cache
-def _kernels(name: str) -> list[str]:
-    """Returns the names of the kernels that a function of PyTorch comes down to."""
-    return [form for form in _forms(name) if hasattr(torch.ops.aten, form)]
+def _is_kernel(name: str) -> bool:
+    """Whether a function of PyTorch has the name of a kernel."""
+    return _of_torch(name) and hasattr(torch.ops.aten, _last(name))
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
 
 
 def _forms(name: str) -> list[str]:
     """Returns the names that a function of PyTorch has in other modules of it."""
-    last = name.rpartition(".")[2]
+    last = _last(name)
     return (
         [last, f"{last}_", f"_{last}", f"_safe_{last}", f"special_{last}", f"linalg_{last}"] if _of_torch(name) else []
     )

@@ -64,6 +64,7 @@ class ForkServer:
     def open(self, limits: Limits) -> Sandbox:
         """A sandbox for one submission."""
         (pipe, inside), (lifeline, its_end) = socket.socketpair(), socket.socketpair()
+        pipe.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)  # which process sends is said with what it sends
         message = json.dumps({"megabytes": limits.megabytes, "walled": self.walled}).encode()
         with inside, its_end:
             try:

@@ -10,13 +10,13 @@ import math
 import select
 import socket
 import struct
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import Parameter
 
 from attnbook.language import whole
 from grading.wording import say
@@ -31,6 +31,11 @@ DTYPES = {
 }
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
 LENGTHS = struct.Struct("!IQ")
+Patience = Callable[[], float]
+
+
+def endless() -> float:
+    return math.inf
 
 
 class BadMessage(Exception):
@@ -51,7 +56,7 @@ def pack(value, other: Callable | None = None) -> tuple[Any, list[Tensor]]:
                 return value
             case np.number() | np.bool_():
                 return value.item()
-            case Tensor():
+            case Tensor() if type(value) in (Tensor, Parameter):  # a subclass could compute when it is read
                 place = next((i for i, tensor in enumerate(tensors) if tensor is value), len(tensors))
                 tensors[place:] = [value, *tensors[place + 1 :]]
                 return {"tensor": place}
@@ -108,7 +113,8 @@ def unpack(form, tensors: list[Tensor], other: Callable | None = None) -> Any:
         raise BadMessage(say("unreadable_answer")) from None
 
 
-def send(pipe: socket.socket, header: dict, tensors: Sequence[Tensor] = ()) -> None:
+def send(pipe: socket.socket, header: dict, tensors: Sequence[Tensor] = (), patience: Patience = endless) -> None:
+    """Sends a message; `patience` as in `receive`."""
     rows, bodies = [], []
     for tensor in tensors:
         if tensor.dtype not in NAMES:
@@ -120,9 +126,8 @@ def send(pipe: socket.socket, header: dict, tensors: Sequence[Tensor] = ()) -> N
     head, body = json.dumps(header | {"tensors": rows}).encode(), b"".join(bodies)
     if len(head) > HEADER or len(body) > BYTES:
         raise BadMessage(say("too_large_by", size=whole(round((len(head) + len(body)) / 1e6))))
-    pipe.sendall(LENGTHS.pack(len(head), len(body)))
-    pipe.sendall(head)
-    pipe.sendall(body)
+    for part in (LENGTHS.pack(len(head), len(body)), head, body):
+        _write_bytes(pipe, part, patience)
 
 
 def raw(tensor: Tensor) -> bytes:
@@ -131,13 +136,15 @@ def raw(tensor: Tensor) -> bytes:
     return plain.view(torch.uint8).numpy().tobytes()
 
 
-def receive(pipe: socket.socket, seconds: float | None = None) -> tuple[dict, list[Tensor], list[bool]]:
-    """A message: its header, its tensors and which of them carry a gradient. EOFError when nobody is there any more."""
-    until = None if seconds is None else time.monotonic() + seconds
-    head_size, body_size = LENGTHS.unpack(_read_bytes(pipe, LENGTHS.size, until))
+def receive(pipe: socket.socket, patience: Patience = endless) -> tuple[dict, list[Tensor], list[bool]]:
+    """A message: its header, its tensors and which of them carry a gradient. EOFError when nobody is there any more.
+
+    `patience` says how many seconds are left; when there are none, a TimeoutError is raised.
+    """
+    head_size, body_size = LENGTHS.unpack(_read_bytes(pipe, LENGTHS.size, patience))
     if head_size > HEADER or body_size > BYTES:
         raise BadMessage(say("too_large"))
-    head, body = _read_bytes(pipe, head_size, until), _read_bytes(pipe, body_size, until)
+    head, body = _read_bytes(pipe, head_size, patience), _read_bytes(pipe, body_size, patience)
     try:
         header = json.loads(bytes(head))
         tensors, start = [], 0
@@ -162,13 +169,28 @@ def _read_tensor(body: bytearray, start: int, name: str, shape: list[int], order
     return flat.reshape(shape).permute([order.index(axis) for axis in range(len(shape))])
 
 
-def _read_bytes(pipe: socket.socket, size: int, until: float | None) -> bytearray:
+def _read_bytes(pipe: socket.socket, size: int, patience: Patience) -> bytearray:
     got = bytearray()
     while len(got) < size:
-        if until is not None and not select.select([pipe], [], [], max(0, until - time.monotonic()))[0]:
-            raise TimeoutError
+        _wait(patience, reading=[pipe])
         piece = pipe.recv(min(size - len(got), 1 << 20))
         if not piece:
             raise EOFError
         got += piece
     return got
+
+
+def _write_bytes(pipe: socket.socket, what: bytes, patience: Patience) -> None:
+    rest = memoryview(what)
+    while rest:
+        _wait(patience, writing=[pipe])
+        rest = rest[pipe.send(rest, socket.MSG_DONTWAIT) :]
+
+
+def _wait(patience: Patience, reading: Sequence[socket.socket] = (), writing: Sequence[socket.socket] = ()) -> None:
+    """Waits until a pipe can be read or written; a busy machine may have to be asked more than once."""
+    ready = False
+    while not ready:
+        if (left := patience()) <= 0:
+            raise TimeoutError
+        ready = any(select.select(reading, writing, [], min(left, 3600)))

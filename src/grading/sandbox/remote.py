@@ -29,9 +29,7 @@ class Remote:
     def __call__(self, *args, **kwargs):
         form, tensors = pack((args, kwargs), self._number)
         args, kwargs = form["tuple"]
-        forbidden = list(self._exercise.forbidden)
-        call = {"do": "call", "args": args, "kwargs": kwargs, "forbidden": forbidden, "watch": is_watched()}
-        return self._ask(call, tensors)
+        return self._ask({"do": "call", "args": args, "kwargs": kwargs, "watch": is_watched()}, tensors)
 
     def __getattr__(self, name: str):
         if name.startswith("__"):
@@ -61,8 +59,8 @@ class Remote:
 
     def _ask(self, header: dict, tensors: Sequence[Tensor] = ()) -> Any:
         sandbox, exercise = self._sandbox, self._exercise
-        where = {"root": self._root, "path": list(self._path)}
-        form, results, grads, tape = sandbox.request(sandbox.limits.call, exercise.id, header | where, tensors)
+        header |= {"root": self._root, "path": list(self._path), "forbidden": list(exercise.forbidden)}
+        form, results, grads, tape = sandbox.request(sandbox.limits.call, exercise.id, header, tensors)
         if any(grads):
             asked = [tensor for tensor in tensors if tensor.requires_grad]
             flowing = [result for result, grad in zip(results, grads, strict=True) if grad]
