@@ -195,7 +195,7 @@ def code_of(notebook: dict, assignment: Assignment) -> list[dict]:
     Cells that define functions may call what is forbidden, to compare; cells that give values may not.
     """
     forbidden = {exercise.id: list(exercise.forbidden) for exercise in assignment.exercises if exercise.assigned}
-    checks = {test.id: test.visible for exercise in assignment.exercises for test in exercise.tests}
+    checks = {test.id: f"{test.visible}\n{test.hidden}" for exercise in assignment.exercises for test in exercise.tests}
     given = set(map(_cell_name, assignment.notebook.cells))
     cells = []
     for number, cell in enumerate((cell for cell in notebook["cells"] if cell["cell_type"] == "code"), 1):
