@@ -553,6 +553,28 @@ def test_a_forbidden_call_earns_nothing_and_is_named(case, assignment, server):
     assert any(re.search(told, name) for name in [*named, *map(str, outcome.results.values())]), outcome
 
 
+TOTAL_OF_NUMPY = """
+def masked_log_softmax(scores, mask):
+    import numpy as np
+    seen = scores.detach().double().masked_fill(~mask, torch.finfo(torch.float64).min)
+    total = torch.as_tensor(np.logaddexp.reduce(seen.numpy(), -1, keepdims=True))
+    return (scores.double().masked_fill(~mask, 0) - total).masked_fill(~mask, -torch.inf).to(scores.dtype)
+"""
+
+
+def test_what_no_watch_sees_has_no_gradient(server):
+    """NumPy knows a logaddexp, and nobody watches it: each check of the exercise asks for the gradient."""
+    (path,) = (ROOT / "assignments/source").glob("02_*.ipynb")
+    assignment, answer = Assignment.read(path), Assignment.read(path).notebook
+    for cell in answer.cells:
+        cell.source = TOTAL_OF_NUMPY if cell.id == "masked-log-softmax" else cell.source
+    outcome = run_tests(assignment, code_of(answer, assignment), server, Limits())
+    scores = {exercise.id: outcome.score(exercise) for exercise in assignment.exercises}
+    assert scores.pop("masked-log-softmax") == 0
+    assert sum(scores.values()) == 8
+    assert "gradient, mask" in outcome.results["test-log-values"].hidden
+
+
 def test_pytorch_by_a_name_from_another_cell(assignment, server):
     outcome = grade(assignment, server, more="import torch as t", shares=body("return t.ops.aten._softmax(x, -1)"))
     assert outcome.total(assignment) == REST
