@@ -3,7 +3,7 @@
 A function measures under one name, for one seed; the docstring of its module says what is in the name's rows.
 
 plays                                             chapter 1: word_vectors.py
-numbers, rates_4, readers                         chapter 4: recurrent.py
+numbers, rates_4, readers, readers_slower         chapter 4: recurrent.py
 joint, deep, copiers, wider                       chapter 6: heads.py
 places                                            chapter 8: positions.py
 phrases, dates, rates                             chapter 9: transformers.py

@@ -20,7 +20,7 @@ from booktools.make.seeds.beyond_text import (
 from booktools.make.seeds.heads import copiers, deep, joint, wider
 from booktools.make.seeds.positions import places
 from booktools.make.seeds.real_heads import copying, head_kinds, names, sink
-from booktools.make.seeds.recurrent import numbers, rates_4, readers
+from booktools.make.seeds.recurrent import numbers, rates_4, readers, readers_slower
 from booktools.make.seeds.small_models import loops, parts, sizes, twice, vocabularies
 from booktools.make.seeds.today import experts, lengths, loud, recall, silent, windows
 from booktools.make.seeds.tones import listeners, without
@@ -40,6 +40,7 @@ def main() -> None:
         "numbers": (numbers, 3),
         "rates_4": (rates_4, 3),
         "readers": (readers, 3),
+        "readers_slower": (readers_slower, 3),
         "joint": (joint, 10),
         "deep": (deep, 10),
         "copiers": (copiers, 3),
