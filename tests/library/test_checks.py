@@ -755,7 +755,7 @@ def test_wrong_pairs(answer, words):
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (lambda *asked: "queen", "a square: return a row of vectors_ND, a whole number from 0 to 4; got 'queen'"),
+        (lambda *asked: "queen", "a square: return a row of vectors_ND, an integer from 0 to 4; got 'queen'"),
         (lambda *asked: 1.5, "return a row"),
         (lambda *asked: 30, "got 30"),
         (lambda vectors, *asked: vectors[0], "return a row"),
@@ -1104,7 +1104,7 @@ def test_wrong_lookups_are_told_what_broke(judge, answer, words):
         ),
         (check.greedy, no_function, "not written yet"),
         (check.greedy, lambda *asked: "text", "return the ids, as a tensor of one axis or a list; got str"),
-        (check.greedy, lambda *asked: [1, 2.5], "ids are whole numbers, got [1, 2.5]"),
+        (check.greedy, lambda *asked: [1, 2.5], "ids are integers, got [1, 2.5]"),
         (
             check.greedy,
             lambda model, *rest: model(torch.tensor([[1]])),
