@@ -153,7 +153,7 @@ def test_table_of_all_masks():
     assert not sees[:, 2:5].any()
     assert not sees[:5, 5:].any()
     page = parsed(MaskMap())
-    assert page.caption.text == "Who may look at whom: rows ask, columns are asked"
+    assert page.caption.text == "Who may look at whom: rows are queries, columns are keys"
     assert page.select_one("th").text == "the"
 
 
