@@ -22,7 +22,7 @@ def test_choices(visit):
     expect(answer).to_be_hidden()
     card.get_by_role("button", name="a third").click()
     expect(answer).to_be_visible()
-    told = re.compile(r"^You said a third\. It is: a little\. .+ small beside the other two, and it is not nothing\.$")
+    told = re.compile(r"^You said a third\. It is: a little\. .+ small compared with the other two powers, but it is not zero\.$")
     expect(card.get_by_role("status")).to_have_text(told)
     expect(page.locator(".veiled.guess-1")).to_have_count(0)
     assert page.locator(".veiled").count(), "the other guesses are still open"
@@ -43,9 +43,9 @@ def test_a_guess_stands_there_when_one_comes_back(visit):
 @pytest.mark.parametrize(
     ("said", "reply"),
     [
-        ("0", r"^Right: 0\. Where .+ is not 0, the bracket is\.$"),
-        ("0,5", r"^You said 0\.5, it is 0: too high by 0\.5\. Where"),
-        ("-1", r"^You said -1, it is 0: too low by 1\. Where"),
+        ("0", r"^Right: 0\. Every entry is .+ is not 0, the bracket is\.$"),
+        ("0,5", r"^You said 0\.5, it is 0: too high by 0\.5\. Every"),
+        ("-1", r"^You said -1, it is 0: too low by 1\. Every"),
         ("no idea", r"^A number, please, such as 0\.5\.$"),
     ],
 )
