@@ -22,7 +22,9 @@ def test_choices(visit):
     expect(answer).to_be_hidden()
     card.get_by_role("button", name="a third").click()
     expect(answer).to_be_visible()
-    told = re.compile(r"^You said a third\. It is: a little\. .+ small compared with the other two powers, but it is not zero\.$")
+    told = re.compile(
+        r"^You said a third\. It is: a little\. .+ small compared with the other two powers, but it is not zero\.$"
+    )
     expect(card.get_by_role("status")).to_have_text(told)
     expect(page.locator(".veiled.guess-1")).to_have_count(0)
     assert page.locator(".veiled").count(), "the other guesses are still open"

@@ -117,7 +117,7 @@ def test_the_command_tells_a_hint(tmp_path, capsys):
     assert "Pairs that are alike, among 3 students: 1. A hint, no evidence" in capsys.readouterr().out
     assert (tmp_path / "out/similar.csv").read_text().splitlines()[1].startswith("ada,bob,")
     told = (tmp_path / "out/similar.html").read_text()
-    assert "A hint where to look, and not evidence." in told
+    assert "A hint where to look, but no evidence." in told
     assert "<mark>    y3 = x.exp() + 3 * x.sum(-1, keepdim=True)</mark>" in told
     assert "<b>" not in told
     assert "http" not in told

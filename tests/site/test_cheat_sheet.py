@@ -144,7 +144,7 @@ def test_the_cache_takes_so_many_bytes():
     assert sum(cache.nbytes for cache in caches) == tokens * bytes_a_token(layers, G, D // H, 4)
     assert formulas(row("Costs", "KV cache")[0]) == [r"2 \cdot \text{layers} \cdot G \cdot K \cdot \text{bytes}"]
     a_token = bytes_a_token(32, 8, 128, 2)  # Llama 3.1 8B: chapter 10 has its sizes
-    assert row("Costs", "Llama 3.1 8B")[0] == f"{a_token:,} bytes a token; 8,192 tokens {8192 * a_token / 1e9:.2f} GB"
+    assert row("Costs", "Llama 3.1 8B")[0] == f"{a_token:,} bytes per token; 8,192 tokens {8192 * a_token / 1e9:.2f} GB"
 
 
 def bytes_a_token(layers: int, kv_heads: int, width: int, size: int) -> int:

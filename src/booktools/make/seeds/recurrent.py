@@ -134,17 +134,17 @@ def readers(seed: int) -> dict[str, object]:
     rest = Translation(pairs, vocabulary=task.vocabulary)
     row: dict[str, object] = {"seed": seed, "taught": TAUGHT, "tested": DATES, "steps": 400}
 
-    model = trained_reader(task, SCORES["additive"], seed)
+    model = _trained_reader(task, _SCORES["additive"], seed)
     row["additive"] = right(rest, model)
     shares = share_on_spans(model.alignment(rest.source, rest.target[:, :-1]), pairs)
     row["spans"] = {part: round(share, 3) for part, share in shares.items()}
     nn.init.zeros_(model.attention.score.weight)
     row["blindfold"] = right(rest, model)
-    for name, look in SCORES.items():
+    for name, look in _SCORES.items():
         if name != "additive":
-            row[name] = right(rest, trained_reader(task, look, seed))
+            row[name] = right(rest, _trained_reader(task, look, seed))
     for steps in (400, 1200):
-        mean = trained_reader(task, lambda _: Mean(), seed, steps)
+        mean = _trained_reader(task, lambda _: Mean(), seed, steps)
         row[f"mean_{steps}"] = right(rest, mean)
         hits = [text == pair.target for text, pair in zip(rest.translate(mean), pairs, strict=True)]
         slashes = [hit for hit, pair in zip(hits, pairs, strict=True) if "/" in pair.source]
@@ -156,10 +156,10 @@ def readers_slower(seed: int) -> dict[str, object]:
     task = Translation(date_pairs(TAUGHT))
     rest = Translation(date_pairs(DATES, held_out=True), vocabulary=task.vocabulary)
     row: dict[str, object] = {"seed": seed, "tested": DATES, "steps": 400, "rate": 1e-2}
-    return row | {name: right(rest, trained_reader(task, look, seed, rate=1e-2)) for name, look in SCORES.items()}
+    return row | {name: right(rest, _trained_reader(task, look, seed, rate=1e-2)) for name, look in _SCORES.items()}
 
 
-SCORES: dict[str, Callable[[AdditiveAttention], nn.Module]] = {
+_SCORES: dict[str, Callable[[AdditiveAttention], nn.Module]] = {
     "additive": lambda additive: additive,
     "linear": Linear,
     "bilinear": lambda _: Bilinear(32),
@@ -170,7 +170,7 @@ SCORES: dict[str, Callable[[AdditiveAttention], nn.Module]] = {
 }
 
 
-def trained_reader(
+def _trained_reader(
     task: Translation,
     look: Callable[[AdditiveAttention], nn.Module],
     seed: int,
