@@ -94,7 +94,9 @@ class Roster:
     @cached_property
     def _traces(self) -> dict[str, dict[str, set[str]]]:
         """Maps what may name a student to logins, for each column of the roster that does."""
-        found = {column: defaultdict(set) for column in ("login", "email", "id", "name")}
+        found: dict[str, dict[str, set[str]]] = {
+            column: defaultdict(set) for column in ("login", "email", "id", "name")
+        }
         for student in self.students.values():
             words = student.name.replace(",", " ").split()
             turned = [" ".join(words[n:] + words[:n]) for n in range(len(words))]  # Doe Jane Ann, to Canvas

@@ -11,6 +11,7 @@ import select
 import socket
 import struct
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -184,7 +185,8 @@ def _write_bytes(pipe: socket.socket, what: bytes, patience: Patience) -> None:
     rest = memoryview(what)
     while rest:
         _wait(patience, writing=[pipe])
-        rest = rest[pipe.send(rest, socket.MSG_DONTWAIT) :]
+        with suppress(BlockingIOError):  # there was room for less than that
+            rest = rest[pipe.send(rest, socket.MSG_DONTWAIT) :]
 
 
 def _wait(patience: Patience, reading: Sequence[socket.socket] = (), writing: Sequence[socket.socket] = ()) -> None:
