@@ -525,9 +525,9 @@ FORBIDDEN = {
     "as the logarithm's exponential": body("return x.log_softmax(-1).exp()"),
     "of sparse tensors": body("return torch.sparse.softmax(x.to_sparse(), -1).to_dense()"),
     "in attention over the identity": body(
-        "x = x[None] if x.ndim == 1 else x\neye = torch.eye(x.shape[-1])\n"
-        "return F.scaled_dot_product_attention(x, eye, eye, scale=1.0)"
-    ).replace("F.", "nn.functional."),
+        "eye = torch.eye(x.shape[-1])[None, None]\nscores = x.reshape(1, 1, -1, x.shape[-1])\n"
+        "return nn.functional.scaled_dot_product_attention(scores, eye, eye, scale=1.0).reshape(x.shape)"
+    ),
     "when the answer is read": """
         class Later(torch.Tensor):
             @classmethod

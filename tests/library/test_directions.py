@@ -57,9 +57,10 @@ ROOMS = {
         "sandbox": "wording booktools",  # it hides that package from submissions
         "processes": "sandbox",
         "platforms": "",
+        "look_alikes": "",
         "submissions": "wording platforms",
         "roster": "tables platforms submissions",
-        "collect": "wording platforms submissions roster",
+        "collect": "wording platforms look_alikes submissions roster",
         "lateness": "submissions roster",
         "adjustments": "tables",
         "run_tests": "wording sandbox submissions",
