@@ -42,6 +42,7 @@ MEANT = {
         r"at (?:every|each) place(?:: the warmer|, by the mean)|\*water, money, place",
         r"your place|code and place|a place without",  # where a reader is
     ],
+    "space, or empty": [r"class 0 is a blank|the blanks?|a blank before"],  # CTC's own word
     "probability": [r"by chance", r"(?:is|be) chance", r"better chance"],  # luck
 }
 
