@@ -168,7 +168,8 @@ SAID = {
     "model([1, 2])": "token ids must be a tensor (..., L) of int64, got a list; try torch.tensor(ids).",
     "model(torch.tensor([[25]]))": "token ids must lie between 0 and 19, got 25 to 25.",
     'LanguageModel(20, 8, 2, 16, 1, 0.0, positions="rope")': (
-        "positions must be 'sinusoidal', 'learned', 'rotary', 'alibi' or 'none', or a Rotary; got 'rope'."
+        "positions must be 'sinusoidal', 'learned', 'rotary', 'alibi' or 'none', or a Rotary or LearnedPositions; "
+        "got 'rope'."
     ),
     "EncoderBlock(8, 3, 16, 0.0)": (
         "D = 8 does not split into 3 heads of one width; try another, or give d_k and d_v."

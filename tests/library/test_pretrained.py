@@ -338,7 +338,7 @@ def test_a_list_that_does_not_fit_is_told(options, told):
 
 BLOCK_OF_NAN = struct.pack("<e", float("nan")) + bytes(32)
 FAULTS = {
-    "another family": ({"general.architecture": (TEXT, "gpt2")}, {}, "of the family 'gpt2'"),
+    "another family": ({"general.architecture": (TEXT, "gpt2")}, {}, "of the family 'gpt2'; in such a file llama is"),
     "a fact is missing": ({"llama.embedding_length": None}, {}, "llama.embedding_length must be a int, and is missing"),
     "a fact of another type": ({"llama.block_count": (TEXT, "3")}, {}, "llama.block_count must be a int"),
     "scaled positions": ({"llama.rope.scaling.type": (TEXT, "yarn")}, {}, "scaled in the way 'yarn'"),
@@ -484,7 +484,7 @@ def test_flipped_bits_are_told_or_harmless(tmp_path, seed):
 def test_no_file_is_said(tmp_path):
     with pytest.raises(FileNotFoundError, match="none of the models smollm2"):
         load(tmp_path / "none")
-    with pytest.raises(FileNotFoundError, match=r"one \.gguf file in .*, and there are 0"):
+    with pytest.raises(FileNotFoundError, match=r"one \.gguf or \.safetensors file in .*, and there are 0"):
         load(tmp_path)
     with pytest.raises(FileNotFoundError, match="no file"):
         read_gguf(tmp_path)

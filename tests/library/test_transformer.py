@@ -417,7 +417,10 @@ def test_blocks_that_torch_has_not_are_not_copied():
     [
         (lambda: EncoderBlock(D, H, HIDDEN, norm="middle"), "norm must be 'pre' or 'post', got 'middle'"),
         (lambda: Transformer(N, D, H, HIDDEN, 0), "layers must be at least 1, got 0"),
-        (lambda: TextEncoder(N, **SMALL, positions="sine"), "positions must be 'sinusoidal', .* a Rotary; got 'sine'"),
+        (
+            lambda: TextEncoder(N, **SMALL, positions="sine"),
+            "positions must be 'sinusoidal', .* a Rotary or LearnedPositions; got 'sine'",
+        ),
         (lambda: LanguageModel(N, **SMALL).start(torch.ones(1, 1)), "reads no source"),
         (lambda: LanguageModel(N, **SMALL)(torch.tensor([[N]])), "ids must lie between 0 and 16, got 17 to 17"),
         (lambda: LanguageModel(N, **SMALL)(torch.tensor([[3, -1]])), "ids must lie between 0 and 16, got -1 to 3"),

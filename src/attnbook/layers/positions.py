@@ -101,7 +101,8 @@ class LearnedPositions(nn.Module):
     def __init__(self, max_length: int, D: int, dropout: float = 0.0):
         super().__init__()
         check_sizes(max_length=max_length, D=D)
-        self.table = nn.Parameter(0.02 * torch.randn(max_length, D))
+        self.table = nn.Parameter(torch.empty(max_length, D))
+        nn.init.normal_(self.table, std=0.02)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x_BLD: Tensor, start: int | Tensor = 0) -> Tensor:

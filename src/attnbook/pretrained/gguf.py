@@ -8,16 +8,16 @@ numbers are little-endian. Nobody vouches for such a file, so every length in it
 import mmap
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from attnbook.errors import FileError
+from attnbook.pretrained.model_file import Kind, ModelFile, Packed
 
 T = TypeVar("T")
 NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
@@ -50,14 +50,6 @@ def unpack_q4_1(data: Tensor) -> Tensor:
     return torch.cat([blocks[:, 4:] & 15, blocks[:, 4:] >> 4], 1).float().mul_(scale).add_(least)
 
 
-class Kind(NamedTuple):
-    """How weights are packed: so many to a block of so many bytes."""
-
-    weights: int
-    size: int
-    unpack: Callable[[Tensor], Tensor]
-
-
 KINDS = {
     0: Kind(1, 4, lambda data: data.view(torch.float32).clone()),
     1: Kind(1, 2, lambda data: data.view(torch.float16).float()),
@@ -66,36 +58,7 @@ KINDS = {
 }
 
 
-class Packed(NamedTuple):
-    """Weights as they stand in the file; nothing is read until they are unpacked."""
-
-    kind: Kind
-    shape: tuple[int, ...]
-    data: Tensor
-
-    def unpack(self) -> Tensor:
-        """In float32."""
-        return self.kind.unpack(self.data).view(self.shape)
-
-
-@dataclass(frozen=True)
-class GGUF:
-    """A file's facts and its weights, by their names."""
-
-    path: Path
-    facts: dict[str, Any] = field(repr=False)
-    weights: dict[str, Packed] = field(repr=False)
-
-    def fact(self, name: str, kind: type[T], default: T | None = None) -> T:
-        """A fact that must be there, unless there is a default, and must be of this type."""
-        value = self.facts.get(name, default)
-        if type(value) is not kind:
-            came = "is missing" if value is None else f"is a {type(value).__name__}"
-            raise FileError(self.path, f"{name} must be a {kind.__name__}, and {came}", HINT)
-        return value
-
-
-def read_gguf(path: str | Path) -> GGUF:
+def read_gguf(path: str | Path) -> ModelFile:
     """What is in a GGUF file; its weights stay on the disk.
 
     >>> from tempfile import TemporaryDirectory
@@ -121,7 +84,7 @@ class _Reader:
     def __init__(self, path: Path, content: mmap.mmap):
         self.path, self.content, self.at = path, content, 0
 
-    def read(self) -> GGUF:
+    def read(self) -> ModelFile:
         magic, version = self.take(4), self.number("I")
         if magic != b"GGUF" or version not in (2, 3):
             raise self.error(f"it begins with {magic!r} and version {version}, not with b'GGUF' and 2 or 3")
@@ -139,7 +102,7 @@ class _Reader:
                 raise self.error(f"{name} can't have {size:,} bytes from byte {first:,} on")
             end = first + size
             weights[name] = Packed(kind, shape, torch.frombuffer(self.content, dtype=torch.uint8)[first:end])
-        return GGUF(self.path, facts, weights)
+        return ModelFile(self.path, facts, weights, self.path, HINT)
 
     def named(self, what: str, count: int, read: Callable[[], T]) -> dict[str, T]:
         found: dict[str, T] = {}

@@ -7,10 +7,13 @@ from functools import cache
 
 import numpy as np
 
+from attnbook.errors import FileError
 from attnbook.learning.bytepairs import ALPHABET, BytePairs
-from attnbook.pretrained.gguf import GGUF
+from attnbook.pretrained.model_file import ModelFile
+from attnbook.pretrained.safetensors import read_json
 
 SPECIAL = (3, 4)  # types of tokens that are no pieces of text: for control, and of the maker's own
+CUT = [("type", "ByteLevel"), ("add_prefix_space", False), ("use_regex", True)]  # into words as GPT-2 does
 
 
 class PublishedPairs(BytePairs):
@@ -59,17 +62,46 @@ def _numerals() -> re.Pattern[str]:
     )
 
 
-def pairs_of(file: GGUF) -> PublishedPairs:
-    """The tokenizer that a file describes."""
+def gguf_pairs(file: ModelFile) -> PublishedPairs:
+    """The tokenizer that a GGUF file describes."""
     model, cut = file.fact("tokenizer.ggml.model", str), file.fact("tokenizer.ggml.pre", str, "gpt-2")
     if model != "gpt2" or cut not in ("gpt-2", "smollm"):
         raise ValueError(f"its tokenizer is {model!r}, {cut!r}; what is known here is 'gpt2', 'gpt-2' or 'smollm'")
     texts, types = file.fact("tokenizer.ggml.tokens", list), file.fact("tokenizer.ggml.token_type", np.ndarray).tolist()
     specials = [text for text, kind in zip(texts, types, strict=True) if kind in SPECIAL]
-    pairs = BytePairs.read(file.fact("tokenizer.ggml.merges", list), specials)
-    tokens = [text.encode() if kind in SPECIAL else _in_bytes(text) for text, kind in zip(texts, types, strict=True)]
     unknown = file.fact("tokenizer.ggml.unknown_token_id", int, 0)
-    return PublishedPairs(pairs.merges, specials, tokens, unknown, numerals=cut == "smollm")
+    return _pairs(file.fact("tokenizer.ggml.merges", list), specials, texts, unknown, numerals=cut == "smollm")
+
+
+def json_pairs(file: ModelFile) -> PublishedPairs:
+    """The tokenizer that the `tokenizer.json` beside a safetensors file describes."""
+    path = file.path.with_name("tokenizer.json")
+    if not path.is_file():
+        raise ValueError("its tokens are in tokenizer.json beside it, which is missing")
+    told = read_json(path)
+    try:
+        model, cut, specials = told["model"], told["pre_tokenizer"], [each["content"] for each in told["added_tokens"]]
+        if model["type"] != "BPE" or told["normalizer"] or any(cut.get(name, known) != known for name, known in CUT):
+            came = f"{model['type']}, cut by {cut}, normalized by {told['normalizer']}"
+            raise ValueError(
+                f"its tokens are {came}; what is known here is BPE, cut by {dict(CUT)}, normalized by None"
+            )
+        numbers = model["vocab"] | {each["content"]: each["id"] for each in told["added_tokens"]}
+        texts = sorted(numbers, key=numbers.__getitem__)
+        if [numbers[text] for text in texts] != [*range(len(texts))]:
+            raise ValueError(f"its {len(texts)} tokens should have the numbers from 0 on, each once")
+        merges = [line if isinstance(line, str) else " ".join(line) for line in model["merges"]]
+        return _pairs(merges, specials, texts, unknown=0)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise FileError(path, f"it doesn't list byte pairs and their tokens ({error!r})") from None
+    except ValueError as error:
+        raise FileError(path, str(error)) from error
+
+
+def _pairs(merges: list[str], specials: list[str], texts: list[str], unknown: int, **options) -> PublishedPairs:
+    """Byte pairs of tokens that are written in GPT-2's alphabet, unless they are special."""
+    tokens = [text.encode() if text in specials else _in_bytes(text) for text in texts]
+    return PublishedPairs(BytePairs.read(merges, specials).merges, specials, tokens, unknown, **options)
 
 
 def _in_bytes(text: str) -> bytes:
