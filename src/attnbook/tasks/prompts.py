@@ -45,6 +45,15 @@ CAPITALS = {  # cities of which the first token says which is meant
     "Australia": "Canberra",
     "Brazil": "Brasilia",
 }
+CAPITAL_OF = [  # each stops before the city; the first is the chapter's
+    "The capital of {} is the city of",
+    "The capital city of {} is called",
+    "What is the capital of {}? It is",
+    "In {}, the government sits in the city of",
+    "Travellers who come to {} mostly see its capital,",
+    "The parliament of {} meets in",
+    "As everybody knows, the capital of {} is",
+]
 PEOPLE = [
     "Mary",
     "John",

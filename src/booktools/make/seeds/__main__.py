@@ -19,7 +19,7 @@ from booktools.make.seeds.beyond_text import (
 )
 from booktools.make.seeds.heads import copiers, deep, joint, wider
 from booktools.make.seeds.positions import places
-from booktools.make.seeds.real_heads import copying, head_kinds, names, sink
+from booktools.make.seeds.real_heads import copying, facts, head_kinds, names, sink
 from booktools.make.seeds.recurrent import numbers, rates_4, readers, readers_slower
 from booktools.make.seeds.small_models import loops, parts, sizes, twice, vocabularies
 from booktools.make.seeds.today import experts, lengths, loud, recall, silent, windows
@@ -54,6 +54,7 @@ def main() -> None:
         "copying": (copying, 2),
         "sink": (sink, 8),
         "names": (names, 2),
+        "facts": (facts, 7),
         "windows": (windows, 2),
         "silent": (silent, 3),
         "loud": (loud, 3),

@@ -15,6 +15,10 @@ names      for each of two draws of 64 texts: how often the right name is the li
            in how many texts; what the margin loses without (28, 1) in each of four kinds of text, and in how many; how
            many heads change the margin by more than .1; the rank correlation over 135 heads of total effect and weight
            on the right name, of its size and weight on either name, and of the effects in two halves of the texts
+facts      for each of seven ways to ask for a capital: of how many of thirty countries the model `knows` it; of these,
+           exchanged between two texts after so many blocks (`after`), how often the answer follows the vector at the
+           country (`country`) and at the last word (`last`); which `head` of the upper half, removed at the last word,
+           `costs` the right city most of its lead over the other text's, how much, and how much the next one does
 """
 
 import copy
@@ -33,7 +37,7 @@ from attnbook.layers.capture import capture_attention
 from attnbook.layers.masks import causal
 from attnbook.layers.multihead import KVCache
 from attnbook.models.transformer import LanguageModel
-from attnbook.tasks.prompts import gave_to, plain
+from attnbook.tasks.prompts import CAPITAL_OF, CAPITALS, gave_to, plain
 
 Head = tuple[int, int]
 BACK: list[Head] = [(16, 0), (1, 2), (11, 1), (2, 1)]
@@ -227,6 +231,43 @@ def names(draw: int) -> dict[str, object]:
         "large": int((total.abs() > 0.1).sum()),
         "in_halves": _rank_correlation(*(total_NHB[..., k::2].mean(-1) for k in (0, 1))),
     }
+
+
+def facts(template: int) -> dict[str, object]:
+    model, pairs = published()
+    ids_BL = torch.stack([pairs.encode(CAPITAL_OF[template].format(country)) for country in CAPITALS])
+    city_B = torch.stack([pairs.encode(f" {city}")[0] for city in CAPITALS.values()])
+    known = _scores_of(stream(ids_BL)[:, -1]).argmax(-1) == city_B
+    ids_BL, city_B = ids_BL[known], city_B[known]
+    other_B = city_B.roll(1)
+    mask, after = causal(ids_BL.shape[1]), [0, 8, 16, 20, 22, 23, 24, 25, 26, 28]
+    blocks = [model.decoder.get_submodule(str(n)) for n in range(len(model.decoder))]
+
+    def followed(x_BLD: Tensor, n: int, place: int) -> float:
+        x_BLD = x_BLD.clone()
+        x_BLD[:, place] = x_BLD[:, place].roll(1, 0)
+        for block in blocks[n:]:
+            x_BLD = block(x_BLD, mask)
+        best_B = _scores_of(model.decoder.norm(x_BLD[:, -1])).argmax(-1)
+        return round((best_B == other_B).double().mean().item(), 3)
+
+    (country,) = (ids_BL != ids_BL[0]).any(0).nonzero().flatten().tolist()
+    row: dict[str, object] = {"template": template, "knows": len(city_B), "after": after}
+    with torch.no_grad():
+        streams = [model.tokens(ids_BL)]
+        for block in blocks:
+            streams.append(block(streams[-1], mask))
+        for name, place in (("country", country), ("last", -1)):
+            row[name] = [followed(streams[n], n, place) for n in after]
+    u_BD, last_BD = (
+        model.tokens.embedding.weight[city_B] - model.tokens.embedding.weight[other_B],
+        stream(ids_BL)[:, -1],
+    )
+    costs = torch.stack([((last_BD - cut) * u_BD).sum(-1).mean() for cut in cuts(ids_BL)])
+    best, head = costs.topk(2)
+    row["head"] = [UPPER + head[0].item() // 9, head[0].item() % 9]
+    row["costs"] = [round(cost, 2) for cost in best.tolist()]
+    return row
 
 
 def _read_by(ids_BL: Tensor, u_BD: Tensor) -> Tensor:
