@@ -76,13 +76,15 @@ class Finger(Hand):
         self.page.touchscreen.tap(*bring(target))
 
     def sweep(self, cells: list[Locator]):
-        """One cell is tapped. Several are painted, which is switched on before and off after."""
+        """One cell is tapped. Several are painted, which is switched on before and off after if it is not always on."""
         if len(cells) == 1:
             return self.press(cells[0])
-        paint = cells[0].locator("xpath=ancestor::*[@data-afm]").locator(".ab-finger button")
-        self.press(paint)
+        switches = cells[0].locator("xpath=ancestor::*[@data-afm]").locator(".ab-finger button").all()
+        for paint in switches:
+            self.press(paint)
         super().sweep(cells)
-        self.press(paint)
+        for paint in switches:
+            self.press(paint)
 
     def drag(self, points):
         """It rests before it lifts: after a fling, Chromium ignores a tap. When each event was, the browser is told."""

@@ -60,6 +60,20 @@ def test_a_number(visit, said, reply):
     assert bool(page.locator(f".veiled.{card.get_attribute('id')}").count()) == ("please" in reply)
 
 
+def test_what_is_hidden_is_one_line_until_it_is_shown(visit):
+    page = visit(FIVE)
+    line, prints = page.locator(".veil.guess-3"), page.locator(".veiled.guess-3")
+    expect(prints).to_have_count(3)
+    expect(line).to_have_text("Hidden until you guess · show")
+    assert line.bounding_box()["height"] < 60
+    assert all(output.bounding_box() is None for output in page.locator(".veiled.guess-3 > .cell_output").all())
+    line.get_by_role("button").press("Enter")
+    expect(line).to_have_count(0)
+    expect(prints).to_have_count(0)
+    expect(page.locator("#guess-3").get_by_role("status")).to_be_focused()
+    expect(page.locator(".guess-3 > .cell_output").first).to_be_visible()
+
+
 def test_whoever_would_rather_see_it_sees_it(visit):
     page = visit(FIVE)
     page.locator("#guess-1").get_by_role("button", name="Just show me").click()
@@ -79,9 +93,11 @@ def test_without_scripts_and_on_paper_all_is_open(visit):
     expect(page.get_by_text("tensor([0.2447, 0.6652, 0.0900])")).to_be_visible()
     expect(page.locator(".guess button:visible")).to_have_count(0)
     expect(page.locator("#guess-1 .because")).to_be_visible()
+    expect(page.locator(".veil:visible")).to_have_count(0)
     page = visit(FIVE)
     page.emulate_media(media="print")
     expect(page.get_by_text("tensor([0.2447, 0.6652, 0.0900])")).to_be_visible()
+    expect(page.locator(".veil:visible")).to_have_count(0)
 
 
 def test_a_number_must_stand_in_what_is_hidden(monkeypatch):

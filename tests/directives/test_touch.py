@@ -9,6 +9,7 @@ from docutils import nodes
 from playwright.sync_api import expect
 
 from attnbook.widgets import all_widgets
+from attnbook.widgets import draw_digit as drawn
 from booktools.directives import touch
 from tests.browser.clocks import at_rest
 from tests.browser.pages import PAGES, PHONE, settle
@@ -17,6 +18,7 @@ from tests.widgets.laws import live
 
 FIVE = "chapters/05_scaled_dot_product_attention.html"
 FRAME = "#attention-heatmap"
+MISREAD = drawn.about()["wrong"][0] + 1
 KINDS = {kind.name: kind for kind in all_widgets()}
 TOUCHED = [path for path in PAGES if path.startswith("chapters/")]
 
@@ -45,15 +47,155 @@ def test_tasks_can_be_done_and_are_not_done_yet(site, path):
     asked = list(tasks_of(site, path))
     assert len(asked) >= 4, "a chapter asks its readers to touch"
     for kind, first, state in asked:
-        values = {name: value for name, value in state.items() if not unbound(value)}
+        values = {name: value for name, value in state.items() if not unbound(value) and name != touch.SAYS}
         kind(**values)  # a TraitError: no widget ever shows that
-        bounds = [value for value in state.values() if unbound(value) and value != "changed"]
+        bounds = [value for value in state.values() if unbound(value) and value not in UNORDERED]
         assert all(re.fullmatch(r"[<>]= -?[\d.]+", bound) for bound in bounds)
-        assert state != {name: first[name] for name in state} or not state, f"{kind.name}: {state} is so at first"
+        assert state != {name: first.get(name) for name in state}, f"{kind.name}: {state} is so at first"
+        numbers = {name for name, value in first.items() if isinstance(value, float | int)}
+        turned = [name for name in numbers if state.get(name) == "changed"]
+        assert all((kind.name, name) in ANY_WAY for name in turned), f"{turned} can be turned in two ways: say which"
+
+
+UNORDERED = ("changed", "reordered")
+# Numbers that a task lets its reader move in any direction.
+ANY_WAY = {
+    ("soft_dictionary", "x"),
+    ("soft_dictionary", "y"),
+    ("tanh_sum", "k"),
+    ("shift_lab", "apart"),
+    ("text_generator", "seed"),
+    ("head_browser", "head"),
+    ("head_browser", "token"),
+    ("cache_budget", "length"),
+    ("ask_picture", "word"),
+}
+# What a text or a list can be changed to; and where a widget says what is asked for.
+CHANGED = {
+    "word": "hot",
+    "a": "paris",
+    "points": [[n, n % 5] for n in range(12)],
+    "tokens": ["the", "river", "of", "the", "bank"],
+    "strokes": [[5, 21, 37]],
+    "covered": [[1, 1]],
+    "written": [4],
+    "dialled": "98",
+}
+SAID = {
+    "soft-dictionary": {"x": 5, "y": 4},
+    "draw-digit": {"digit": MISREAD},
+    "dial-pad": {"dialled": "159*0#7", "snr": -6},
+}
+# States that do not fulfil a task, though they come near: of each frame and task.
+NEAR = {
+    "analogy-bench": {1: [{"asked": True, "a": "paris"}], 2: [{"asked": True}]},
+    "paint-mask": {3: [{"hide": "zero"}], 4: [{"hide": "after"}], 5: [{"blocked": [[1, 0], [1, 1], [1, 2]]}]},
+    "cue-scene": {2: [{"wish": 3.5}, {"wish": 4, "salience": 8}]},
+    "soft-dictionary": {1: [{"x": 5, "y": 3.75}], 3: [{"score": "dot"}]},
+    "kernel-regression": {1: [{"width": 0.02}]},
+    "attention-heatmap": {4: [{"mask": "paint", "blocked": [[2, 1]]}, {"mask": "paint", "blocked": []}]},
+    "head-ablation": {1: [{"off": [1]}, {"heads": 4, "off": [0]}], 3: [{"heads": 4, "off": [0, 1]}]},
+    "head-split": {1: [{"way": "view", "step": 2}]},
+    "head-budget": {3: [{"length": 16}, {"length": 256, "heads": 8, "width": 512}]},
+    "bank-in-context": {2: [{"tokens": ["the", "bank", "of", "the", "lake"]}]},
+    "live-transformer": {1: [{"text": "Monday", "step": 4}], 2: [{"forced": [[0, 8]]}]},
+    "mask-map": {2: [{"flipped": [[6, 8]]}, {"flipped": [[1, 1]], "layers": 1}]},
+    "block-stepper": {1: [{"part": "norm1", "norm": "pre"}]},
+    "online-softmax": {2: [{"block": 4, "read": 1}], 3: [{"way": "forget", "block": 4, "read": 2}]},
+    "cache-stepper": {4: [{"heads": "MHA", "tokens": 64}]},
+    "text-generator": {3: [{"temperature": 0}, {"temperature": 0, "seed": 2}], 4: [{"temperature": 1.5}]},
+    "bpe-stepper": {1: [{"text": "aaaa aaaa", "step": 2}], 2: [{"text": "aaaa aaaa", "step": 0}]},
+    "induction-lab": {1: [{"at": 3}], 2: [{"off": [0]}, {"off": [2], "layers": 1}]},
+    "real-model": {3: [{"off": [[0, 1]]}, {"text": "x", "off": [[23, 4]]}]},
+    "window-map": {1: [{"layers": 8, "window": 4}], 3: [{"sinks": 1, "every": 4}]},
+    "recall-race": {2: [{"written": 16, "width": 4}], 3: [{"first": "twice", "written": 20}]},
+    "draw-digit": {1: [{"strokes": []}], 2: [{"digit": 1}]},
+    "ask-picture": {1: [{"question": "the sum", "swapped": True}]},
+    "dial-pad": {2: [{"snr": 9}, {"snr": 20}, {"snr": 3}, {"dialled": "159*0#7"}], 3: [{"dialled": "012345678"}]},
+}  # fmt: skip
+# Ticks nothing: the frame's tasks are as new; the widget is in this state and has come to rest.
+BECOME = """async ([frame, state]) => {
+    const widget = frame.querySelector("[data-afm]");
+    const frames = () => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
+    const become = async (state) => {
+        widget.model.become(state);
+        do await frames(); while (widget.querySelector("[aria-busy]"));
+        await frames();
+    };
+    await become({});
+    for (const done of frame.querySelectorAll(".tasks .done")) done.classList.remove("done");
+    await become(state);
+    return [...frame.querySelectorAll(".tasks > ol > li")].flatMap((item, i) => item.matches(".done") ? [i + 1] : []);
+}"""
+
+
+def fulfilling(name, first, state):
+    """Traits in which a widget is in the state of a task."""
+    traits = {}
+    for trait, wanted in state.items():
+        if wanted in UNORDERED:
+            traits[trait] = CHANGED[trait] if isinstance(first[trait], str | list) else first[trait] + 1
+        elif trait != touch.SAYS:
+            bound = float(wanted[3:]) if unbound(wanted) else wanted
+            traits[trait] = "1" * int(bound) if unbound(wanted) and isinstance(first[trait], str) else bound
+    return traits | (SAID[name] if touch.SAYS in state else {})
+
+
+def meets(value, wanted):
+    """Whether a widget has it so at first."""
+    if wanted in UNORDERED or not unbound(wanted):
+        return value == wanted
+    size = len(value) if hasattr(value, "__len__") else value
+    return size >= float(wanted[3:]) if wanted[0] == ">" else size <= float(wanted[3:])
+
+
+@pytest.mark.parametrize("path", TOUCHED)
+def test_a_state_that_does_not_fulfil_a_task_ticks_nothing(visit, path):
+    """The state that fulfils a task ticks it; the same with one trait as it was at first doesn't, nor one of NEAR."""
+    page = settle(visit(path, motion="reduce"))
+    for frame in page.locator(".touch:has(.tasks)").all():
+        name, node = frame.get_attribute("id").removesuffix("-widget"), frame.element_handle()
+        first = json.loads(frame.locator('script[type="application/json"]').text_content())
+
+        def ticked(state, node=node):
+            return page.evaluate(BECOME, [node, state])
+
+        assert not ticked({})
+        for n, item in enumerate(frame.locator(".tasks > ol > li").all(), start=1):
+            marks = [json.loads(mark.get_attribute("data-when")) for mark in item.locator(".when").all()]
+            for mark in marks:
+                traits = fulfilling(name, first, mark)
+                ticked(traits)
+                expect(item, f"{name}, {traits}").to_have_class(re.compile("done"))
+                for trait in [trait for trait, wanted in mark.items() if not meets(first.get(trait), wanted)]:
+                    short = {other: value for other, value in traits.items() if other != trait}
+                    if trait != touch.SAYS and all(first.get(trait) != other.get(trait) for other in marks):
+                        assert n not in ticked(short), f"{name}, task {n}: done by {short}"
+            for state in NEAR.get(name, {}).get(n, []):
+                assert n not in ticked(state), f"{name}, task {n}: done by {state}"
+            if not marks:
+                assert item.locator(".right").count() == 1
+
+
+def test_a_question_is_done_when_it_is_answered_right(visit):
+    page = visit("chapters/12_a_real_one.html")
+    live(page)
+    frame = page.locator("#real-model")
+    item = frame.locator(".tasks > ol > li").first
+    page.evaluate(BECOME, [frame.element_handle(), {"head": 1}])
+    expect(item, "a change answers nothing").not_to_have_class(re.compile("done"))
+    item.get_by_role("button", name="city").click()
+    expect(item.get_by_role("status")).to_have_text("Not city. Look again.")
+    expect(item).not_to_have_class(re.compile("done"))
+    item.get_by_role("button", name="France").press("Enter")
+    expect(item.get_by_role("status")).to_have_text("Right: France.")
+    expect(item).to_have_class(re.compile("done"))
+    expect(frame.locator(".said")).to_have_text("Done: task 1")
+    expect(item.locator("button:enabled")).to_have_count(0)
 
 
 def unbound(value):
-    return value == "changed" or re.match("[<>]= ", str(value))
+    return value in UNORDERED or re.match("[<>]= ", str(value))
 
 
 def choose(page, trait, value):
@@ -66,7 +208,7 @@ def test_tasks_tick_when_the_state_shows_them_done(visit):
 
     def ticks():
         return frame.evaluate(
-            "node => [...node.querySelectorAll('.tasks li')].map((x, i) => x.matches('.done') * (i + 1))"
+            "node => [...node.querySelectorAll('.tasks > ol > li')].map((x, i) => x.matches('.done') * (i + 1))"
         )
 
     expect(frame.locator("li.now")).to_have_count(1)
@@ -360,7 +502,13 @@ def test_tasks_without_a_widget_are_noticed(lost, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("mark", "says"), [("no mark", "a task needs one"), ("nobody: 1", "nobody"), ("width: 1", None), ("touched", None)]
+    ("mark", "says"),
+    [
+        ("no mark", "a task needs"),
+        ("nobody: 1", "nobody"),
+        ("says: mistaken", "never says mistaken"),
+        ("width: 1", None),
+    ],
 )
 def test_a_task_names_a_state_that_the_widget_has(mark, says, monkeypatch):
     said = []

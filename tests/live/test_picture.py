@@ -1,5 +1,7 @@
 """What a reader's code draws: a tensor as a table with a caption, and one's own right result without asking."""
 
+import re
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
@@ -69,7 +71,7 @@ def test_text_and_pictures_stand_in_order_and_are_not_endless(open_stub):
 
 def test_a_right_result_is_drawn_without_asking(open_stub, visit):
     frame = open_stub()
-    assert checked(frame, WRONG) != "correct"
+    assert checked(frame, f"{HEAD}return q") != "correct"
     assert not [url for url in visit.requests if "picture" in url]
     assert checked(frame, RIGHT) == "correct"
     figure = frame.locator("figure")
@@ -79,6 +81,32 @@ def test_a_right_result_is_drawn_without_asking(open_stub, visit):
     )
     assert len(cells(figure)) == 3
     assert all(sum(map(float, row)) == pytest.approx(1, abs=0.02) for row in cells(figure))
+
+
+NO_SCALE = f"{HEAD}w = (q @ k.mT).softmax(-1)\n    return w @ v, w"
+
+
+def test_a_wrong_result_names_its_mistake_and_stands_beside_the_right_one(open_stub):
+    """Two mistakes at once, no root and no mask: the first case shows the first of them."""
+    frame = open_stub()
+    assert checked(frame, NO_SCALE) == (
+        "one query, two keys: weights: first wrong cell (query, key) = (0, 0): expected 0.7604, got 0.8808 "
+        "(in this case it answers like one that does not divide the scores by √d)"
+    )
+    figures = frame.locator("figure")
+    expect(figures.locator("figcaption")).to_have_text(
+        [
+            re.compile(r"^Expected: one query, two keys: weights · rows: query, columns: key · framed: what differs"),
+            re.compile(r"^What you returned: one query, two keys: weights"),
+            re.compile(r"^Put in: q · Shape \(1, 3\)"),
+            re.compile(r"^Put in: k · Shape \(2, 3\)"),
+            re.compile(r"^Put in: v · Shape \(2, 1\)"),
+        ]
+    )
+    assert [cells(figures.nth(n)) for n in (0, 1)] == [[["0.76", "0.24"]], [["0.88", "0.12"]]]
+    assert [figures.nth(n).locator("[data-wrong]").count() for n in range(5)] == [2, 2, 0, 0, 0]
+    assert checked(frame, RIGHT) == "correct"
+    expect(frame.locator("[data-wrong]")).to_have_count(0)
 
 
 @pytest.mark.parametrize("screen", [PHONE, {"width": 1280, "height": 800}])

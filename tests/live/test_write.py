@@ -237,3 +237,32 @@ def test_accessible_with_a_verdict(open_stub, theme, screen):
 def test_the_sent_words_are_those_of_the_edition(site):
     sent = json.loads(site.text("_static/write/05-function-stub.json"))
     assert ["correct", "correct"] in sent["words"]["attnbook/checks"]["said"]
+
+
+@pytest.mark.parametrize(
+    ("code", "line", "says"),
+    [
+        ("def my_attention(q, k, v, mask=None)\n    return q, q", 1, "a colon is missing"),
+        (
+            "def my_attention(q, k, v, mask=None):\n    if mask is None\n        mask = 1\n    return q, q",
+            2,
+            "with if.",
+        ),
+        ("def my_attention(q, k, v, mask=None):\n    x = (q @ k.mT\n    return x, x", 2, "this ( is never closed."),
+        ("def my_attention(q, k, v, mask=None):\n    x = q @ k.mT)\n    return x, x", 2, "this ) closes nothing"),
+        ("def my_attention(q, k, v, mask=None):\n    if q = k:\n        return q, q", 2, "write two: ==."),
+        ("def my_attention(q, k, v, mask=None):\n    x = q\n      y = x\n    return x, x", 3, "the blanks in front"),
+        ("def my_attention(q, k, v, mask=None):\n    x = q k\n    return x, x", 2, "this is no Python"),
+        (
+            "def my_attention(\n    q, k, v, mask=None\n):\n    y = 1\n    x = q k\n    return x, x",
+            5,
+            "this is no Python",
+        ),
+    ],
+)
+def test_what_is_no_python_is_told_with_its_line(open_stub, code, line, says):
+    frame = open_stub()
+    told = checked(frame, code)
+    assert told.startswith(f"Line {line}: "), told
+    assert says in told
+    expect(frame.locator("mark")).to_have_text(code.split("\n")[line - 1])

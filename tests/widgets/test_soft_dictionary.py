@@ -25,7 +25,7 @@ READ = """(node) => {
         said: node.querySelector(".ab-tip").getAttribute("aria-valuetext").match(/[\\d.]+/g),
         query: places(".ab-query"),
         keys: places(".ab-key"),
-        exact: exact.matches("[data-nothing]") ? [] : texts([exact]),
+        exact: exact.dataset.says === "nothing" ? [] : texts([exact]),
         soft: texts([soft]),
     };
 }"""

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from attnbook.widgets import AttentionHeatmap, KernelRegression, MaskMap, PaintMask, Polarity, ScaleLab
+from attnbook.widgets import AttentionHeatmap, DrawDigit, KernelRegression, MaskMap, PaintMask, Polarity, ScaleLab
 from tests.browser.hands import Finger, bring, swiped
 from tests.browser.pages import PHONE, bare
 from tests.widgets.laws import agree, live, shown
@@ -51,6 +51,18 @@ def test_a_swipe_that_begins_on_a_grid_scrolls_unless_the_finger_paints(amid, wi
     Finger(page).press(paint)
     assert swipe() > 50, "the page did not scroll once painting was over"
     assert shown(live(page)) == now
+
+
+def test_a_finger_draws_on_the_sheet_at_once(amid):
+    """And the example that stood there is gone with the first stroke."""
+    page = amid(DrawDigit())
+    live(page)
+    expect(page.locator(".ab-finger")).to_have_count(0)
+    assert swiped(page, bring(page.locator(".ab-sheet [role=gridcell]").nth(100))) == 0, "the page scrolled"
+    (stroke,) = page.locator("[data-afm]").evaluate("(node) => node.model.get('strokes')")
+    assert stroke[0] == 100
+    assert len(stroke) > 3
+    assert swiped(page, bring(page.get_by_text("Draw one digit."))) > 50, "beside the sheet a swipe scrolls"
 
 
 def test_a_tap_presses_one_cell(amid):

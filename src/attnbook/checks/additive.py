@@ -1,6 +1,7 @@
 """Chapter 4: additive scores, the same without a number for every pair and hidden unit, and a step of the decoder."""
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -20,7 +21,7 @@ def additive_scores(answer: Callable[..., Tensor]) -> None:
     for case, got in answers.items():
         queries, keys, W_q, W_k, w = _CASES[case]
         want = book_scores(queries @ W_q.T, keys @ W_k.T, w)
-        compare(case, got, want, ("query", "key"), lambda: explained(answers, WRONG_ADDITIVE, _CASES))
+        compare(case, got, want, ("query", "key"), partial(explained, answers, WRONG_ADDITIVE, _CASES, case))
 
 
 @exercise
@@ -55,7 +56,7 @@ def decoder_step(answer: Step) -> None:
     wrong = {name: (lambda place, step=step: step(*_STEP)[place]) for name, step in WRONG_DECODER_STEP.items()}
     for case in ("the_new_state", "the_logits"):
         want = _step()(*_STEP)[cases[case][0]]
-        compare(case, answers[case], want, ("text", "feature"), lambda: explained(answers, wrong, cases))
+        compare(case, answers[case], want, ("text", "feature"), partial(explained, answers, wrong, cases, case))
 
 
 class _Watch(TorchFunctionMode):

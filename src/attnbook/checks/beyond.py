@@ -1,6 +1,7 @@
 """Chapters 14 and 15: patches of an image, CLIP's loss, how much of a tone is in a frame, who is near in a graph."""
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -42,13 +43,13 @@ def within_steps(answer: Near) -> None:
         if isinstance(got, Tensor) and got.dtype != torch.bool:
             raise Wrong("boolean", case=case, got=got.dtype)
         want = _within()(*_GRAPHS[case])
-        compare(case, got, want, ("node", "node"), lambda: explained(answers, WRONG_WITHIN, _GRAPHS))
+        compare(case, got, want, ("node", "node"), partial(explained, answers, WRONG_WITHIN, _GRAPHS, case))
 
 
 def _judge(answer: Callable, right: Callable, wrong: dict, cases: dict[str, tuple], axes: tuple[str, ...]) -> None:
     answers = {case: call(answer, *inputs) for case, inputs in cases.items()}
     for case, got in answers.items():
-        compare(case, got, right(*cases[case]), axes, lambda: explained(answers, wrong, cases))
+        compare(case, got, right(*cases[case]), axes, partial(explained, answers, wrong, cases, case))
 
 
 def _judge_number(answer: Callable, right: Callable, wrong: dict, cases: dict[str, tuple]) -> None:

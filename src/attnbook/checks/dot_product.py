@@ -39,7 +39,7 @@ def attention(answer: Attention) -> None:
         if [shape_of(x) for x in got] == [weights.shape, output.shape] != [output.shape, weights.shape]:
             raise Wrong("output_first", case=case)
         in_weights, in_output = (say(name, case=named(case)) for name in ("weights_of", "output_of"))
-        compare(in_weights, got[1], weights, ("query", "key"), lambda got=got: _mistake(answers, got[1]))
+        compare(in_weights, got[1], weights, ("query", "key"), partial(_mistake, answers, case))
         compare(in_output, got[0], output, ("query", "value"), lambda: say("mix_the_values"))
 
 
@@ -61,7 +61,13 @@ def attention_layer(answer: Callable[[int, int], nn.Module]) -> None:
             raise Wrong("two_tensors", case=case, got=describe(got))
         want, weights = _built(_Layer)(*_LAYER_CASES[case])
         in_output, in_weights = (say(name, case=named(case)) for name in ("output_of", "weights_of"))
-        compare(in_output, got[0], want, ("text", "query", "feature"), lambda: explained(outputs, wrong, _LAYER_CASES))
+        compare(
+            in_output,
+            got[0],
+            want,
+            ("text", "query", "feature"),
+            partial(explained, outputs, wrong, _LAYER_CASES, case),
+        )
         compare(in_weights, got[1], weights, ("text", "query", "key"), lambda: "")
 
 
@@ -276,13 +282,14 @@ def _notices_nothing(test: Callable[[Attention], bool], function: Attention) -> 
         return False
 
 
-def _mistake(answers: dict[str, tuple], weights: Tensor) -> str:
-    """Which known mistake gives just these weights in every case, or else a row that doesn't add up."""
+def _mistake(answers: dict[str, tuple], case: str) -> str:
+    """Which known mistake gives just these weights, or else a row that doesn't add up."""
     known = {**WRONG_ATTENTION, "subtracts_no_maximum": _attention_from(_powers_alone)}
     wrong = {name: lambda *inputs, f=f: f(*inputs)[1] for name, f in known.items()}
-    if why := explained({case: got[1] for case, got in answers.items()}, wrong, _ATTENTION_CASES):
+    weights = {case: got[1] for case, got in answers.items()}
+    if why := explained(weights, wrong, _ATTENTION_CASES, case):
         return why
-    total = weights.sum(-1)
+    total = weights[case].sum(-1)
     row = int((total - 1).abs().argmax())
     return say("row_adds_up", row=row, total=number(total[row].item())) if abs(total[row] - 1) > 1e-3 else ""
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import takewhile
 from numbers import Number
 from typing import Any
@@ -29,7 +30,7 @@ def tiled(answer: Tiled) -> None:
         if isinstance(got, tuple | list):
             raise Wrong("output_alone", case=case, n=len(got))
         want = (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) @ v
-        compare(case, got, want, ("query", "feature"), lambda: explained(answers, WRONG_TILED, _TILES))
+        compare(case, got, want, ("query", "feature"), partial(explained, answers, WRONG_TILED, _TILES, case))
     q, k, v, block = _TILES[_LONG]
     most = len(q) * max(q.shape[1], v.shape[1], block)
     if watches[_LONG].largest >= len(q) * len(k):
@@ -93,7 +94,7 @@ def merge(answer: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
     for case, got in answers.items():
         scores, values = (torch.cat(parts) for parts in _PARTS[case])
         want = scores.softmax(-1) @ values
-        compare(case, got, want, ("feature",), lambda: explained(answers, WRONG_MERGE, kept))
+        compare(case, got, want, ("feature",), partial(explained, answers, WRONG_MERGE, kept, case))
 
 
 @exercise

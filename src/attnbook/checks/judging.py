@@ -108,12 +108,19 @@ def compare(case: str, got: object, want: Tensor, axes: tuple[str, ...], hint: C
         raise Wrong("cell", case=case, axes=names, cell=cell, want=right, got=found, why=hint())
 
 
-def explained(answers: Mapping[str, object], wrong: dict[str, Callable], cases: dict[str, tuple]) -> str:
-    """Which known mistake, by its name, answers every case just so; "" if none does."""
-    for name, mistake in wrong.items():
-        if all(_same(answers[case], mistake(*inputs)) for case, inputs in cases.items()):
+def explained(
+    answers: Mapping[str, object], wrong: dict[str, Callable], cases: dict[str, tuple], case: str = ""
+) -> str:
+    """Which known mistake, by its name, answers every case just so, or else at least this case; "" if none does."""
+
+    def fits(name: str, case: str) -> bool:
+        return _same(answers[case], wrong[name](*cases[case]))
+
+    here = [name for name in wrong if not case or fits(name, case)]
+    for name in here:
+        if all(fits(name, each) for each in cases):
             return say("mistake", mistake=told(name))
-    return ""
+    return say("mistake_here", mistake=told(here[0])) if case and here else ""
 
 
 def _same(got: object, theirs: object) -> bool:

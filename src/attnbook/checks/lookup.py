@@ -1,6 +1,7 @@
 """Chapter 3: a soft dictionary, regression in which no point sees itself, and the training loop."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import count, cycle, repeat
 
 import torch
@@ -19,7 +20,7 @@ def soft_lookup(answer: Callable[[Tensor, Tensor, Tensor, float], Tensor]) -> No
     answers = {case: call(answer, *inputs) for case, inputs in _LOOKUP_CASES.items()}
     for case, inputs in _LOOKUP_CASES.items():
         want = _lookup()(*inputs)
-        compare(case, answers[case], want, ("value",), lambda: explained(answers, WRONG_LOOKUP, _LOOKUP_CASES))
+        compare(case, answers[case], want, ("value",), partial(explained, answers, WRONG_LOOKUP, _LOOKUP_CASES, case))
 
 
 @exercise

@@ -1,6 +1,7 @@
 """Chapter 2: masks, and the softmax that obeys them."""
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -41,7 +42,7 @@ def _check_mask(
         got, want = answers[case], right(*inputs)
         if isinstance(got, Tensor) and got.dtype != torch.bool:
             raise Wrong("boolean", case=case, got=got.dtype)
-        compare(case, got, want, axes, lambda: explained(answers, wrong, cases))
+        compare(case, got, want, axes, partial(explained, answers, wrong, cases, case))
 
 
 @exercise
@@ -50,7 +51,7 @@ def masked_softmax(answer: Softmax) -> None:
     answers = {case: call(answer, *inputs) for case, inputs in _SOFTMAX_CASES.items()}
     for case, got in answers.items():
         want = book_masked_softmax(*_SOFTMAX_CASES[case])
-        compare(case, got, want, ("query", "key"), lambda: explained(answers, WRONG_SOFTMAX, _SOFTMAX_CASES))
+        compare(case, got, want, ("query", "key"), partial(explained, answers, WRONG_SOFTMAX, _SOFTMAX_CASES, case))
         if got.dtype != want.dtype:
             raise Wrong("expected", case=case, want=want.dtype, got=got.dtype)
     compare(_MANY, many := call(answer, *_MANY_KEYS), book_masked_softmax(*_MANY_KEYS), ("query", "key"), lambda: "")

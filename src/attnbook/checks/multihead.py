@@ -1,6 +1,7 @@
 """Chapter 6: one tensor in heads, and multi-head attention, also without a look ahead."""
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from einops import rearrange
@@ -18,7 +19,13 @@ def split_heads(answer: Callable[[Tensor, int], Tensor]) -> None:
     for case, got in answers.items():
         x, heads = _SPLITS[case]
         want = _right(x, heads)
-        compare(case, got, want, ("text", "head", "token", "feature"), lambda: explained(answers, WRONG_SPLIT, _SPLITS))
+        compare(
+            case,
+            got,
+            want,
+            ("text", "head", "token", "feature"),
+            partial(explained, answers, WRONG_SPLIT, _SPLITS, case),
+        )
 
 
 @exercise
@@ -39,7 +46,7 @@ def _judge_layer(answer: Callable[..., Tensor], right: Callable, wrong: dict[str
         if isinstance(got, tuple):
             raise Wrong("output_alone", case=case, n=len(got))
         want = right(*_LAYERS[case])
-        compare(case, got, want, ("text", "token", "feature"), lambda: explained(answers, wrong, _LAYERS))
+        compare(case, got, want, ("text", "token", "feature"), partial(explained, answers, wrong, _LAYERS, case))
 
 
 def _right(x: Tensor, H: int) -> Tensor:

@@ -1,6 +1,7 @@
 """Chapter 8: sinusoidal positions, and pairs turned by an angle."""
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -16,7 +17,7 @@ def sinusoidal(answer: Callable[[int, int], Tensor]) -> None:
     answers = {case: call(answer, *sizes) for case, sizes in _SIZES.items()}
     for case, got in answers.items():
         want = right_sinusoidal(*_SIZES[case])
-        compare(case, got, want, ("position", "column"), lambda: explained(answers, WRONG_SINUSOIDAL, _SIZES))
+        compare(case, got, want, ("position", "column"), partial(explained, answers, WRONG_SINUSOIDAL, _SIZES, case))
 
 
 @exercise
@@ -26,7 +27,7 @@ def rotary(answer: Callable[[Tensor], Tensor]) -> None:
     for case, got in answers.items():
         (x_LK,) = _ROWS[case]
         want = Rotary(x_LK.shape[-1], pairing="neighbours")(x_LK)
-        compare(case, got, want, ("position", "column"), lambda: explained(answers, WRONG_ROTARY, _ROWS))
+        compare(case, got, want, ("position", "column"), partial(explained, answers, WRONG_ROTARY, _ROWS, case))
 
 
 def _sinusoidal(exponent: Callable = lambda c, D: (c - c % 2) / D, first: int = 0, wave: Callable = lambda c: c % 2):

@@ -1,6 +1,7 @@
 """Chapter 12: unpacking weights, repeating key heads, and what to measure in a real model."""
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -84,7 +85,7 @@ def rank_of(answer: Rank) -> None:
 def _judge(answer: Callable, right: Callable, wrong: dict, cases: dict[str, tuple], axes: tuple[str, ...]) -> None:
     answers = {case: call(answer, *inputs) for case, inputs in cases.items()}
     for case, got in answers.items():
-        compare(case, got, right(*cases[case]), axes, lambda: explained(answers, wrong, cases))
+        compare(case, got, right(*cases[case]), axes, partial(explained, answers, wrong, cases, case))
 
 
 def _q4_1(

@@ -21,7 +21,7 @@ def three_steps(answer: Callable[[Tensor], Tensor]) -> None:
     answers = {case: call(answer, *inputs) for case, inputs in _TOKENS.items()}
     for case, got in answers.items():
         want = _three_steps(*_TOKENS[case])
-        compare(case, got, want, ("token", "feature"), lambda: explained(answers, WRONG_STEPS, _TOKENS))
+        compare(case, got, want, ("token", "feature"), partial(explained, answers, WRONG_STEPS, _TOKENS, case))
 
 
 @exercise

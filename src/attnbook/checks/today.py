@@ -1,6 +1,7 @@
 """Chapter 13: absorbed keys, a state that grows, what a model keeps of a text, and how tokens are routed."""
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -54,7 +55,7 @@ def kept_numbers(answer: Kept) -> None:
 def _judge(answer: Callable, right: Callable, wrong: dict, cases: dict[str, tuple], axes: tuple[str, ...]) -> None:
     answers = {case: call(answer, *inputs) for case, inputs in cases.items()}
     for case, got in answers.items():
-        compare(case, got, right(*cases[case]), axes, lambda: explained(answers, wrong, cases))
+        compare(case, got, right(*cases[case]), axes, partial(explained, answers, wrong, cases, case))
 
 
 def _absorbed(*, by: float = 0.0, first: bool = False, turned: bool = False) -> Three:

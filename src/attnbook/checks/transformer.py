@@ -1,6 +1,7 @@
 """Chapter 9: LayerNorm, the two kinds of block, the loss, and writing one token after the other."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import islice
 
 import torch
@@ -25,7 +26,9 @@ def layer_norm(answer: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
     for case, got in answers.items():
         x, gain, bias = _TOKENS[case]
         want = F.layer_norm(x, x.shape[-1:], gain, bias)
-        compare(case, got, want, ("text", "token", "feature"), lambda: explained(answers, WRONG_LAYER_NORM, _TOKENS))
+        compare(
+            case, got, want, ("text", "token", "feature"), partial(explained, answers, WRONG_LAYER_NORM, _TOKENS, case)
+        )
 
 
 @exercise
@@ -46,7 +49,7 @@ def _judge_block(answer: Block, right: Block, wrong: dict[str, Block]) -> None:
     answers = {case: call(answer, *inputs) for case, inputs in _BLOCKS.items()}
     for case, got in answers.items():
         want = right(*_BLOCKS[case])
-        compare(case, got, want, ("text", "token", "feature"), lambda: explained(answers, wrong, _BLOCKS))
+        compare(case, got, want, ("text", "token", "feature"), partial(explained, answers, wrong, _BLOCKS, case))
 
 
 @exercise

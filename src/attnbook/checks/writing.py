@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import SupportsFloat
 
 import torch
@@ -34,7 +35,9 @@ def rms_norm(answer: Callable[[Tensor, Tensor], Tensor]) -> None:
     answers = {case: call(answer, *inputs) for case, inputs in _VECTORS.items()}
     for case, got in answers.items():
         want = _rms()(*_VECTORS[case])
-        compare(case, got, want, ("text", "token", "feature"), lambda: explained(answers, WRONG_RMS_NORM, _VECTORS))
+        compare(
+            case, got, want, ("text", "token", "feature"), partial(explained, answers, WRONG_RMS_NORM, _VECTORS, case)
+        )
 
 
 @exercise
@@ -47,7 +50,7 @@ def probabilities(answer: Cut) -> None:
     answers = {case: call(answer, *inputs) for case, inputs in _LOGITS.items()}
     for case, got in answers.items():
         want = _cut()(*_LOGITS[case])
-        compare(case, got, want, ("token",), lambda: explained(answers, WRONG_PROBABILITIES, _LOGITS))
+        compare(case, got, want, ("token",), partial(explained, answers, WRONG_PROBABILITIES, _LOGITS, case))
 
 
 @exercise
@@ -71,7 +74,7 @@ def induction_score(answer: Score) -> None:
     answers = {case: call(answer, *inputs) for case, inputs in _MAPS.items()}
     for case, got in answers.items():
         want = _score()(*_MAPS[case])
-        compare(case, got, want, ("head",), lambda: explained(answers, WRONG_INDUCTION, _MAPS))
+        compare(case, got, want, ("head",), partial(explained, answers, WRONG_INDUCTION, _MAPS, case))
 
 
 def _merge(step: int = 2, most: int = 99, turned: bool = False, end: int = 0, joined: bool = True) -> Merge:

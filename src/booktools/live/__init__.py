@@ -1,7 +1,8 @@
 """Write it here: what a reader writes in a page is run there, and checked by the checks of `attnbook.checks`.
 
 write.js               makes a stub on the page an editor, and asks a worker for a verdict
-picture.js             draws a tensor that a reader's code shows, and the result of a right answer
+picture.js             draws a tensor that a reader's code shows; and results, a wrong one beside the right one
+syntax.js              says why Python does not read some code
 worker.js              holds MicroPython (micropython/, as its npm package has it) with the modules that follow
 micropython_modules/   modules of Python by the names that code imports; torch is over the tensors of Handful
                        (src/handful). CPython never imports them
@@ -31,6 +32,7 @@ from booktools.live.stubs import sent_stub
 
 HERE = Path(__file__).parent
 EARLY = ("write.js", "write.css")
+FRONT = ("ask.js", "picture.js", "picture.css", "syntax.js")  # which a page asks for when they are needed
 _CELL = re.compile(r'<div class="cell (?=[^"]*\btag_(?:stub|mistake)\b)')
 
 
@@ -59,12 +61,11 @@ def _versioned(file: str, content: bytes) -> str:
 @cache
 def engine_files() -> tuple[str, dict[str, bytes]]:
     """Returns a folder, named by a hash of its files, and the files, which are fetched at the first press or later."""
-    files = {name: without_comments(HERE / "front" / name).encode() for name in ("picture.js", "picture.css")}
-    files["ask.js"] = without_comments(HERE / "front/ask.js").encode()
+    files = {name: without_comments(HERE / "front" / name).encode() for name in FRONT}
     files["worker.js"] = one_module(HERE / "front/worker.js").encode()
     files |= {name: (HERE / "micropython" / name).read_bytes() for name in ("micropython.mjs", "micropython.wasm")}
     files["more.js"] = without_comments(HANDFUL / "more.js").encode()
-    files["picture.json"] = as_json(words(HERE)["picture"])
+    files |= {f"{name}.json": as_json(words(HERE)[name]) for name in ("picture", "syntax")}
     modules = micropython_modules()
     for name in RARE:
         files[f"{name}.json"] = as_json({path: modules.pop(path) for path in [*modules] if name in path})

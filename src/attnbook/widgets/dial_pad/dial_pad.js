@@ -175,6 +175,7 @@ async function render({ model, el }) {
     scene.show(keys, steps);
     const written = steps.map(({ key }) => key).join("");
     const unsure = steps.reduce((a, b) => (b.chance < a.chance ? b : a), steps[0]);
+    said.dataset.says = written === keys ? "right" : "mistaken";
     said.textContent = fill(written === keys ? say.right : say.wrong, {
       keys: keys || say.none,
       written: written || say.none,

@@ -14,16 +14,17 @@ import {
   words,
 } from "../shared/core.js";
 import { grid } from "../shared/cells.js";
-import { fingerPainting, painter } from "../shared/painting.js";
+import { painter } from "../shared/painting.js";
 import { PATCHES, SIDE, digitReader, reduced } from "./digit_reader.js";
 
 const HELD_OUT = 382;
 
 // The sheet: a line for all strokes over a grid of cells, which mouse, finger and keys know how to paint.
 function sheetOf(model, say) {
+  const example = model.get("strokes"); // which the first stroke replaces
   const press = (i, j, first) => {
     const cell = SIDE * i + j;
-    const strokes = model.get("digit") ? [] : model.get("strokes");
+    const strokes = model.get("digit") || model.get("strokes") === example ? [] : model.get("strokes");
     const end = strokes.at(-1)?.at(-1);
     if (end === cell) return;
     const near = end !== undefined && Math.max(Math.abs(Math.floor(end / SIDE) - i), Math.abs((end % SIDE) - j)) <= 1;
@@ -48,7 +49,7 @@ function sheetOf(model, say) {
     );
     picture.classList.toggle("ab-aside", model.get("digit") > 0);
   };
-  return { node: element("div", { class: "ab-sheet" }, picture, sheet.node), draw };
+  return { node: element("div", { class: "ab-sheet ab-painting" }, picture, sheet.node), draw };
 }
 
 async function render({ model, el }) {
@@ -78,7 +79,6 @@ async function render({ model, el }) {
     { class: "ab-drawing" },
     element("p", {}, say.draw),
     sheet.node,
-    fingerPainting(say, sheet.node),
     element(
       "div",
       { class: "ab-controls" },
@@ -155,6 +155,7 @@ async function render({ model, el }) {
     });
     const label = stored?.[64];
     const empty = digit || counts.some(Boolean) ? "" : say.empty;
+    meant.dataset.says = digit && label !== first ? "mistaken" : "";
     meant.textContent = digit
       ? fill(label === first ? say.right : say.mistaken, { n: whole(digit), all: whole(HELD_OUT), label: whole(label) })
       : empty;

@@ -15,6 +15,13 @@ class Model {
   set(name, value) {
     this.#take({ [name]: value });
   }
+  /**
+   * @param {string} name
+   * @returns {any} what it was at first
+   */
+  first(name) {
+    return this.#first[name];
+  }
   save_changes() {}
   on(event, listener) {
     if (!this.#listeners.has(event)) this.#listeners.set(event, new Set());

@@ -149,7 +149,7 @@ function render({ model, el }) {
     );
     const degrees = (x) => fill(say.degrees, { x: number(x, 1) });
     const here = keys.findIndex((key) => key.every((x, i) => x === place[i]));
-    exact.toggleAttribute("data-nothing", here < 0);
+    exact.dataset.says = here < 0 ? "nothing" : "station";
     exact.textContent = here < 0 ? say.nothing : degrees(values[here]);
     soft.textContent = degrees(dot(weights, values));
     query.draw(place, soft.textContent, keys);

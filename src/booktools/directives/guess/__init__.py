@@ -70,13 +70,31 @@ class Cards(SphinxPostTransform):
                 log.warning("the number of a guess must stand in what it hides: %s", node["number"], location=node)
             for after in hidden:
                 after["classes"] += ["veiled", f"guess-{count}"]
+            if seen := [after for after in hidden if not _is_cell(after) or _outputs_of(after)]:
+                place = node.parent.index(seen[0]) + _is_cell(seen[0])  # what a cell prints stands last in it
+                node.parent.insert(place, raw(veil(f"guess-{count}")))
             node.parent[at : at + 1] = card(node, f"guess-{count}")
 
 
 def shown(node):
     """What a reader sees of a node: of a cell what it prints, and else its text."""
-    outputs = [part for part in node.findall(nodes.container) if "cell_output" in part["classes"]]
-    return "".join(part.astext() for part in outputs or [node])
+    return "".join(part.astext() for part in _outputs_of(node) or [node])
+
+
+def _is_cell(node):
+    return "cell" in node["classes"]
+
+
+def _outputs_of(node):
+    return [part for part in node.findall(nodes.container) if "cell_output" in part["classes"]]
+
+
+def veil(name):
+    """The line that stands for what is hidden."""
+    say = words(HERE)["card"]
+    return (
+        f'<p class="veil {name}">{escape(say["hidden"])} · <button type="button">{escape(say["unveil"])}</button></p>'
+    )
 
 
 def card(node, name):

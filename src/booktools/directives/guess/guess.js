@@ -12,6 +12,7 @@ for (const card of document.querySelectorAll(".guess")) {
   const because = card.querySelector(".because");
   const right = choices.find((each) => each.querySelector(".right"));
   const truth = right?.textContent.trim() ?? (card.dataset.number && Number(card.dataset.number));
+  const line = document.querySelector(`.veil.${card.id}`);
   const key = `${page} ${card.id}`;
   const keep = (said) => remember({ guessed: { ...place().guessed, [key]: said } });
   const answer = (said, kind, off = "") => {
@@ -20,6 +21,7 @@ for (const card of document.querySelectorAll(".guess")) {
     card.classList.add("answered");
     for (const button of card.querySelectorAll("li button")) button.disabled = true;
     for (const hidden of document.querySelectorAll(`.${card.id}`)) hidden.classList.remove("veiled");
+    line?.remove();
   };
   for (const choice of choices) {
     const button = document.createElement("button");
@@ -32,7 +34,7 @@ for (const card of document.querySelectorAll(".guess")) {
       reply.focus();
     });
   }
-  for (const button of card.querySelectorAll("[data-show]"))
+  for (const button of [...card.querySelectorAll("[data-show]"), ...(line?.querySelectorAll("button") ?? [])])
     button.addEventListener("click", () => {
       answer("", truth === "" ? "" : "shown");
       reply.focus();

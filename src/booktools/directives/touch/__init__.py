@@ -6,10 +6,19 @@ A chapter writes the tasks near the widget, each with the state that shows it wa
     Guess before each move.
 
     1. Choose the *causal* mask. Which row has only one word left? {when}`mask: causal`
+    2. Which word gets most of *bank*?
+
+       - *the*
+       - *river* {right}`✓`
     :::
 
-They belong to the widget that stands before them in their section, and else to the next one. The frame stands where the
-later of the two does. `touch.js` makes it work.
+A task of doing is done when the widget is in the state of one of its marks, a question when the right choice is
+pressed. A state names traits and their values: a value, `'>= 4'` or `'<= 4'` for a number or a length, `reordered` for
+a list whose items changed places, `changed` for another text or list. `says: mistaken` is what the widget itself says
+in `data-says`.
+
+Tasks belong to the widget that stands before them in their section, and else to the next one. The frame stands where
+the later of the two does. `touch.js` makes it work.
 """
 
 import json
@@ -17,6 +26,7 @@ from collections import Counter
 from functools import cache
 from html import escape
 from pathlib import Path
+from typing import Any
 
 import yaml
 from docutils import nodes
@@ -28,10 +38,11 @@ from attnbook.language import words
 from attnbook.widgets import all_widgets
 from booktools.book.widget_html import widgets_in
 from booktools.directives import Room
+from booktools.directives.guess import RIGHT
 from booktools.directives.page import raw
 
 HERE = Path(__file__).parent
-TOUCHED = "touched"  # a task of looking: done at the first change
+SAYS = "says"  # no trait, but what a widget says of its state
 PLACES = ("small", "narrow", "middle", "wide")  # two phones, a tablet, a desk
 
 log = logging.getLogger(__name__)
@@ -54,12 +65,12 @@ class Touch(SphinxDirective):
 
 
 def when(_role, rawtext, text, _lineno, _inliner, options=None, content=None):
-    """The role `when`: the state that shows that a task was done, as traits and their values, or a least or most value.
+    """The role `when`: a state that shows that a task was done.
 
     >>> print(when("", "", "mask: causal", 0, None)[0][0].astext())
     <span class="when" data-when="{&quot;mask&quot;: &quot;causal&quot;}"></span>
     """
-    state = {} if text == TOUCHED else yaml.safe_load(f"{{{text}}}")
+    state = yaml.safe_load(f"{{{text}}}")
     mark = raw(f'<span class="when" data-when="{escape(json.dumps(state))}"></span>')
     mark["state"] = state
     return [mark], []
@@ -121,13 +132,21 @@ def _warn_of_lost(asked):
 
 
 def check(asked, kind):
-    """Each task has one state that shows it was done, of traits that the widget has."""
-    for item in asked.findall(nodes.list_item):
+    """Each task is done by a state of traits that the widget has, or answered by one choice of several."""
+    for item in _tasks_in(asked):
         states = [mark["state"] for mark in item.findall(nodes.raw) if "state" in mark]
-        if len(states) != 1:
-            log.warning("a task needs one {when}`trait: value`, or {when}`touched`", location=asked)
-        elif unknown := states[0].keys() - kind.inputs().keys():
-            log.warning("%s has no %s", kind.__name__, ", ".join(unknown), location=asked)
+        rights = [mark for mark in item.findall(nodes.raw) if mark.astext() == RIGHT]
+        if bool(states) == (len(rights) == 1) or len(rights) > 1:
+            log.warning("a task needs {when}`trait: value`, or choices of which one is {right}`✓`", location=asked)
+        for state in states:
+            if unknown := state.keys() - kind.inputs().keys() - {SAYS}:
+                log.warning("%s has no %s", kind.__name__, ", ".join(unknown), location=asked)
+            if f'"{state.get(SAYS)}"' not in kind.module and SAYS in state:
+                log.warning("%s never says %s", kind.__name__, state[SAYS], location=asked)
+
+
+def _tasks_in(asked) -> list[Any]:
+    return [item for steps in asked.children if isinstance(steps, nodes.enumerated_list) for item in steps.children]
 
 
 def is_widget(node):
@@ -159,7 +178,7 @@ def remove(node):
 
 def framed(widget, asked, kind, name, heights):
     say = {text: escape(said) for text, said in words(HERE)["frame"].items()}
-    told = "".join(f' data-{text}="{say[text]}"' for text in ("copied", "address", "done", "at"))
+    told = "".join(f' data-{text}="{say[text]}"' for text in ("copied", "address", "done", "at", "yes", "no"))
     head = f"""<div class="touch ab-stage" id="{name}" role="group" aria-labelledby="{name}-name"{told}{heights}>
 <header><p id="{name}-name"><b>{say["touch"]}</b> {escape(kind.edition_words()["name"])}</p>
 <p class="said" role="status"></p><p class="acts" hidden>
@@ -169,6 +188,9 @@ def framed(widget, asked, kind, name, heights):
     turner = f"""<p class="turner" hidden><button type="button" aria-label="{say["back"]}">‹</button><span></span>
 <button type="button" aria-label="{say["on"]}">›</button>
 <button type="button" aria-label="{say["whole"]}" aria-expanded="true"></button></p>"""
+    for item in _tasks_in(asked) if asked else []:
+        if any(isinstance(part, nodes.bullet_list) for part in item.children):
+            item.append(raw('<p class="told" role="status"></p>'))
     aside = [raw('<div class="tasks">'), *asked.children, raw(f"{turner}</div>")] if asked else []
     return [raw(head), raw(widget.astext()), *aside, raw("</div></div>")]
 

@@ -35,11 +35,14 @@ async function copied(text) {
   }
 }
 
-// Whether a trait is what a task wants: a value, any but the first and an empty list, at least or at most so much or so
-// long; a list of cells in any order.
-function holds(model, name, wanted) {
+// Whether a trait is what a task wants: a value, at least or at most so much or so long, other than at first (and not
+// empty), the same items in another order; a list of cells in any order. `says` is what the widget says of its state.
+function holds({ model, widget }, name, wanted) {
+  if (name === "says") return widget.querySelector(`[data-says="${wanted}"]`) !== null;
   const value = model.get(name);
   if (wanted === "changed") return name in model.changes() && value?.length !== 0;
+  const sorted = (items) => String([...items].sort());
+  if (wanted === "reordered") return name in model.changes() && sorted(value) === sorted(model.first(name));
   const [, sign, bound] = /^([<>])= (.+)$/.exec(wanted) ?? [];
   const size = value?.length ?? value;
   if (sign) return sign === ">" ? size >= Number(bound) : size <= Number(bound);
@@ -47,10 +50,32 @@ function holds(model, name, wanted) {
   return text(value) === text(wanted);
 }
 
-// The tasks: each is ticked when the widget's state has shown that it was done. Where there is room for one only, it is
+// The choices of a question become buttons: a wrong one is told and struck out, the right one ends it.
+function question(item, { yes, no }, answered) {
+  const told = item.querySelector(".told");
+  const right = item.querySelector(".right").closest("li");
+  const choices = [...item.querySelectorAll("ul li")];
+  const buttons = choices.map((choice) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(...choice.childNodes);
+    choice.append(button);
+    button.addEventListener("click", () => {
+      const said = choice.textContent.trim();
+      told.textContent = fill(choice === right ? yes : no, { said });
+      choice.classList.add(choice === right ? "hit" : "missed");
+      if (choice !== right) return;
+      for (const each of buttons) each.disabled = true;
+      answered();
+    });
+    return button;
+  });
+}
+
+// The tasks: each is ticked when the widget's state has shown that it was done, or its question is answered. Where there is room for one only, it is
 // the one that was done last, and the way on lights up; when the reader comes back, it is the next to be done.
 function tasks(frame, widget, model, tell) {
-  const items = [...frame.querySelectorAll(".tasks li:has(.when)")];
+  const items = [...frame.querySelectorAll(".tasks > ol > li")];
   if (!items.length) return;
   const turner = frame.querySelector(".turner");
   const [back, on, full] = turner.querySelectorAll("button");
@@ -78,17 +103,29 @@ function tasks(frame, widget, model, tell) {
   on.addEventListener("click", turn(1));
   turner.hidden = false;
   show(0);
-  const states = items.map((item) => Object.entries(JSON.parse(item.querySelector(".when").dataset.when)));
+  const finish = (i) => {
+    items[i].classList.add("done");
+    show(i);
+    tell(fill(frame.dataset.done, { n: i + 1 }));
+  };
+  const marks = items.map((item) => [...item.querySelectorAll(".when")].map(({ dataset }) => JSON.parse(dataset.when)));
+  const shows = (state) => Object.entries(state).every((wanted) => holds({ model, widget }, ...wanted));
   const tick = () => {
     items.forEach((item, i) => {
-      if (done(item) || !states[i].every((state) => holds(model, ...state))) return;
-      item.classList.add("done");
-      show(i);
-      tell(fill(frame.dataset.done, { n: i + 1 }));
+      if (!done(item) && marks[i].some(shows)) finish(i);
     });
   };
+  items.forEach((item, i) => {
+    if (item.querySelector(".right")) question(item, frame.dataset, () => finish(i));
+  });
   model.on("change", () => fold(true));
-  model.on("change", () => queueMicrotask(tick)); // when all that changes at once has changed
+  let touched = false;
+  model.on("change", () => {
+    touched = true;
+    queueMicrotask(tick); // when all that changes at once has changed
+  });
+  const says = new MutationObserver(() => touched && tick()); // which may take it a while
+  says.observe(widget, { subtree: true, attributeFilter: ["data-says"] });
   const leave = ([{ isIntersecting }]) => {
     const next = items.findIndex((item) => !done(item));
     if (!isIntersecting && done(items[at]) && next >= 0) turn(next - at)();

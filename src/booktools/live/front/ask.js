@@ -21,7 +21,7 @@ function end() {
   answers = 0;
 }
 
-const TEXT = /#.*|"""[^]*?"""|'''[^]*?'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|[([{]|[)\]}]|\n/g;
+export const TEXT = /#.*|"""[^]*?"""|'''[^]*?'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|[([{]|[)\]}]|\n/g;
 const INTO = /^([\t ]*)([A-Za-z_][\w.]*(?:\[[^\]\n]*\])*)[\t ]*(\*\*|\/\/|[*/%&|^])=(?!=)/gm;
 
 // Where the expression ends that begins at a place: at the end of its line, unless a bracket is open, or at a comment.
@@ -56,6 +56,7 @@ function tell({ printed, picture }, out, marks) {
   if (picture) {
     const figure = document.createElement("figure");
     out.append(figure);
+    if (picture.kind === "wanted") out.classList.add("compared");
     const words = get(new URL("picture.json", base));
     import(new URL("picture.js", base)).then(async ({ draw }) => draw(figure, picture, await words, marks));
     return;
@@ -136,27 +137,22 @@ function verdict(question, say, out) {
 }
 
 // The check's own sentence, or what this page has less of. Code that is only run says what it prints.
-function sentence({ correct, said, missing, lacks, above, own, traceback = "" }, say, code) {
+async function sentence({ correct, said, missing, lacks, above, own, traceback = "" }, say, code) {
   if (missing) return { kind: "wrong", text: fill(say.missing, { name: missing }) };
   if (lacks) return { kind: "lacking", text: fill(say.lacks, { name: lacks }) };
   if (own) return { kind: "wrong", text: fill(say.own, { name: own, said }) };
   if (above) return { kind: "lacking", text: fill(say.above, { name: above }) };
   const line = correct ? undefined : [...traceback.matchAll(/"<yours>",\sline\s(\d+)/g)].at(-1)?.[1];
-  const written = code.split("\n")[line - 1] ?? "";
-  const limit = LIMITS.find(([error, way]) => error.test(said) && way.test(written))?.[2];
-  if (limit) return { kind: "lacking", line, text: say[limit] };
+  if (!correct && /SyntaxError|IndentationError|NotImplementedError|unsupported types/.test(said)) {
+    const [{ spelled }, words] = await Promise.all([
+      import(new URL("syntax.js", base)),
+      get(new URL("syntax.json", base)),
+    ]);
+    const told = spelled({ code, line, said }, words);
+    if (told) return told;
+  }
   return { kind: correct ? "right" : "wrong", line, text: said };
 }
-
-// What Python reads and MicroPython does not: by the error, and by how the line looks.
-const LIMITS = [
-  [/SyntaxError/, /\{.*\*\*/, "stars"],
-  [/SyntaxError/, /[[({,]\s*\*\s*\w.*[\])}]|return .*,\s*\*/, "star"],
-  [/SyntaxError/, /^\s*match\b/, "match"],
-  [/SyntaxError/, /def .*[(,]\s*\/\s*[,)]/, "slash"],
-  [/NotImplementedError/, /\[[^\]]*:[^\]]*:[^\]]*\]/, "step"],
-  [/unsupported types for __[lg][et]__:\s'(int|float)',\s'Tensor'/, /./, "turned"],
-];
 
 /**
  * @param {object} question

@@ -54,18 +54,27 @@ const SIDE = 24; // rows and columns that are drawn
 
 /**
  * What is drawn of a tensor: its last two axes, at the first place of the others.
+ * Where some cells are wrong, it is the first place at which one is.
  * @param {object} t
+ * @param {string} kind  of what: what code shows, what a reader returned, was given or should have returned
  * @param {string} said  what it is
  * @param {string} axes  the names of its last two, if they have any
+ * @param {object} [wrong]  which of its cells are
  * @returns {object}
  */
-export function pictured(t, said, axes) {
+export function pictured(t, kind, said, axes, wrong) {
   const [rows, columns] = [1, 1, ...t.shape].slice(-2);
-  const all = values(t);
-  const cells = Array.from({ length: Math.min(rows, SIDE) }, (_, i) =>
-    Array.from(all.subarray(i * columns, i * columns + Math.min(columns, SIDE))),
-  );
+  const missed = wrong && values(wrong);
+  const at = missed ? Math.floor(missed.findIndex(Boolean) / (rows * columns)) * rows * columns : 0;
+  const part = (all) =>
+    Array.from({ length: Math.min(rows, SIDE) }, (_, i) =>
+      Array.from(all.subarray(at + i * columns, at + i * columns + Math.min(columns, SIDE))),
+    );
+  const cells = part(values(t));
   return {
+    kind,
+    table: at / (rows * columns) + 1,
+    wrong: missed ? part(missed) : [],
     said,
     axes: axes.split(" ").filter(Boolean),
     shape: t.shape,

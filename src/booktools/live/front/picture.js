@@ -21,13 +21,14 @@ function writer(areWhole, { decimal, minus }) {
 
 /**
  * @param {HTMLElement} figure  which becomes the picture
- * @param {{ said: string, axes: string[], shape: number[], lowest: number, cells: number[][] }} picture
+ * @param {{ kind: string, said: string, axes: string[], shape: number[], lowest: number, cells: number[][],
+ *   table: number, wrong: number[][] }} picture
  * @param {object} say  the words
  * @param {object} marks  how the language writes numbers
  * @returns {Promise<void>}
  */
 export async function draw(figure, picture, say, marks) {
-  const { said, axes, shape, lowest, cells } = picture;
+  const { kind, said, axes, shape, lowest, cells, table: at, wrong } = picture;
   await styled;
   const isHidden = (x) => !Number.isFinite(x) || x <= lowest; // as a mask leaves them
   const numbers = cells.flat().filter((x) => !isHidden(x));
@@ -40,15 +41,16 @@ export async function draw(figure, picture, say, marks) {
   const [allRows, allColumns] = [1, 1, ...shape].slice(-2);
   const tables = shape.slice(0, -2).reduce((a, b) => a * b, 1);
   const caption = [
-    said
-      ? fill(say.yours, { case: said })
-      : fill(say.shape, { shape: `(${shape.join(", ")}${shape.length === 1 ? "," : ""})` }),
+    say[kind] && fill(say[kind], { case: said }),
+    (kind === "shown" || kind === "given") &&
+      fill(say.shape, { shape: `(${shape.join(", ")}${shape.length === 1 ? "," : ""})` }),
     axes.length && fill(say.axes, { row: axes[0], column: axes[1] }),
-    tables > 1 && fill(say.first, { n: tables }),
+    tables > 1 && fill(at > 1 ? say.nth : say.first, { n: tables, at }),
     allRows > cells.length && fill(say.rows, { n: cells.length, all: allRows }),
     allColumns > columns && columns > 0 && fill(say.columns, { n: columns, all: allColumns }),
     isScaled && numbers.length && fill(say.scaled, { low: write(low), high: write(high) }),
     numbers.length < cells.flat().length && say.hidden,
+    wrong.length > 0 && say.framed,
     !cells.flat().length && say.empty,
   ].filter(Boolean);
   const table = document.createElement("table");
@@ -67,11 +69,12 @@ export async function draw(figure, picture, say, marks) {
   for (const [i, numbers] of cells.entries()) {
     const row = body.insertRow();
     head(row, i, "row");
-    for (const x of numbers) {
+    for (const [j, x] of numbers.entries()) {
       const cell = row.insertCell();
       cell.textContent = write(x);
       cell.className = isHidden(x) ? "hidden" : "ab-weight";
       cell.style.setProperty("--w", weight(x));
+      if (wrong[i]?.[j]) cell.dataset.wrong = "";
     }
   }
   const longest = Math.max(2, ...[...body.querySelectorAll("td")].map((cell) => cell.textContent.length));

@@ -117,6 +117,7 @@ for (const [n, cell] of stubs.entries()) {
   cell.replaceChildren(frame, ...(before ? [before] : []));
   const clear = () => {
     output.textContent = output.className = prints.textContent = "";
+    prints.className = "prints";
     prints.hidden = true;
   };
   const mark = editor(area, back, press, () => {

@@ -19,17 +19,30 @@ class Checks:
 
 def show(x):
     """Draws the last two axes of a tensor, or of what can be one."""
-    _tensors.draw(torch.as_tensor(x)._h, "", "")
+    _tensors.draw(torch.as_tensor(x)._h, "shown", "", "")
 
 
 SIDE = 24  # of the largest picture that shows all
 BEST = []  # of what was compared: how well it is drawn, the tensor, what it is, its axes
-_compare = judging.compare
+CALLS = []  # what the answer was given, and what it returned
+_call, _compare = judging.call, judging.compare
+
+
+def call(answer, *inputs):
+    """The book's own, remembered."""
+    got = _call(answer, *inputs)
+    CALLS.append((inputs, got))
+    return got
 
 
 def compare(case, got, want, axes, hint):
-    """The book's own; and what it finds right is remembered, if it is the largest map of weights that can be drawn."""
-    _compare(case, got, want, axes, hint)
+    """The book's own. What it finds wrong is drawn, beside what is right and what was put in; and what it finds right
+    is remembered, if it is the largest map of weights that can be drawn."""
+    try:
+        _compare(case, got, want, axes, hint)
+    except judging.Wrong:
+        draw_wrong(judging.named(case), got, want, axes)
+        raise
     if got.ndim > 1 and got.shape[-1] <= SIDE and got.shape[-2] <= SIDE:
         worth = axes[-2:] == ("query", "key"), got.shape[-1] * got.shape[-2]
         if not BEST or worth > BEST[0]:
@@ -37,7 +50,32 @@ def compare(case, got, want, axes, hint):
             BEST[:] = worth, got, judging.named(case), " ".join([names[axis] for axis in axes[-2:]])
 
 
-judging.compare = compare
+def draw_wrong(what, got, want, axes):
+    if not isinstance(got, torch.Tensor) or got.shape != want.shape or not 0 < got.ndim < 5:
+        return
+    names = language.words(judging.HERE)["axes"]
+    last = " ".join([names[axis] for axis in axes[-2:]])
+    wrong = ~judging.close(got, want)
+    _tensors.draw(want._h, "wanted", what, last, wrong._h)
+    _tensors.draw(got._h, "yours", what, last, wrong._h)
+    for inputs, returned in CALLS:
+        if returned is got or isinstance(returned, tuple) and any([part is got for part in returned]):
+            for place, given in enumerate(inputs):
+                if isinstance(given, torch.Tensor) and given.ndim:
+                    _tensors.draw(given._h, "given", (PARAMETERS + [""] * 9)[place], "")
+
+
+PARAMETERS = []  # the names of what the answer is given, as the reader wrote them
+
+
+def named_parameters(code, name):
+    """Those of a function, as far as they stand in code without brackets of their own."""
+    _, found, after = code.partition("def " + name + "(")
+    inside = after.split(")")[0] if found else ""
+    return [part.split(":")[0].split("=")[0].strip() for part in inside.split(",")]
+
+
+judging.call, judging.compare = call, compare
 
 # What MicroPython has otherwise, in a reader's code; and what the source of a check asks for beside that.
 PYTHON = {
@@ -75,6 +113,7 @@ def prepare(sent):
 def judge(answer):
     """Whether it is right, and the sentence; and what was raised, if anything."""
     BEST.clear()
+    CALLS.clear()
     plain.causes.clear()
     try:
         SPACE[SENT["check"]](answer)
@@ -85,7 +124,7 @@ def judge(answer):
         return False, judging.say("stranger", kind=type(error).__name__, error=text), error
     if BEST:
         _, best, what, axes = BEST
-        _tensors.draw(best._h, what, axes)
+        _tensors.draw(best._h, "yours", what, axes)
     return True, judging.say("correct"), None
 
 
@@ -135,6 +174,7 @@ def verdict(code, name, given, above):
             exec(compile(text, "<above>", "exec"), space)
         own = ""
         exec(compile(code, "<yours>", "exec"), space)
+        PARAMETERS[:] = named_parameters(code, name)
         if name not in space:
             return {"correct": False, "missing": name}
         correct, said, error = judge(space[name])

@@ -31,7 +31,7 @@ export function chapter({ part, html, pictures, say }) {
   }
   for (const note of body.querySelectorAll("annotation")) note.remove();
   for (const gone of body.querySelectorAll(
-    "button, input, select, output, nav, style, .find-term, .tag_checks, .acts, [hidden]",
+    "button, input, select, output, nav, style, .find-term, .tag_checks, .acts, .veil, [hidden]",
   ))
     gone.remove();
   for (const summary of body.querySelectorAll("summary")) boxed(summary).className = "admonition-title";

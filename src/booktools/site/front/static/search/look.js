@@ -7,16 +7,20 @@ const ASIDE = 0.4; // exercises, lists of books
 const TITLED = 2; // all of its title was typed
 
 export class Book {
-  constructor({ sections, taught, passed }, rest) {
+  constructor({ sections, taught, passed, asks, same }, rest) {
     this.sections = sections.map(([where, title, page, bold, begins, aside], id) => {
       return { id, where, title, page, bold, text: `${begins} ${rest[id] ?? ""}`, aside };
     });
     const places = new Map(this.sections.map((section) => [section.where, section]));
-    this.taught = taught.map(([where, ...names]) => ({
+    const spelled = (names) => names.map((name) => groups(name).map(([whole]) => whole));
+    this.taught = taught.map(([where, entry, ...names]) => ({
       section: places.get(where),
-      names: names.map((name) => groups(name).map(([whole]) => whole)),
+      entry: places.get(entry),
+      names: spelled(names),
     }));
-    this.passed = new Set(passed.flatMap(terms));
+    this.others = [...this.taught.map(({ names }) => names), ...same.map(spelled)];
+    this.passed = new Set([...passed, ...asks].flatMap(terms));
+    this.asks = new Set(asks.flatMap(terms));
     this.known = new Set();
     const tokenize = (text) => terms(text).map((term) => this.known.add(term) && term);
     this.index = new MiniSearch({ fields: Object.keys(WEIGHTS), tokenize, processTerm: (term) => term });
@@ -29,18 +33,22 @@ export class Book {
     return book;
   }
 
-  // Where a term is taught, if a term is all that was typed; then sections with all the words; then those with some.
+  // Where a term is taught, if a term is all that was typed, after the glossary's entry if it was asked what it is; then
+  // sections with all the words; then those with some.
   look(typed) {
     const all = groups(typed).flatMap(([whole, ...parts]) => (this.known.has(whole) || !parts.length ? whole : parts));
     const telling = all.filter((term) => !this.passed.has(term));
     const asked = telling.length ? telling : all;
     if (!asked.length) return [];
-    const name = all.join("");
-    const taught = this.taught.filter(({ names }) => names.some((each) => each.join("") === name));
-    const first = taught.map(({ section: { id } }) => ({
-      id,
-      match: Object.fromEntries(all.map((term) => [term, []])),
-    }));
+    const typedNames = [all.join(""), asked.join("")];
+    const taught = this.taught.filter(({ names }) => names.some((each) => typedNames.includes(each.join(""))));
+    const isAsked = all.some((term) => this.asks.has(term));
+    const first = taught
+      .flatMap(({ entry, section }) => (isAsked ? [entry, section] : [section]))
+      .map(({ id }) => ({
+        id,
+        match: Object.fromEntries(all.map((term) => [term, []])),
+      }));
     const found = [...this.search(asked, "AND"), ...(asked.length > 1 ? this.search(asked, "OR") : [])];
     const each = new Map([...first, ...found].map((hit) => [hit.id, hit])); // a key stays where it came first
     return [...each.values()].map(({ id, match }) => ({ ...this.sections[id], terms: Object.keys(match) }));
@@ -49,7 +57,7 @@ export class Book {
   // For what has other names, these are looked for, too.
   search(asked, combineWith) {
     const at = (name) => asked.findIndex((_, i) => name.every((word, k) => word === asked[i + k]));
-    const others = this.taught.flatMap(({ names }) => {
+    const others = this.others.flatMap((names) => {
       const typed = names.find((name) => at(name) >= 0);
       return typed
         ? names.filter((name) => name !== typed).map((name) => asked.toSpliced(at(typed), typed.length, ...name))
