@@ -22,7 +22,7 @@ CHAPTERS = edition(ROOT).chapters
 BETWEEN = """card => {
   const last = [...document.querySelectorAll(`.${card.id}`)].at(-1), read = [];
   for (let at = card.nextElementSibling; at; at = at.nextElementSibling) {
-    read.push(at.innerText);
+    read.push(at.checkVisibility() ? at.innerText : "");
     if (at.contains(last)) return read.join(" ");
   }
 }"""
@@ -39,8 +39,11 @@ def as_it_opens(page, chapter):
 
 
 def shows_a_picture_every_few_screens(page):
-    """Up to the summary; a widget is a picture, too, and so is what a story draws."""
+    """Up to the summary, with every guess made; a widget is a picture, too, and so is what a story draws."""
+    veiled = page.locator(".veiled").element_handles()
+    page.evaluate("(all) => all.forEach((part) => part.classList.remove('veiled'))", veiled)
     ends = blank_stretches(page)
+    page.evaluate("(all) => all.forEach((part) => part.classList.add('veiled'))", veiled)
     assert not ends, f"from … to …, pixels without a picture, expected at most {FAR}: {ends}"
 
 
