@@ -111,6 +111,7 @@ NEAR = {
     "recall-race": {2: [{"written": 16, "width": 4}], 3: [{"first": "twice", "written": 20}]},
     "draw-digit": {1: [{"strokes": []}], 2: [{"digit": 1}]},
     "ask-picture": {1: [{"question": "the sum", "swapped": True}]},
+    "graph-walk": {3: [{"flipped": [[1, 2]]}, {"graph": "ring", "flipped": [[2, 1]]}], 4: [{"graph": "star"}]},
     "dial-pad": {2: [{"snr": 9}, {"snr": 20}, {"snr": 3}, {"dialled": "159*0#7"}], 3: [{"dialled": "012345678"}]},
 }  # fmt: skip
 # Ticks nothing: the frame's tasks are as new; the widget is in this state and has come to rest.
