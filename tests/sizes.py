@@ -32,6 +32,8 @@ LIMITS = {
     "asker.bin": (40_000, OF_A_WIDGET),
     "digit_reader.bin": (45_000, OF_A_WIDGET),
     "real_model.bin": (200_000, PICTURED),
+    "model_map.bin": (90_000, "The map moves 1.5 s after it is opened on a slow phone, with its page and its fonts."),
+    "model_map_vectors.bin": (470_000, "It comes with the first look into a head, and a slow phone has it in 2 s."),
     "first.real_model.bin": (12_000, "What RealModel shows at first comes before the rest."),
     "shakespeare.txt.xz": (370_000, "The plays of chapters 1 and 11; whoever installs the library downloads them."),
     # What is passed on

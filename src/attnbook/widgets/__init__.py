@@ -37,6 +37,7 @@ __all__ = [
     "LengthSlider",
     "LiveTransformer",
     "MaskMap",
+    "ModelMap",
     "OnlineSoftmax",
     "PaintMask",
     "Polarity",

@@ -7,10 +7,12 @@ const STEP = 500; // milliseconds
 /**
  * A scrubber through the steps. It stops where it is touched; keys go from step to step.
  * @param {string} label
- * @param {string[]} steps  their names
- * @returns {{ node: Element, play: () => void }} `play` shows them one after the other, or the end where motion is reduced
+ * @param {string[]} steps  their names, which may change
+ * @param {number} [pace]  milliseconds a step
+ * @returns {{ node: Element, play: () => void, draw: () => void }} `play` shows them one after the other, or the end where
+ *   motion is reduced; `draw` says the names anew
  */
-export function motion(label, steps) {
+export function motion(label, steps, pace = STEP) {
   const end = steps.length;
   const input = element("input", { type: "range", max: end });
   const node = element("label", { class: "ab-control ab-motion" }, label, input);
@@ -30,7 +32,7 @@ export function motion(label, steps) {
   const play = (time, since = time) => {
     stop("any");
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    const now = still ? end : Math.min((time - since) / STEP, end);
+    const now = still ? end : Math.min((time - since) / pace, end);
     show(now);
     if (now < end) frame = requestAnimationFrame((later) => play(later, since));
   };
@@ -38,5 +40,5 @@ export function motion(label, steps) {
   input.addEventListener("keydown", () => stop(1));
   input.addEventListener("input", () => show(input.value));
   show(end);
-  return { node, play: () => play(performance.now()) };
+  return { node, play: () => play(performance.now()), draw: () => show(Number(input.value)) };
 }

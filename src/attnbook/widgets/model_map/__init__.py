@@ -1,0 +1,130 @@
+"""A language model in one picture, from a text to its next token: all heads, all streams, what it would say so far."""
+
+import json
+from functools import cache
+from typing import NamedTuple
+
+import torch
+import traitlets
+from torch import Tensor
+
+from attnbook.data import FOLDER
+from attnbook.language import number, whole
+from attnbook.widgets.shared.base import BookWidget
+from attnbook.widgets.shared.files import Asset
+from attnbook.widgets.shared.tables import Verbatim, html_table
+
+TEXT = "The capital of France is the city of"
+BLOCKS, HEADS, K = 30, 9, 64
+OFF = ((23, 4), (29, 1), (29, 0), (0, 4))  # heads that can be switched off from what is stored, one at a time
+UNIT = 1 / 512  # of queries, keys and values
+ZOOMS = ("whole", "block", "head", "product")
+
+
+class Picture(NamedTuple):
+    """What is stored of the model while it reads `TEXT`, without one head or with all."""
+
+    says: list[list[tuple[str, float, float]]]  # by token and block: word, its probability, that of the final word
+    ends: list[list[tuple[str, float]]]  # by token: the likeliest next words
+    maps: Tensor  # (blocks · heads, L, L), square roots of weights in steps of 1/255
+    looks: Tensor  # (blocks · heads, L, L), pushes of the final word, in logits
+    networks: Tensor  # (blocks, L), pushes
+
+    @property
+    def weights(self) -> Tensor:
+        return (self.maps.double() / 255).square()
+
+
+class ModelMap(BookWidget):
+    """SmolLM2-135M-Instruct while it reads `TEXT`. `block`, `head`, `token` and `key` are counted from 0.
+
+    One of the heads `OFF` can be switched off, as [(23, 4)]. `zoom` shows the whole, a block, a head for one token, or
+    the product of that token's query and one key. `light` colours heads by what they look at, or by how far each pushes
+    the likeliest word; `sink` shows looks at the first token. `doors` are addresses of pages, by part of the picture.
+
+    >>> ModelMap(off=[(23, 4)]).picture().ends[-1][0]
+    ('·Paris', 0.3243)
+    """
+
+    block = traitlets.Int(23, min=0, max=BLOCKS - 1).tag(sync=True)
+    head = traitlets.Int(4, min=0, max=HEADS - 1).tag(sync=True)
+    token = traitlets.Int(7, min=0, max=7).tag(sync=True)
+    key = traitlets.Int(3, min=0, max=7).tag(sync=True)
+    zoom = traitlets.Enum(ZOOMS, "whole").tag(sync=True)
+    light = traitlets.Enum(["looks", "pushes"], "looks").tag(sync=True)
+    sink = traitlets.Bool(False).tag(sync=True)
+    off = traitlets.List(traitlets.List(traitlets.Int(min=0), minlen=2, maxlen=2)).tag(sync=True)
+    doors = traitlets.Dict().tag(sync=True)
+    seen = Asset("model_map.bin")
+    vectors = Asset("model_map_vectors.bin", later=True)
+
+    @traitlets.validate("off")
+    def _there(self, proposal) -> list[list[int]]:
+        for block, head in proposal["value"]:
+            if block >= BLOCKS or head >= HEADS:
+                raise traitlets.TraitError(f"off lists (block, head) below ({BLOCKS}, {HEADS}); got ({block}, {head})")
+        return proposal["value"]
+
+    def picture(self) -> Picture:
+        """What is stored of the model with these heads off, or with all on."""
+        off = [tuple(pair) for pair in self.off]
+        return stored().get(off[0] if len(off) == 1 else None, stored()[None])
+
+    def table(self) -> str:
+        say, picture = self.edition_words()["table"], self.picture()
+        word, chance = picture.ends[-1][0]
+        rows = [
+            (whole(block), [Verbatim(says), number(best, 3), number(final, 3)])
+            for block, (says, best, final) in enumerate(picture.says[-1])
+        ]
+        caption = say["caption"].format(text=TEXT, word=word, chance=number(chance, 3))
+        return html_table(caption, [say["says"], say["chance"], say["final"].format(word=word)], rows)
+
+
+def header() -> dict:
+    """The first line of model_map.bin: tokens, and what is left to the likeliest word without each head."""
+    return json.loads((FOLDER / "model_map.bin").read_bytes().partition(b"\n")[0])
+
+
+@cache
+def stored() -> dict[tuple[int, int] | None, Picture]:
+    """All of model_map.bin, by the head that is off."""
+    _, _, numbers = (FOLDER / "model_map.bin").read_bytes().partition(b"\n")
+    about, numbers, at = header(), bytearray(numbers), 0
+    L = len(about["tokens"])
+
+    def take(dtype: torch.dtype, *shape: int) -> Tensor:
+        nonlocal at
+        found = torch.frombuffer(numbers, dtype=dtype, count=torch.Size(shape).numel(), offset=at).view(shape)
+        at += found.nbytes
+        return found
+
+    heads, seen = [], L * (L + 1) // 2
+    for each in about["pictures"]:
+        blocks = BLOCKS - each["first"]
+        heads.append((take(torch.int16, blocks * HEADS * seen), take(torch.int16, blocks, L)))
+    found = {}
+    for each, (looks, networks) in zip(about["pictures"], heads, strict=True):
+        first, scale_L1 = each["first"], torch.tensor(each["scale"], dtype=torch.double)[:, None]
+        maps = _square(take(torch.uint8, (BLOCKS - first) * HEADS * seen), L)
+        looks, networks = _square(looks, L).double() / 1000, networks.double() / 1000
+        says = each["says"]
+        if first:
+            all_on = found[None]
+            maps = torch.cat([all_on.maps[: first * HEADS], maps])
+            looks = torch.cat([all_on.looks[: first * HEADS] * scale_L1, looks])
+            networks = torch.cat([all_on.networks[:first] * scale_L1[:, 0], networks])
+            says = [[*before[:first], *after] for before, after in zip(all_on.says, says, strict=True)]
+        off = None if each["off"] is None else divmod(each["off"], HEADS)
+        says = [[tuple(one) for one in stream] for stream in says]
+        found[off] = Picture(says, [[tuple(one) for one in end] for end in each["ends"]], maps, looks, networks)
+    return found
+
+
+def _square(numbers: Tensor, L: int) -> Tensor:
+    """Rows of causal maps, as far as each sees, as whole maps (heads, L, L)."""
+    heads = len(numbers) * 2 // (L * (L + 1))
+    maps = numbers.new_zeros(heads, L, L)
+    for i, row in enumerate(numbers.split([heads * (i + 1) for i in range(L)])):
+        maps[:, i, : i + 1] = row.view(heads, i + 1)
+    return maps

@@ -1,0 +1,194 @@
+"""Make model_map.bin and model_map_vectors.bin: a published model, seen from inside while it reads one sentence.
+
+    python -m booktools.make.model_map
+
+SmolLM2-135M-Instruct is run by `attnbook.pretrained`: with all heads, without each head that ModelMap switches off from
+what is stored, and without each of the 270, for the probability that is left to the likeliest word.
+
+The first line of model_map.bin has the words, and what each token's stream would say after each block: which word, its
+probability, and that of the word that the last block says with all heads on. Numbers follow. Of each picture: how far
+each look of each head pushes that word, and then how far each block's network does, in steps of 1/1000 logits. Then, of
+each picture, the square roots of weights in steps of 1/255. A picture without a head begins at its block: before,
+weights are those of the whole model, and pushes are `scale` times its pushes, for the last norm sees another stream.
+
+model_map_vectors.bin has the queries, keys and values of all blocks, as attention multiplies them.
+"""
+
+import json
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from attnbook import capture_attention, pretrained
+from attnbook.data import FOLDER
+from attnbook.learning.bytepairs import BytePairs
+from attnbook.models.transformer import LanguageModel
+from attnbook.widgets.model_map import BLOCKS, HEADS, OFF, TEXT, UNIT, K
+from attnbook.widgets.shared.pairs import shown_token
+
+SHOWN = 6  # words that could come next
+
+
+class Reading(NamedTuple):
+    """What is seen of the model while it reads L tokens; N counts blocks, G heads of keys and values."""
+
+    maps_NHLL: Tensor
+    streams_NLD: Tensor  # as each block finds them, and last as the last block leaves them
+    queries_NHLK: Tensor
+    keys_NGLK: Tensor
+    values_NGLK: Tensor
+
+
+def blocks(model: LanguageModel) -> list:
+    return [getattr(model.decoder, str(n)) for n in range(BLOCKS)]
+
+
+@torch.no_grad()
+def read(model: LanguageModel, ids: Tensor, off: tuple[int, int] | None = None) -> Reading:
+    """What is seen while the model reads, without what a head brings if one is to be off: it looks, all the same."""
+    streams, found, hooks = [], {"query": [], "key": [], "value": []}, []
+    if off:
+        on_D = (torch.arange(HEADS) != off[1]).repeat_interleave(K)
+        layer = blocks(model)[off[0]].self_attention.output
+        hooks.append(layer.register_forward_pre_hook(lambda _, given: (given[0] * on_D,)))
+    for block in blocks(model):
+        hooks.append(block.register_forward_pre_hook(lambda _, given: streams.append(given[0][0])))
+        for name, kept in found.items():
+            layer = getattr(block.self_attention, name)
+            hooks.append(layer.register_forward_hook(lambda _, __, made, kept=kept: kept.append(made[0])))
+    hooks.append(model.decoder.norm.register_forward_pre_hook(lambda _, given: streams.append(given[0][0])))
+    with capture_attention(model) as maps:
+        model(ids[None])
+    for hook in hooks:
+        hook.remove()
+    q, k, v = (torch.stack(kept).unflatten(-1, (-1, K)).transpose(1, 2) for kept in found.values())
+    turn = blocks(model)[0].self_attention.rotary
+    return Reading(torch.cat([*maps.values()]), torch.stack(streams), turn(q), turn(k), v)
+
+
+@torch.no_grad()
+def scores(model: LanguageModel, streams_LD: Tensor) -> Tensor:
+    """The scores of all words, (…, words), that streams would give if they ended as they are."""
+    return model.decoder.norm(streams_LD) @ model.tokens.embedding.weight.mT
+
+
+@torch.no_grad()
+def ways(model: LanguageModel, last_LD: Tensor, words_L: Tensor) -> Tensor:
+    """What one more of each of a stream's numbers adds to the score of its word above the mean of all words, (L, D).
+
+    The last norm's scale is held still.
+    """
+    norm: Any = model.decoder.norm
+    table = model.tokens.embedding.weight
+    scale_L1 = (last_LD.square().mean(-1, keepdim=True) + norm.eps).rsqrt()
+    return (table[words_L] - table.mean(0)) * norm.weight * scale_L1
+
+
+@torch.no_grad()
+def pushes(model: LanguageModel, seen: Reading, words_L: Tensor, off=None) -> tuple[Tensor, Tensor]:
+    """How far looks (blocks, heads, L, L) and networks (blocks, L) push words, in logits.
+
+    A head that is off has the push that it would have.
+    """
+    way_LD = ways(model, seen.streams_NLD[-1], words_L)
+    out_NDHK = torch.stack([block.self_attention.output.weight.unflatten(-1, (HEADS, K)) for block in blocks(model)])
+    back_NHLK = torch.einsum("ld,ndhk->nhlk", way_LD, out_NDHK)
+    values_NHLK = seen.values_NGLK.repeat_interleave(HEADS // seen.values_NGLK.shape[1], 1)
+    looks_NHLL = seen.maps_NHLL * (back_NHLK @ values_NHLK.mT)
+    heads_NHL = looks_NHLL.sum(-1)
+    if off:
+        heads_NHL[off] = 0
+    moved_NL = (seen.streams_NLD.diff(dim=0) * way_LD).sum(-1)
+    return looks_NHLL, moved_NL - heads_NHL.sum(1)
+
+
+def make(model: LanguageModel, pairs: BytePairs) -> dict[str, bytes]:
+    """Each file's name and content."""
+    ids, known = pairs.encode(TEXT), pretrained.KNOWN["smollm2"]
+    whole = read(model, ids)
+    words_L = scores(model, whole.streams_NLD[-1]).argmax(-1)
+    named = [shown_token(token) for token in pairs.tokens]
+    about: dict[str, Any] = {
+        "model": known.sha256[:16],
+        "size": known.path.stat().st_size,
+        "text": TEXT,
+        "blocks": BLOCKS,
+    }
+    about |= {"heads": HEADS, "tokens": [named[token] for token in ids], "left": left(model, ids, words_L[-1])}
+    seen = {None: whole} | {off: read(model, ids, off) for off in OFF}
+    pictures = [picture(model, each, whole, words_L, named, off) for off, each in seen.items()]
+    about["pictures"] = [head for head, _, _ in pictures]
+    numbers = b"".join(pushed for _, pushed, _ in pictures) + b"".join(maps for _, _, maps in pictures)
+    return {"model_map.bin": head_of(about) + numbers, "model_map_vectors.bin": vectors(whole)}
+
+
+@torch.no_grad()
+def left(model: LanguageModel, ids: Tensor, word: Tensor) -> list[float]:
+    """The probability that is left to a word, by the head that is switched off: those of a block as one batch."""
+    found = []
+    on_H1D = (1 - torch.eye(HEADS)).repeat_interleave(K, 1)[:, None]
+    for block in blocks(model):
+        layer = block.self_attention.output
+        hook = layer.register_forward_pre_hook(lambda _, given: (given[0] * on_H1D,))
+        chances_H = model(ids.expand(HEADS, -1))[:, -1].softmax(-1)[:, word]
+        hook.remove()
+        found += [round(chance, 4) for chance in chances_H.tolist()]
+    return found
+
+
+def picture(
+    model, seen: Reading, whole: Reading, words_L: Tensor, named: list[str], off=None
+) -> tuple[dict, bytes, bytes]:
+    """What is said of a reading; its pushes, and its maps."""
+    first = off[0] if off else 0
+    says_NLW = scores(model, seen.streams_NLD[first + 1 :]).softmax(-1)
+    best_NL, likeliest_NL = says_NLW.max(-1)
+    final_NL = says_NLW[..., torch.arange(len(words_L)), words_L]
+    says = [
+        [[named[word], round(best, 4), round(final, 4)] for word, best, final in zip(*streams, strict=True)]
+        for streams in zip(likeliest_NL.T.tolist(), best_NL.T.tolist(), final_NL.T.tolist(), strict=True)
+    ]
+    ends = [
+        [
+            [named[word], round(chance, 4)]
+            for word, chance in zip(row.indices.tolist(), row.values.tolist(), strict=True)
+        ]
+        for row in (chances_W.topk(SHOWN) for chances_W in says_NLW[-1])
+    ]
+    looks_NHLL, networks_NL = pushes(model, seen, words_L, off)
+    thousandths = [rows(looks_NHLL[first:]), networks_NL[first:].flatten()]
+    pushed = (1000 * torch.cat(thousandths)).round().clamp(-32767, 32767).numpy().astype("<i2").tobytes()
+    maps = (rows(seen.maps_NHLL[first:]).sqrt() * 255).round().to(torch.uint8).numpy().tobytes()
+    sizes_L, sizes_of_whole_L = (each.streams_NLD[-1].square().mean(-1).sqrt() for each in (seen, whole))
+    scale = [round(ratio, 5) for ratio in (sizes_of_whole_L / sizes_L).tolist()]
+    head = {"off": off and off[0] * HEADS + off[1], "first": first, "scale": scale, "says": says, "ends": ends}
+    return head, pushed, maps
+
+
+def rows(numbers_NHLL: Tensor) -> Tensor:
+    """Numbers of a causal map, row after row of all heads, as far as each sees."""
+    return torch.cat([numbers_NHLL[:, :, i, : i + 1].flatten() for i in range(numbers_NHLL.shape[-1])])
+
+
+def vectors(seen: Reading) -> bytes:
+    """A file as data/stored.py writes it."""
+    shapes, numbers = {}, []
+    for n in range(BLOCKS):
+        parts = {"query": seen.queries_NHLK[n], "key": seen.keys_NGLK[n], "value": seen.values_NGLK[n]}
+        shapes[n] = {name: list(x.transpose(0, 1).flatten(1).shape) for name, x in parts.items()}
+        numbers += [x.transpose(0, 1).flatten() for x in parts.values()]
+    steps = (torch.cat(numbers) / UNIT).round()
+    assert steps.abs().max() <= 32767, "larger steps are needed"
+    return head_of({"unit": UNIT, "shapes": shapes}) + steps.numpy().astype("<i2").tobytes()
+
+
+def head_of(about: dict) -> bytes:
+    """A line of JSON, as long as an even number of bytes."""
+    line = json.dumps(about, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    return line.rjust(len(line) + len(line) % 2)
+
+
+if __name__ == "__main__":
+    for name, content in make(*pretrained.load()).items():
+        (FOLDER / name).write_bytes(content)

