@@ -61,8 +61,8 @@ READ = """(node) => {
         bars: all(".ab-next li").map((row) => value(row, "w").toFixed(4)),
         outlines: all(".ab-next li").map((row) => value(row, "old").toFixed(4)),
         said: codes([node.querySelector("[role=status]").textContent]),
-        near: near ? [texts(".ab-cards b"), texts("ul b"), texts("td:nth-child(3)"), texts(".ab-share"),
-            texts("td:last-child"), texts(".ab-products b")].flat(2) : [],
+        near: [".ab-cards b", "ul b", "tr:not(:last-child) td:nth-child(3)", ".ab-share", "td:last-child",
+            ".ab-products b"].flatMap(texts),
     };
 }"""
 
@@ -358,7 +358,7 @@ def test_what_is_stored_is_what_the_model_does(smollm2, off):
             heads[off[0] * HEADS + off[1]] = 0
         total = (streams_NLD[0] * way_LD).sum(-1) + heads.sum(0) + picture.networks.sum(0)
         want = scores_LW[torch.arange(len(ids)), finals] - scores_LW.mean(-1)
-    assert_close(total.float(), want, rtol=0, atol=0.15)  # of 2,190 numbers that were rounded to 0.001
+    assert_close(total.float(), want, rtol=0, atol=0.1)  # of 2,190 numbers that were rounded to 0.001
 
 
 @pytest.mark.slow

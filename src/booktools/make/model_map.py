@@ -7,8 +7,8 @@ what is stored, and without each of the 270, for the probability that is left to
 
 The first line of model_map.bin has the words, and what each token's stream would say after each block: which word, its
 probability, and that of the word that the last block says with all heads on. Numbers follow. Of each picture: how far
-each look of each head pushes that word, and then how far each block's network does, in steps of 1/1000 logits. Then, of
-each picture, the square roots of weights in steps of 1/255. A picture without a head begins at its block: before,
+each look of each head pushes that word, in steps of 1/1000 logits, and each block's network, in steps of 1/500. Then,
+of each picture, the square roots of weights in steps of 1/255. A picture without a head begins at its block: before,
 weights are those of the whole model, and pushes are `scale` times its pushes, for the last norm sees another stream.
 
 model_map_vectors.bin has the queries, keys and values of all blocks, as attention multiplies them.
@@ -28,6 +28,7 @@ from attnbook.widgets.model_map import BLOCKS, HEADS, OFF, TEXT, UNIT, K
 from attnbook.widgets.shared.pairs import shown_token
 
 SHOWN = 6  # words that could come next
+LOOK, NETWORK = 1 / 1000, 1 / 500  # logits
 
 
 class Reading(NamedTuple):
@@ -157,8 +158,7 @@ def picture(
         for row in (chances_W.topk(SHOWN) for chances_W in says_NLW[-1])
     ]
     looks_NHLL, networks_NL = pushes(model, seen, words_L, off)
-    thousandths = [rows(looks_NHLL[first:]), networks_NL[first:].flatten()]
-    pushed = (1000 * torch.cat(thousandths)).round().clamp(-32767, 32767).numpy().astype("<i2").tobytes()
+    pushed = in_steps(rows(looks_NHLL[first:]), LOOK) + in_steps(networks_NL[first:], NETWORK)
     maps = (rows(seen.maps_NHLL[first:]).sqrt() * 255).round().to(torch.uint8).numpy().tobytes()
     sizes_L, sizes_of_whole_L = (each.streams_NLD[-1].square().mean(-1).sqrt() for each in (seen, whole))
     scale = [round(ratio, 5) for ratio in (sizes_of_whole_L / sizes_L).tolist()]
@@ -178,9 +178,16 @@ def vectors(seen: Reading) -> bytes:
         parts = {"query": seen.queries_NHLK[n], "key": seen.keys_NGLK[n], "value": seen.values_NGLK[n]}
         shapes[n] = {name: list(x.transpose(0, 1).flatten(1).shape) for name, x in parts.items()}
         numbers += [x.transpose(0, 1).flatten() for x in parts.values()]
-    steps = (torch.cat(numbers) / UNIT).round()
-    assert steps.abs().max() <= 32767, "larger steps are needed"
-    return head_of({"unit": UNIT, "shapes": shapes}) + steps.numpy().astype("<i2").tobytes()
+    return head_of({"unit": UNIT, "shapes": shapes}) + in_steps(torch.cat(numbers), UNIT)
+
+
+def in_steps(numbers: Tensor, unit: float) -> bytes:
+    steps = (numbers / unit).round()
+    if steps.abs().max() > 32767:
+        raise ValueError(
+            f"numbers up to {numbers.abs().max():.1f} came; in steps of {unit} at most {32767 * unit:.1f} fit."
+        )
+    return steps.numpy().astype("<i2").tobytes()
 
 
 def head_of(about: dict) -> bytes:

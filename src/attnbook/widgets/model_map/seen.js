@@ -12,7 +12,7 @@ import { headed } from "../shared/core.js";
  *   the word that the stream would say after it, its probability, and that of the final word
  */
 
-const [STEPS, PER_LOGIT] = [255, 1000];
+const [STEPS, LOOK, NETWORK] = [255, 1000, 500]; // of a weight's root; of a logit
 
 /**
  * @param {ArrayBuffer} bytes
@@ -41,14 +41,14 @@ export function stored(bytes) {
     const place = (head, i, j) => ((blocks - first) * heads * i * (i + 1)) / 2 + (head - first * heads) * (i + 1) + j;
     const isBefore = (head) => head < first * heads;
     const look = (head, i, j) =>
-      isBefore(head) ? before.look(head, i, j) * scale[i] : looks[place(head, i, j)] / PER_LOGIT;
+      isBefore(head) ? before.look(head, i, j) * scale[i] : looks[place(head, i, j)] / LOOK;
     const picture = {
       off,
       look,
       weight: (head, i, j) => (isBefore(head) ? before.weight(head, i, j) : (maps[place(head, i, j)] / STEPS) ** 2),
       push: (head, i) => Array.from({ length: i + 1 }, (_, j) => look(head, i, j)).reduce((sum, x) => sum + x),
       network: (block, i) =>
-        block < first ? before.network(block, i) * scale[i] : networks[(block - first) * tokens.length + i] / PER_LOGIT,
+        block < first ? before.network(block, i) * scale[i] : networks[(block - first) * tokens.length + i] / NETWORK,
       says: (i) => [...(before?.says(i).slice(0, first) ?? []), ...says[i]],
       ends: (i) => ends[i],
       final: (i) => (before ?? picture).says(i).at(-1)[0],
