@@ -29,8 +29,12 @@ READ = """(node) => {
     const value = (part, name) => Number(part.style.getPropertyValue(`--${name}`));
     const n = all(".ab-from input").length;
     const tall = node.querySelector(".ab-tall");
-    const strips = all(".ab-wall canvas").map((canvas) =>
-        canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height));
+    const strips = all(".ab-wall canvas").map(({ width, height }, b) => {
+        const copy = Object.assign(document.createElement("canvas"), { width, height });
+        const pen = copy.getContext("2d", { willReadFrequently: true });
+        pen.drawImage(all(".ab-wall canvas")[b], 0, 0);
+        return pen.getImageData(0, 0, width, height);
+    });
     const maps = [];
     for (let head = 4; head < 270; head += 29) {
         const { data, width } = strips[Math.floor(head / 9)];
@@ -358,7 +362,7 @@ def test_what_is_stored_is_what_the_model_does(smollm2, off):
             heads[off[0] * HEADS + off[1]] = 0
         total = (streams_NLD[0] * way_LD).sum(-1) + heads.sum(0) + picture.networks.sum(0)
         want = scores_LW[torch.arange(len(ids)), finals] - scores_LW.mean(-1)
-    assert_close(total.float(), want, rtol=0, atol=0.1)  # of 2,190 numbers that were rounded to 0.001
+    assert_close(total.float(), want, rtol=0, atol=0.05)  # of 2,160 numbers rounded to 0.0001, and 30 to 0.002
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ what is stored, and without each of the 270, for the probability that is left to
 
 The first line of model_map.bin has the words, and what each token's stream would say after each block: which word, its
 probability, and that of the word that the last block says with all heads on. Numbers follow. Of each picture: how far
-each look of each head pushes that word, in steps of 1/1000 logits, and each block's network, in steps of 1/500. Then,
+each look of each head pushes that word, in steps of 1/10,000 logits, and each block's network, in steps of 1/500. Then,
 of each picture, the square roots of weights in steps of 1/255. A picture without a head begins at its block: before,
 weights are those of the whole model, and pushes are `scale` times its pushes, for the last norm sees another stream.
 
@@ -28,7 +28,7 @@ from attnbook.widgets.model_map import BLOCKS, HEADS, OFF, TEXT, UNIT, K
 from attnbook.widgets.shared.pairs import shown_token
 
 SHOWN = 6  # words that could come next
-LOOK, NETWORK = 1 / 1000, 1 / 500  # logits
+LOOK, NETWORK = 1 / 10000, 1 / 500  # logits
 
 
 class Reading(NamedTuple):

@@ -107,7 +107,7 @@ def stored() -> dict[tuple[int, int] | None, Picture]:
     for each, (looks, networks) in zip(about["pictures"], heads, strict=True):
         first, scale_L1 = each["first"], torch.tensor(each["scale"], dtype=torch.double)[:, None]
         maps = _square(take(torch.uint8, (BLOCKS - first) * HEADS * seen), L)
-        looks, networks = _square(looks, L).double() / 1000, networks.double() / 500
+        looks, networks = _square(looks, L).double() / 10000, networks.double() / 500
         says = each["says"]
         if first:
             all_on = found[None]

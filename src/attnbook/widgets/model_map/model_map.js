@@ -101,7 +101,7 @@ async function render({ model, el }) {
   const [flow, would, bars] = [streams(blocks), lens(say.would, blocks), barsOf(say)];
   const [title, said, kept] = [element("b"), element("span"), element("p", { class: "ab-hint" })];
   const turn = button("", () => update(model, { off: off().includes(here()) ? [] : [Object.values(pair(here()))] }));
-  const near = element("div", { class: "ab-near" });
+  const near = element("div", { class: "ab-near", role: "group", tabindex: 0, "aria-label": say.zoom });
   const sink = element("input", { type: "checkbox" });
   sink.addEventListener("change", () => update(model, { sink: sink.checked }));
   const axis = element("div", { class: "ab-axis", translate: "no", "aria-hidden": "true" });

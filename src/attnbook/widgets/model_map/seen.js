@@ -12,7 +12,7 @@ import { headed } from "../shared/core.js";
  *   the word that the stream would say after it, its probability, and that of the final word
  */
 
-const [STEPS, LOOK, NETWORK] = [255, 1000, 500]; // of a weight's root; of a logit
+const [STEPS, LOOK, NETWORK] = [255, 1e4, 500]; // of a weight's root; of a logit
 
 /**
  * @param {ArrayBuffer} bytes
