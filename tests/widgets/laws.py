@@ -89,7 +89,7 @@ STOP = """() => {
 }"""
 CONTROLS = (
     "input:not([type=radio]), textarea, button, fieldset, [role=grid], [role=slider][tabindex='0'], "
-    "svg[tabindex], pre[tabindex]"
+    "svg[tabindex], pre[tabindex], a[href]"
 )
 # All that one sees of a widget: where its parts lie, and how they are painted.
 DRAWN = """async (node) => {
@@ -313,7 +313,7 @@ class Laws:
             assert (site / "_static/widgets" / asset.page_name).read_bytes() == asset.default()
 
     def reached_by_keyboard(self, page, node):
-        """Each slider, button, field, group of choices and grid is one stop of the Tab key, with an outline."""
+        """Each slider, button, field, group of choices, grid and link is one stop of the Tab key, with an outline."""
         node.evaluate("node => { node.tabIndex = -1; node.focus(); }")
         stops = []
         for _ in range(30):

@@ -102,8 +102,7 @@ async function render({ model, el }) {
   const [title, said, kept] = [element("b"), element("span"), element("p", { class: "ab-hint" })];
   const turn = button("", () => update(model, { off: off().includes(here()) ? [] : [Object.values(pair(here()))] }));
   const near = element("div", { class: "ab-near", role: "group", tabindex: 0, "aria-label": say.zoom });
-  const sink = element("input", { type: "checkbox" });
-  sink.addEventListener("change", () => update(model, { sink: sink.checked }));
+  const sink = button(say.sink, () => update(model, { sink: !model.get("sink") }));
   const axis = element("div", { class: "ab-axis", translate: "no", "aria-hidden": "true" });
   axis.append(...Array.from({ length: blocks }, (_, b) => element("span", { style: `--b: ${b}` }, whole(b))));
   const to = (part) => door(model, say, part);
@@ -114,11 +113,11 @@ async function render({ model, el }) {
     "map",
     element(
       "div",
-      { class: "ab-top ab-controls" },
+      { class: "ab-top ab-controls ab-tries" },
       element("p", { class: "ab-sentence", translate: "no" }, text),
       button(say.run, film.play),
       pick("light", say.lights),
-      element("label", { class: "ab-check" }, sink, say.sink),
+      sink,
     ),
     element("div", { class: "ab-label ab-of-wall" }, element("small", {}, say.wall), to("heads"), to("sink")),
     element("div", { class: "ab-label ab-of-lens" }, to("embedding"), to("positions"), element("small", {}, say.would)),
@@ -209,7 +208,7 @@ async function render({ model, el }) {
   subscriptions.follow(["off", "token", "light"], draw);
   subscriptions.follow(["block", "head", "sink"], drawHead);
   subscriptions.follow(["block", "head", "off"], drawSwitch);
-  subscriptions.follow(["sink"], () => (sink.checked = model.get("sink")));
+  subscriptions.follow(["sink"], () => (sink.ariaPressed = model.get("sink")));
   subscriptions.follow(["zoom", "block", "head", "token", "key", "off"], drawNear);
   film.play();
   return () => {
