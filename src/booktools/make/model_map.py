@@ -121,7 +121,7 @@ def make(model: LanguageModel, pairs: BytePairs) -> dict[str, bytes]:
     pictures = [picture(model, each, whole, words_L, named, off) for off, each in seen.items()]
     about["pictures"] = [head for head, _, _ in pictures]
     numbers = b"".join(pushed for _, pushed, _ in pictures) + b"".join(maps for _, _, maps in pictures)
-    return {"model_map.bin": head_of(about) + numbers, "model_map_vectors.bin": vectors(whole)}
+    return {"model_map.bin": _head_of(about) + numbers, "model_map_vectors.bin": vectors(whole)}
 
 
 @torch.no_grad()
@@ -158,7 +158,7 @@ def picture(
         for row in (chances_W.topk(SHOWN) for chances_W in says_NLW[-1])
     ]
     looks_NHLL, networks_NL = pushes(model, seen, words_L, off)
-    pushed = in_steps(rows(looks_NHLL[first:]), LOOK) + in_steps(networks_NL[first:], NETWORK)
+    pushed = _in_steps(rows(looks_NHLL[first:]), LOOK) + _in_steps(networks_NL[first:], NETWORK)
     maps = (rows(seen.maps_NHLL[first:]).sqrt() * 255).round().to(torch.uint8).numpy().tobytes()
     sizes_L, sizes_of_whole_L = (each.streams_NLD[-1].square().mean(-1).sqrt() for each in (seen, whole))
     scale = [round(ratio, 5) for ratio in (sizes_of_whole_L / sizes_L).tolist()]
@@ -178,10 +178,10 @@ def vectors(seen: Reading) -> bytes:
         parts = {"query": seen.queries_NHLK[n], "key": seen.keys_NGLK[n], "value": seen.values_NGLK[n]}
         shapes[n] = {name: list(x.transpose(0, 1).flatten(1).shape) for name, x in parts.items()}
         numbers += [x.transpose(0, 1).flatten() for x in parts.values()]
-    return head_of({"unit": UNIT, "shapes": shapes}) + in_steps(torch.cat(numbers), UNIT)
+    return _head_of({"unit": UNIT, "shapes": shapes}) + _in_steps(torch.cat(numbers), UNIT)
 
 
-def in_steps(numbers: Tensor, unit: float) -> bytes:
+def _in_steps(numbers: Tensor, unit: float) -> bytes:
     steps = (numbers / unit).round()
     if steps.abs().max() > 32767:
         raise ValueError(
@@ -190,7 +190,7 @@ def in_steps(numbers: Tensor, unit: float) -> bytes:
     return steps.numpy().astype("<i2").tobytes()
 
 
-def head_of(about: dict) -> bytes:
+def _head_of(about: dict) -> bytes:
     """A line of JSON, as long as an even number of bytes."""
     line = json.dumps(about, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
     return line.rjust(len(line) + len(line) % 2)

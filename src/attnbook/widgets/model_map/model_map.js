@@ -178,7 +178,7 @@ async function render({ model, el }) {
     seen.says(i).forEach(([word, chance], b) => {
       steps[b] = fill(say.after, { block: whole(b), word: spoken(word), chance: number(chance) });
     });
-    film.draw();
+    film.node.lastChild.dispatchEvent(new Event("input")); // its names are others
     drawHead();
   }
   function drawSwitch() {

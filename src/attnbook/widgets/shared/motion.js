@@ -2,17 +2,14 @@
 
 import { element } from "./core.js";
 
-const STEP = 500; // milliseconds
-
 /**
  * A scrubber through the steps. It stops where it is touched; keys go from step to step.
  * @param {string} label
  * @param {string[]} steps  their names, which may change
  * @param {number} [pace]  milliseconds a step
- * @returns {{ node: Element, play: () => void, draw: () => void }} `play` shows them one after the other, or the end where
- *   motion is reduced; `draw` says the names anew
+ * @returns {{ node: Element, play: () => void }} `play` shows them one after the other, or the end where motion is reduced
  */
-export function motion(label, steps, pace = STEP) {
+export function motion(label, steps, pace = 500) {
   const end = steps.length;
   const input = element("input", { type: "range", max: end });
   const node = element("label", { class: "ab-control ab-motion" }, label, input);
@@ -40,5 +37,5 @@ export function motion(label, steps, pace = STEP) {
   input.addEventListener("keydown", () => stop(1));
   input.addEventListener("input", () => show(input.value));
   show(end);
-  return { node, play: () => play(performance.now()), draw: () => show(Number(input.value)) };
+  return { node, play: () => play(performance.now()) };
 }
