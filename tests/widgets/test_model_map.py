@@ -118,15 +118,16 @@ def expected(widget) -> dict[str, Tensor]:
     says, ends, old = picture.says[token], picture.ends[token], dict(whole.ends[token]) if is_off else {}
     most = weights[chosen, token, : token + 1].argmax()
     final, had = whole.ends[token][0]
-    push = whole.looks[chosen, token].sum().item()
+    push = picture.looks[chosen, token].sum().item()
     gaps = {
-        "asks": spoken(tokens[token]),
         "word": spoken(final),
-        "push": f"{push:+.2f}".replace("-", "−").replace("+0.00", "0.00") if abs(push) >= 0.005 else "0.00",
+        "push": f"{push:+.2f}".replace("-", "−") if abs(push) >= 0.005 else "0.00",
         "left": f"{about['left'][chosen]:.3f}",
+        "now": f"{says[-1][2]:.3f}",
         "all": f"{had:.3f}",
     }
-    effect = say["without"] if chosen in off else say["effect"] if token == L - 1 else ""
+    effect = f"{say['push']} {say['effect']}" if token == L - 1 and not is_off else say["push"]
+    effect = (say["without"] if chosen in off else effect).format(**gaps)
     share = f"{weights[chosen, token, most]:.2f}"
     here = say["here"].format(block=widget.block, head=widget.head)
     said = say["most"].format(asks=spoken(tokens[token]), word=spoken(tokens[most]), share=share)
@@ -149,7 +150,7 @@ def expected(widget) -> dict[str, Tensor]:
         "chances": torch.tensor([chance for _, chance in ends]),
         "bars": torch.tensor([chance for _, chance in ends]),
         "outlines": torch.tensor([old.get(word, 0.0) for word, _ in ends]),
-        "said": codes(f"{here} {said} {say['push'].format(**gaps)} {effect.format(**gaps)}"),
+        "said": codes(f"{here} {said} {effect}"),
         "near": torch.tensor(near(widget)),
     }
 
@@ -221,6 +222,8 @@ class TestModelMap(Laws):
     ]
     states = {
         "without the head that knows": ModelMap(off=[(23, 4)]),
+        "without it, from the word before": ModelMap(off=[(23, 4)], token=6),
+        "without another": ModelMap(off=[(29, 1)]),
         "a token in the middle, without the first block's head": ModelMap(off=[(0, 4)], block=0, token=3),
         "what is not stored": ModelMap(off=[(1, 1), (2, 2)], token=0),
         "a block": ModelMap(zoom="block", off=[(29, 0)], block=29),

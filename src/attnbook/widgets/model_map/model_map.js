@@ -158,13 +158,15 @@ async function render({ model, el }) {
     const gaps = {
       asks: spoken(tokens[i]),
       share: number(looks[most]),
-      push: signed(full.push(chosen, i)),
+      push: signed(seen.push(chosen, i)),
       left: number(left[chosen], 3),
+      now: number(seen.says(i).at(-1)[2], 3),
       all: number(full.ends(i)[0][1], 3),
     };
     const word = spoken(full.final(i));
-    const effect = now.off.includes(chosen) ? say.without : i === tokens.length - 1 ? say.effect : "";
-    const sentence = [say.push, effect].map((part) => fill(part, { ...gaps, word })).join(" ");
+    // What is left without a head was measured for the last token, with all other heads on.
+    const effect = i === tokens.length - 1 && !now.off.length ? `${say.push} ${say.effect}` : say.push;
+    const sentence = fill(now.off.includes(chosen) ? say.without : effect, { ...gaps, word });
     said.textContent = `${fill(say.most, { ...gaps, word: spoken(tokens[most]) })} ${sentence}`;
   }
   function draw() {

@@ -24,7 +24,7 @@ export const spoken = (token) => token.replace(/^·(?=.)/, "");
  * @param {number} push
  * @returns {string}
  */
-export const signed = (push) => `${push > 0 ? "+" : ""}${number(push)}`;
+export const signed = (push) => `${push >= 0.005 ? "+" : ""}${number(push)}`;
 
 /**
  * What the parts of the picture show.
