@@ -107,7 +107,7 @@ async function render({ model, el }) {
   axis.append(...Array.from({ length: blocks }, (_, b) => element("span", { style: `--b: ${b}` }, whole(b))));
   const to = (part) => door(model, say, part);
   const pick = (trait, options) => choice(model, subscriptions, { trait, label: say[trait], options });
-  const ways = ["looks", "block", "cache"];
+  const ways = ["looks", "block", "cache", "switches"];
   const root = body(
     el,
     "map",
@@ -132,14 +132,7 @@ async function render({ model, el }) {
       "div",
       { class: "ab-foot" },
       element("div", { class: "ab-next" }, element("p", {}, say.next), bars.node, to("writing")),
-      element(
-        "div",
-        { class: "ab-said" },
-        element("p", { role: "status" }, title, " ", said),
-        turn,
-        to("switches"),
-        kept,
-      ),
+      element("div", { class: "ab-said" }, element("p", { role: "status" }, title, " ", said), turn, kept),
       element("div", { class: "ab-ways" }, ...(nearer ? [pick("zoom", say.zooms)] : []), ...ways.map(to)),
       near,
     ),
