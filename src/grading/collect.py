@@ -70,7 +70,9 @@ def _by_student(folders: list[Path], roster: Roster | None) -> tuple[dict[str, l
                 entries[plain_name(own)].append(Entry(path, number))
             elif path.name != GRADESCOPE:
                 sent = senders(path.name, metadata)
-                owners = roster.owners(own, sent) or roster.owners(re.sub(r"(\.ipynb)?\.\w+$", "", own), sent)
+                owners = roster.owners(own, sent)
+                if not owners and path.is_file() and not is_notebook(path):  # a file of some other kind
+                    owners = roster.owners(re.sub(r"(\.ipynb)?\.[a-z]{1,5}$", "", own), sent)
                 for login, sender in owners.items():
                     entries[login].append(Entry(path, number, sender))
                 if not owners:

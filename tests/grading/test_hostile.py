@@ -528,6 +528,13 @@ FORBIDDEN = {
         "eye = torch.eye(x.shape[-1])[None, None]\nscores = x.reshape(1, 1, -1, x.shape[-1])\n"
         "return nn.functional.scaled_dot_product_attention(scores, eye, eye, scale=1.0).reshape(x.shape)"
     ),
+    "in fused attention of one's own": body(
+        "from torch.nn.attention import SDPBackend, sdpa_kernel\n"
+        "eye = torch.eye(x.shape[-1])[None, None]\nscores = x.reshape(1, 1, -1, x.shape[-1])\n"
+        "with sdpa_kernel(SDPBackend.FLASH_ATTENTION):\n"
+        "    mixed = nn.functional.scaled_dot_product_attention(scores, eye, eye, scale=1.0)\n"
+        "return mixed.reshape(x.shape)"
+    ),
     "when the answer is read": """
         class Later(torch.Tensor):
             @classmethod

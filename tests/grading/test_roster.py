@@ -207,7 +207,7 @@ def test_a_name_that_is_anothers_login_is_nobodys(roster_of, hand_in):
     assert (told["jane.doe"], told["jd"]) == ("jane.doe.ipynb", "nothing was handed in")
 
 
-@pytest.mark.parametrize("called", ["jdoe", "J-Doe", "12", "jane@x.org"])
+@pytest.mark.parametrize("called", ["jdoe", "J-Doe", "12", "jane@x.org", "jdoe.x"])
 @pytest.mark.parametrize("place", ["{}_8_assignsubmission_file_/x.ipynb", "{}_99_2_x.ipynb"], ids=["Moodle", "Canvas"])
 def test_who_is_called_like_anothers_login_harms_nobody(place, called, roster_of, hand_in):
     """On some platforms students choose what they are called. The file counts as nobody's, and for nobody."""

@@ -19,6 +19,7 @@ from attnbook.widgets import HeadBrowser
 
 # Sizes that differ, as far as they may: 3 heads of 8, and so on. Eps is such that it counts.
 N, D, HEADS, HIDDEN, LAYERS, LONGEST, EPS = 270, 24, 3, 40, 2, 32, 0.0625
+END = N - 1
 TEXT = "the hen, and then another in the barn<end>"
 
 
@@ -39,17 +40,17 @@ def tiny_config():
 
 
 def tiny_tokenizer():
-    """Tokens of a model: 256 bytes, 13 merges, and a special, which comes first."""
+    """Tokens of a model: 256 bytes, 13 merges, and a special, which comes last, as in GPT-2's list."""
     same = {*range(33, 127), *range(161, 173), *range(174, 256)}
     others = iter(range(256, 512))
     letters = [chr(b) if b in same else chr(next(others)) for b in range(256)]
     merges = ["t h", "th e", "Ġ the", "h e", "Ġ Ġ", "1 9", "i n", "Ġ a", "e r", "a n", "Ġa n", "o n", "r e"]
-    tokens = ["<end>", *letters, *(merge.replace(" ", "") for merge in merges)]
+    tokens = [*letters, *(merge.replace(" ", "") for merge in merges), "<end>"]
     return {
-        "added_tokens": [{"id": 0, "content": "<end>", "special": True}],
+        "added_tokens": [{"id": len(tokens) - 1, "content": "<end>", "special": True}],
         "normalizer": None,
         "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True},
-        "model": {"type": "BPE", "vocab": {token: i for i, token in enumerate(tokens)}, "merges": merges},
+        "model": {"vocab": {token: i for i, token in enumerate(tokens)}, "merges": merges},
     }
 
 
@@ -174,13 +175,15 @@ def test_what_takes_a_model_takes_this_one(write):
     prompt, written = ids[None, :5], ids[None, :5]
     while written.shape[1] < LONGEST:
         best = model(written)[:, -1]
-        best[:, 0] = -torch.inf  # what pads is not written
+        best[:, END] = -torch.inf  # what pads is not written
         written = torch.cat([written, best.argmax(-1, keepdim=True)], 1)
-    assert torch.equal(greedy(model, prompt, stop=None, length=LONGEST), written)
-    first, again = (sample(model, prompt, stop=None, length=20, top_p=0.9, seed=3) for _ in range(2))
+    assert torch.equal(greedy(model, prompt, stop=None, length=LONGEST, pad=END), written)
+    first_token = torch.tensor([[5, 0]])  # a token like others
+    assert greedy(model, first_token, stop=None, length=3, pad=END)[:, :2].equal(first_token)
+    first, again = (sample(model, prompt, stop=None, length=20, top_p=0.9, seed=3, pad=END) for _ in range(2))
     assert torch.equal(first, again)
     with pytest.raises(ValueError, match="only 0 to 31 were learned"):
-        greedy(model, prompt, stop=None, length=LONGEST + 2)
+        greedy(model, prompt, stop=None, length=LONGEST + 2, pad=END)
 
 
 def test_names_packings_and_masks_of_other_versions_are_the_same_model(write):
@@ -208,7 +211,7 @@ def test_its_tokens_are_those_of_the_list(write):
     _, pairs = load(write())
     numbers = tiny_tokenizer()["model"]["vocab"]
     assert len(pairs) == N
-    assert pairs.encode("<end>the 19").tolist() == [0, numbers["the"], numbers["Ġ"], numbers["19"]]
+    assert pairs.encode("<end>the 19").tolist() == [END, numbers["the"], numbers["Ġ"], numbers["19"]]
     assert pairs.decode(pairs.encode(TEXT)) == TEXT
     newer = tiny_tokenizer()["model"]
     newer["merges"] = [merge.split(" ") for merge in newer["merges"]]
@@ -260,7 +263,12 @@ FAULTS = {
     "uncut": ({}, {}, cut_by(use_regex=False), "'use_regex': False"),
     "cut in two ways": ({}, {}, {"pre_tokenizer": {"type": "Sequence", "pretokenizers": []}}, "Sequence"),
     "normalized": ({}, {}, {"normalizer": {"type": "NFC"}}, "normalized by {'type': 'NFC'}"),
-    "no merges": ({}, {}, {"model": {"type": "BPE", "vocab": {}}}, r"doesn't list byte pairs .*'merges'"),
+    "no merges": (
+        {},
+        {},
+        {"model": {"vocab": {"a": 0}, "merges": None}, "added_tokens": []},
+        "doesn't list byte pairs",
+    ),
     "a gap in the numbers": ({}, {}, model_of(vocab={"a": 7}), "2 tokens should have the numbers from 0 on"),
     "a merge of nothing": ({}, {}, model_of(merges=["th e"]), r"tokenizer.json can't be read: merge 0 joins b'th'"),
     "a list": ({}, {}, {"model": []}, "doesn't list byte pairs"),

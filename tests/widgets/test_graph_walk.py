@@ -55,7 +55,7 @@ def expected(widget) -> dict[str, Tensor]:
     knows, pairs = by_layer[widget.layers], [(i, j) for j, i in combinations(range(8), 2)]
     pairs.sort()
     before = by_layer[max(widget.layers - 1, 0)] if widget.layers else torch.zeros(8, dtype=torch.bool)
-    told = [(mask[i, j] and before[j]) or (not mask[i, j] and mask[j, i] and before[i]) for i, j in pairs]
+    told = [(mask[i, j] and before[j]) or (mask[j, i] and before[i]) for i, j in pairs]
     say = widget.edition_words()
     label = lambda i, j: say["cell"]["itself" if i == j else "yes" if mask[i, j] else "no"]  # noqa: E731
     return {

@@ -90,6 +90,8 @@ def near(widget) -> list[float]:
     query_K, key_LK = query[token, widget.head], key[: token + 1, widget.head // 3]
     if widget.zoom == "product":
         return (query_K * key_LK[min(widget.key, token)]).tolist()
+    if any(block < widget.block for block, _ in widget.off):
+        picture = stored()[None]  # as the vectors are, with all heads on
     weights, looks = picture.weights[chosen, token, : token + 1], picture.looks[chosen, token, : token + 1]
     return [*(key_LK @ query_K / 8).tolist(), *weights.tolist(), *looks.tolist(), looks.sum()]
 
@@ -229,6 +231,7 @@ class TestModelMap(Laws):
         "a block": ModelMap(zoom="block", off=[(29, 0)], block=29),
         "a head": ModelMap(zoom="head", block=0, head=8, token=5),
         "a product": ModelMap(zoom="product", key=7),
+        "a head after one that is off": ModelMap(off=[(0, 4)], zoom="head", block=11),
     }
     errors = [
         (lambda: ModelMap(block=30), r"'block' trait .* not be greater than 29"),

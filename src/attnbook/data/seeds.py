@@ -22,5 +22,5 @@ def seeds(name: str, names: Mapping[str, str] | None = None, path: str = "{}") -
     rows = json.loads((FOLDER / "seeds.json").read_text("utf-8"))[name]
     if names is None:
         return rows
-    steps = {name: path.format(key).split("/") for key, name in names.items()}
-    return {name: [reduce(getitem, steps[name], row) for row in rows] for name in steps}
+    steps = {label: path.format(key).split("/") for key, label in names.items()}
+    return {label: [reduce(getitem, keys, row) for row in rows] for label, keys in steps.items()}

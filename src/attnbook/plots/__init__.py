@@ -281,7 +281,7 @@ def dots(x, y, ax: Axes, *, size=2.0, label="points") -> Axes:
 
 
 def runs(numbers: Mapping[str, Sequence[float]], ax: Axes | None = None, *, title="", xlim=(-0.05, 1.05)) -> Axes:
-    """A line for each name, the first on top, with a dot for each of its runs: the spread is seen, not told.
+    """A row for each name, the first on top, with a dot for each of its runs, so that one sees the spread.
 
     >>> ax = runs({"with the root": [0.9, 0.95], "without": [0.4, 0.6]})
     >>> [name.get_text() for name in ax.get_yticklabels()]

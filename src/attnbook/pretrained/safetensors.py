@@ -74,5 +74,5 @@ def read_json(path: Path, content: bytes | None = None) -> dict[str, Any]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise FileError(path, "where an object in JSON should be, there is none", HINT if content else "")
+        raise FileError(path, "where an object in JSON should be, there is none", "" if content is None else HINT)
     return found

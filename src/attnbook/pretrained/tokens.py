@@ -81,8 +81,9 @@ def json_pairs(file: ModelFile) -> PublishedPairs:
     told = read_json(path)
     try:
         model, cut, specials = told["model"], told["pre_tokenizer"], [each["content"] for each in told["added_tokens"]]
-        if model["type"] != "BPE" or told["normalizer"] or any(cut.get(name, known) != known for name, known in CUT):
-            came = f"{model['type']}, cut by {cut}, normalized by {told['normalizer']}"
+        kind = model.get("type", "BPE")  # old files don't say
+        if kind != "BPE" or told["normalizer"] or any(cut.get(name, known) != known for name, known in CUT):
+            came = f"{kind}, cut by {cut}, normalized by {told['normalizer']}"
             raise ValueError(
                 f"its tokens are {came}; what is known here is BPE, cut by {dict(CUT)}, normalized by None"
             )

@@ -90,7 +90,7 @@ class Sandbox:
             used = {name for name in header.get("forbidden", ()) if name in answer.get("used", ())}
             error, form, tape = answer.get("error"), answer.get("answer"), answer.get("tape")
             kind = StudentError if answer.get("raised") else NoAnswer
-        except TookTooLong as late:  # from at_most: who knows how much of the answer has been read
+        except TookTooLong as late:  # of the whole test: who knows how much of the answer has been read
             raise self.give_up(str(late), TookTooLong) from None
         except TimeoutError:
             raise self.give_up(say("late", seconds=plain(seconds)), TookTooLong) from None

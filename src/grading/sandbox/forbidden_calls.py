@@ -107,7 +107,9 @@ class _Kernels(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         called = f"_{func.__name__.partition('.')[0]}_"
-        self.calls.refuse(next((name for kernel, name in self.names.items() if f"_{kernel}_" in called), None))
+        fused = called.startswith("__scaled_dot_product_")  # and a softmax in it
+        hits = (f"_{kernel}_" in called or (fused and "softmax" in kernel) for kernel in self.names)
+        self.calls.refuse(next((name for name, hit in zip(self.names.values(), hits, strict=True) if hit), None))
         return func(*args, **(kwargs or {}))
 
 
@@ -199,7 +201,10 @@ def _same_in_torch(name: str) -> set:
 @functools.cache
 def _is_kernel(name: str) -> bool:
     """Whether a function of PyTorch has the name of a kernel."""
-    return _of_torch(name) and hasattr(torch.ops.aten, _last(name))
+    last = _last(name)
+    return (
+        _of_torch(name) and hasattr(torch.ops.aten, last) and last not in ("backward", "grad")
+    )  # a part of many names
 
 
 def _last(name: str) -> str:

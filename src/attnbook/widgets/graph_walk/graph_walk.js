@@ -58,10 +58,11 @@ function pictureOf(model) {
   function draw(mask, found, layers, marked) {
     PAIRS.forEach(([i, j], at) => {
       const way = Number(mask[i][j]) + 2 * Number(mask[j][i]);
+      const told = (from, to) => mask[to][from] && found[from] < layers;
       const [from, to] = way === 2 ? [i, j] : [j, i];
       lines[at].setAttribute("d", arrow(PLACES[from], PLACES[to], way !== 3));
       lines[at].setAttribute("data-way", way);
-      lines[at].classList.toggle("ab-told", way > 0 && found[from] < layers && mask[to][from]);
+      lines[at].classList.toggle("ab-told", told(i, j) || told(j, i));
     });
     nodes.forEach((node, i) => {
       const heard = found[i] <= layers;

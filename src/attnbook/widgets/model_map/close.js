@@ -16,12 +16,12 @@ const DOORS = { block: ["block"], head: ["projections", "scores", "softmax"], pr
  * @param {(part: string) => Element | string} door  to the chapter of a part
  * @param {() => Promise<ArrayBuffer>} fetched  queries, keys and values of all blocks
  * @param {(changes: object) => void} go  on to other traits
- * @returns {(zoom: string, shown: Shown, key: number) => Promise<(Element | string)[]>}
+ * @returns {(zoom: string, shown: Shown, key: number, full: Shown["picture"]) => Promise<(Element | string)[]>}
  */
 export function close(say, door, fetched, go) {
   let vectors;
   const style = element("link", { rel: "stylesheet", href: new URL("close.css", import.meta.url).href });
-  const styled = new Promise((done) => style.addEventListener("load", done));
+  const styled = new Promise((done) => ["load", "error"].forEach((end) => style.addEventListener(end, done)));
   document.head.append(style);
   const draw = async (zoom, shown, key) => {
     if (zoom === "block") return ofBlock(say, shown, (head) => go({ head, zoom: "head" }));
@@ -30,9 +30,13 @@ export function close(say, door, fetched, go) {
     if (zoom === "head") return ofHead(say, shown, own, (j) => go({ key: j, zoom: "product" }));
     return ofProduct(say, shown, own, Math.min(key, shown.token));
   };
-  return async (zoom, shown, key) => {
-    const content = await draw(zoom, shown, key);
+  return async (zoom, shown, key, full) => {
+    // Vectors are stored as they are with all heads on; in the blocks after one that is off they would be others.
+    const block = Math.floor(shown.chosen / shown.heads);
+    const stale = zoom !== "block" && shown.off.some((n) => Math.floor(n / shown.heads) < block);
+    const content = await draw(zoom, stale ? { ...shown, picture: full } : shown, key);
     await styled;
+    if (stale) content.unshift(element("p", { class: "ab-hint" }, say.stored));
     return [...content, element("p", {}, ...DOORS[zoom].map(door))];
   };
 }

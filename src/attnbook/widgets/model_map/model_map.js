@@ -68,7 +68,11 @@ async function render({ model, el }) {
       sink: model.get("sink"),
     };
   };
-  const nearBy = (step) => {
+  const choose = (n) => {
+    pointed = null; // where the mouse rests
+    update(model, pair(n));
+  };
+  const zoomBy = (step) => {
     const zooms = Object.keys(say.zooms);
     update(model, { zoom: zooms.at(Math.min(Math.max(zooms.indexOf(model.get("zoom")) + step, 0), zooms.length - 1)) });
   };
@@ -90,8 +94,8 @@ async function render({ model, el }) {
   const steps = Array.from({ length: blocks }, () => "");
   const film = motion(say.depth, steps, PACE);
   const all = wall(say.wall, blocks, {
-    go: (n) => update(model, pair(n)),
-    press: (n) => (n === here() ? nearBy(1) : update(model, pair(n))),
+    go: choose,
+    press: (n) => (n === here() ? zoomBy(1) : choose(n)),
     point(n) {
       if (n === pointed) return;
       pointed = n;
@@ -186,13 +190,13 @@ async function render({ model, el }) {
     if (!nearer || zoom === "whole") return (near.hidden = true);
     root.setAttribute("aria-busy", "true");
     closer ??= nearer();
-    const content = await (await closer)(zoom, { ...shown(), chosen: here() }, model.get("key"));
+    const content = await (await closer)(zoom, { ...shown(), chosen: here() }, model.get("key"), full);
     root.removeAttribute("aria-busy");
     if (zoom !== model.get("zoom")) return;
     near.replaceChildren(...content);
     near.hidden = false;
   }
-  root.addEventListener("keydown", (event) => event.key === "Escape" && nearBy(-1));
+  root.addEventListener("keydown", (event) => event.key === "Escape" && zoomBy(-1));
   const size = new ResizeObserver(() => {
     if (tall === root.clientWidth < NARROW) return;
     tall = !tall;

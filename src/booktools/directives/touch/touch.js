@@ -65,6 +65,8 @@ function question(item, { yes, no }, answered) {
       told.textContent = fill(choice === right ? yes : no, { said });
       choice.classList.add(choice === right ? "hit" : "missed");
       if (choice !== right) return;
+      told.tabIndex = -1;
+      told.focus(); // before its button can't hold it any more
       for (const each of buttons) each.disabled = true;
       answered();
     });
