@@ -117,7 +117,7 @@ class Attempts:
         """Begin again with another source in one cell; where a process is alive, that cell alone runs in it again."""
         self.cells = [cell | {"source": source} if cell["name"] == name else cell for cell in self.cells]
         self.to_run = [number for number, cell in enumerate(self.cells) if cell["name"] == name]
-        for kept in (self.deadly, self.errors, self.unwritten, self.used, self.late, self.counted):
+        for kept in (self.deadly, self.errors, self.unwritten, self.used, self.late, self.counted, self.requests):
             kept.clear()
         self.spent = self.spent_again = Spent()
 

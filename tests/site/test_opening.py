@@ -40,10 +40,10 @@ def as_it_opens(page, chapter):
 
 def shows_a_picture_every_few_screens(page):
     """Up to the summary, with every guess made; a widget is a picture, too, and so is what a story draws."""
-    veiled = page.locator(".veiled").element_handles()
-    page.evaluate("(all) => all.forEach((part) => part.classList.remove('veiled'))", veiled)
+    veiled, veils = (page.locator(f".{name}").element_handles() for name in ("veiled", "veil"))
+    page.evaluate(GUESSED, [veiled, veils, True])
     ends = blank_stretches(page)
-    page.evaluate("(all) => all.forEach((part) => part.classList.add('veiled'))", veiled)
+    page.evaluate(GUESSED, [veiled, veils, False])
     assert not ends, f"from … to …, pixels without a picture, expected at most {FAR}: {ends}"
 
 
@@ -118,6 +118,10 @@ def test_the_chapter_leads_to_its_file_and_back(site, chapter):
 
 
 FAR = 3_000
+GUESSED = """([veiled, veils, open]) => {
+    for (const part of veiled) part.classList.toggle("veiled", !open);
+    for (const line of veils) line.style.display = open ? "none" : "";
+}"""
 PICTURES = """end => [...document.querySelectorAll("main :is(img, svg, canvas, .touch, [data-afm])")]
   .filter(picture => picture.checkVisibility())
   .map(picture => picture.getBoundingClientRect())

@@ -114,7 +114,7 @@ async function render({ model, el }) {
   const ways = ["looks", "block", "cache", "switches"];
   const root = body(
     el,
-    "map",
+    "modelmap",
     element(
       "div",
       { class: "ab-top ab-controls ab-tries" },
