@@ -36,7 +36,7 @@ MEANT = {
         r"(?:in|takes?) (?:its|the|their|each) place (?:of|in)",  # instead of it
         r"in place(?: of)?|(?:in|takes?) (?:its|their) place|takes? the place of|other's place|first place",
         r"(?:swap|change|exchanged) places|(?:right|wrong|same|good|best) place|in one place|one place that scales",
-        r"one of the places in which|three places in the layer|places where such code",
+        r"three places in the layer|places where such code",
         r"(?:words \*|not be )places|has one place, however|One place is not enough",  # where a word lies on a map
         r"its place and how warm|places on the map|with the place\?|from one place|its place is an ordinary number",
         r"at (?:every|each) place(?:: the warmer|, by the mean)|\*water, money, place",
