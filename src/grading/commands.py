@@ -14,7 +14,7 @@ from booktools.arguments import ASSIGNMENT, Argument, command, folder, jobs, not
 
 def secret(name: str) -> Path:
     try:
-        text = _text_of(Path(name))
+        text = _text_of(Path(name)) or ""
     except (OSError, UnicodeDecodeError):
         raise argparse.ArgumentTypeError(f"{name} is no file with a text in it") from None
     if len(text) < 16:
@@ -22,8 +22,8 @@ def secret(name: str) -> Path:
     return Path(name)
 
 
-def _text_of(secret: Path) -> str:
-    return secret.read_text(encoding="utf-8").strip()
+def _text_of(secret: Path | None) -> str | None:
+    return secret.read_text(encoding="utf-8").strip() if secret else None
 
 
 def table(name: str) -> Path:
@@ -143,7 +143,7 @@ def student(args) -> None:
         chosen = [Assignment.read(path, args.overlay, Path()) for path in args.notebooks]
     if args.roster:
         logins = list(Roster.read(args.roster).students)
-        print(*write_variants(book, args.to, chosen, logins, args.secret and _text_of(args.secret)), sep="\n")
+        print(*write_variants(book, args.to, chosen, logins, _text_of(args.secret)), sep="\n")
     else:
         print(*write_copies(book, args.to, chosen), sep="\n")
 
@@ -218,9 +218,7 @@ def grade(args) -> None:
     rules = Rules.checked(roster, args.deadline, args.late_penalty, args.late_most, timedelta(minutes=args.grace))
     about = {"stamped": args.timestamps, "roster": roster, "several": bool(args.attempts)}
     private = [path for path in (args.secret, args.roster, args.adjustments) if path]
-    work = Classwork.read(
-        args.source, args.submissions, args.overlay, args.secret and _text_of(args.secret), private, **about
-    )
+    work = Classwork.read(args.source, args.submissions, args.overlay, _text_of(args.secret), private, **about)
     students = {submission.student for submission in work.submissions}
     adjustments = read_adjustments(args.adjustments, work.assignment, students) if args.adjustments else {}
     scoring = Scoring(work.assignment, rules, roster, adjustments, args.attempts or "last")
@@ -259,7 +257,7 @@ def similar(args) -> None:
 
     roster = Roster.read(args.roster) if args.roster else None
     work = Classwork.read(args.source, args.submissions, args.overlay, roster=roster, several=True)
-    assignment = work.assignment.variant("", args.secret and _text_of(args.secret))
+    assignment = work.assignment.variant("", _text_of(args.secret))
     codes, pairs = similar_pairs(assignment, work.submissions, args.threshold / 100)
     write_similar_work(args.to, assignment, codes, pairs)
     found = f"Pairs that are alike, among {len(codes)} students: {len(pairs)}."

@@ -26,6 +26,7 @@ from attnbook.learning.bytepairs import BytePairs
 from attnbook.models.transformer import LanguageModel
 from attnbook.widgets.model_map import BLOCKS, HEADS, OFF, TEXT, UNIT, K
 from attnbook.widgets.shared.pairs import shown_token
+from booktools.make.real_model import steps
 
 SHOWN = 6  # words that could come next
 LOOK, NETWORK = 1 / 10000, 1 / 500  # logits
@@ -71,7 +72,7 @@ def read(model: LanguageModel, ids: Tensor, off: tuple[int, int] | None = None) 
 @torch.no_grad()
 def scores(model: LanguageModel, streams_LD: Tensor) -> Tensor:
     """The scores of all words, (…, words), that streams would give if they ended as they are."""
-    return model.decoder.norm(streams_LD) @ model.tokens.embedding.weight.mT
+    return model.tokens.scores(model.decoder.norm(streams_LD))
 
 
 @torch.no_grad()
@@ -159,7 +160,7 @@ def picture(
     ]
     looks_NHLL, networks_NL = pushes(model, seen, words_L, off)
     pushed = _in_steps(rows(looks_NHLL[first:]), LOOK) + _in_steps(networks_NL[first:], NETWORK)
-    maps = (rows(seen.maps_NHLL[first:]).sqrt() * 255).round().to(torch.uint8).numpy().tobytes()
+    maps = steps(seen.maps_NHLL[first:])
     sizes_L, sizes_of_whole_L = (each.streams_NLD[-1].square().mean(-1).sqrt() for each in (seen, whole))
     scale = [round(ratio, 5) for ratio in (sizes_of_whole_L / sizes_L).tolist()]
     head = {"off": off and off[0] * HEADS + off[1], "first": first, "scale": scale, "says": says, "ends": ends}
@@ -182,12 +183,12 @@ def vectors(seen: Reading) -> bytes:
 
 
 def _in_steps(numbers: Tensor, unit: float) -> bytes:
-    steps = (numbers / unit).round()
-    if steps.abs().max() > 32767:
+    counts = (numbers / unit).round()
+    if counts.abs().max() > 32767:
         raise ValueError(
             f"numbers up to {numbers.abs().max():.1f} came; in steps of {unit} at most {32767 * unit:.1f} fit."
         )
-    return steps.numpy().astype("<i2").tobytes()
+    return counts.numpy().astype("<i2").tobytes()
 
 
 def _head_of(about: dict) -> bytes:

@@ -1,6 +1,5 @@
 """A language model in one picture, from a text to its next token: all heads, all streams, what it would say so far."""
 
-import json
 from functools import cache
 from typing import NamedTuple
 
@@ -9,7 +8,9 @@ import traitlets
 from torch import Tensor
 
 from attnbook.data import FOLDER
+from attnbook.data.stored import header as first_line
 from attnbook.language import number, whole
+from attnbook.widgets.real_model import whole_maps
 from attnbook.widgets.shared.base import BookWidget
 from attnbook.widgets.shared.files import Asset
 from attnbook.widgets.shared.tables import Verbatim, html_table
@@ -83,7 +84,7 @@ class ModelMap(BookWidget):
 
 def header() -> dict:
     """The first line of model_map.bin: tokens, and what is left to the likeliest word without each head."""
-    return json.loads((FOLDER / "model_map.bin").read_bytes().partition(b"\n")[0])
+    return first_line(FOLDER / "model_map.bin")
 
 
 @cache
@@ -106,8 +107,8 @@ def stored() -> dict[tuple[int, int] | None, Picture]:
     found = {}
     for each, (looks, networks) in zip(about["pictures"], heads, strict=True):
         first, scale_L1 = each["first"], torch.tensor(each["scale"], dtype=torch.double)[:, None]
-        maps = _square(take(torch.uint8, (BLOCKS - first) * HEADS * seen), L)
-        looks, networks = _square(looks, L).double() / 10000, networks.double() / 500
+        maps = whole_maps(take(torch.uint8, (BLOCKS - first) * HEADS * seen), L)
+        looks, networks = whole_maps(looks, L).double() / 10000, networks.double() / 500
         says = each["says"]
         if first:
             all_on = found[None]
@@ -119,12 +120,3 @@ def stored() -> dict[tuple[int, int] | None, Picture]:
         says = [[tuple(one) for one in stream] for stream in says]
         found[off] = Picture(says, [[tuple(one) for one in end] for end in each["ends"]], maps, looks, networks)
     return found
-
-
-def _square(numbers: Tensor, L: int) -> Tensor:
-    """Rows of causal maps, as far as each sees, as whole maps (heads, L, L)."""
-    heads = len(numbers) * 2 // (L * (L + 1))
-    maps = numbers.new_zeros(heads, L, L)
-    for i, row in enumerate(numbers.split([heads * (i + 1) for i in range(L)])):
-        maps[:, i, : i + 1] = row.view(heads, i + 1)
-    return maps

@@ -104,10 +104,21 @@ def stored() -> dict[str, Stored]:
     for text, picture in zip(about["texts"], about["pictures"], strict=True):
         L = len(picture["tokens"])
         size = LAYERS * HEADS * L * (L + 1) // 2
-        maps_NHLL = torch.zeros(LAYERS, HEADS, L, L, dtype=torch.uint8)
         rows = torch.frombuffer(bytearray(steps[at : at + size]), dtype=torch.uint8)
-        for i, row in enumerate(rows.split([LAYERS * HEADS * (i + 1) for i in range(L)])):
-            maps_NHLL[:, :, i, : i + 1] = row.view(LAYERS, HEADS, i + 1)
+        maps_NHLL = whole_maps(rows, L).view(LAYERS, HEADS, L, L)
         found[text] = Stored(picture["tokens"], [(token, chance) for token, chance in picture["next"]], maps_NHLL)
         at += size
     return found
+
+
+def whole_maps(rows: Tensor, L: int) -> Tensor:
+    """Causal maps (heads, L, L) of numbers that stand row after row, of all heads, as far as each row sees.
+
+    >>> whole_maps(torch.tensor([1, 2, 3]), L=2).tolist()
+    [[[1, 0], [2, 3]]]
+    """
+    heads = len(rows) * 2 // (L * (L + 1))
+    maps = rows.new_zeros(heads, L, L)
+    for i, row in enumerate(rows.split([heads * (i + 1) for i in range(L)])):
+        maps[:, i, : i + 1] = row.view(heads, i + 1)
+    return maps

@@ -3,7 +3,7 @@
 const base = new URL(".", import.meta.url);
 const SECONDS = 20;
 const RECYCLED = 40; // so many answers until Python starts anew: its memory only grows
-const fill = (text, gaps) => text.replace(/\{(\w+)\}/g, (_, name) => gaps[name]);
+export const fill = (text, gaps) => text.replace(/\{(\w+)\}/g, (_, name) => gaps[name]);
 
 const fetched = new Map();
 async function get(url) {

@@ -1,8 +1,7 @@
 // Code that Python does not read, in words of somebody who has made the mistake before.
 
-import { TEXT } from "./ask.js";
+import { TEXT, fill } from "./ask.js";
 
-const fill = (text, gaps) => text.replace(/\{(\w+)\}/g, (_, name) => gaps[name]);
 const OPENS = /^\s*(async |def|class|if|elif|else|for|while|with|try|except|finally)\b/;
 const BRACKETS = { ")": "(", "]": "[", "}": "{" };
 
