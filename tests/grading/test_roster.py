@@ -207,6 +207,13 @@ def test_a_name_that_is_anothers_login_is_nobodys(roster_of, hand_in):
     assert (told["jane.doe"], told["jd"]) == ("jane.doe.ipynb", "nothing was handed in")
 
 
+def test_a_dot_in_the_name_of_a_notebook_begins_no_ending(roster_of, hand_in):
+    """It counts for nobody, and not for whom the part before the dot names."""
+    told = found(hand_in("jane.doe.ipynb", "eve.ipynb"), roster=roster_of("login,name\njane,Jane Roe\neve,Eve Black\n"))
+    assert told["jane"] == "nothing was handed in"
+    assert "nobody on the roster" in told["jane.doe"]
+
+
 @pytest.mark.parametrize("called", ["jdoe", "J-Doe", "12", "jane@x.org", "jdoe.x"])
 @pytest.mark.parametrize("place", ["{}_8_assignsubmission_file_/x.ipynb", "{}_99_2_x.ipynb"], ids=["Moodle", "Canvas"])
 def test_who_is_called_like_anothers_login_harms_nobody(place, called, roster_of, hand_in):
