@@ -6,12 +6,13 @@ CHAPTERS := $(sort $(wildcard chapters/*.ipynb))
 PAGES := $(wildcard *.ipynb) # pages beside the chapters that compute
 ASSIGNMENTS := $(sort $(wildcard assignments/source/*.ipynb))
 SITE := _build/html
-WHOLE := --dist loadfile --no-loadscope-reorder --nbval tests/widgets tests/site tests/directives $(CHAPTERS) $(PAGES) tests $(ASSIGNMENTS) # the longest first
+LONGEST := tests/site tests/grading tests/directives tests/widgets
+WHOLE := --dist loadfile --no-loadscope-reorder --nbval $(LONGEST) $(CHAPTERS) $(PAGES) $(filter-out $(LONGEST) tests/lab,$(patsubst %/,%,$(wildcard tests/*/))) $(ASSIGNMENTS) # the longest first, none named twice
 PYTEST := CUDA_VISIBLE_DEVICES= OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -q
 QUICKLY := -n auto --maxprocesses 4 # one for each core, since each first reads all tests
 MEMORY := -p tests.proven.plugin --memory _build/proven.json $(if $(FRESH),--afresh) # what was green and has not changed is left out, but for FRESH=1
 LOWEST := _build/lowest
-PATIENTLY := -n 3 # three at once on two cores, since a test in a browser waits half of its time
+PATIENTLY := -n 3 --max-worker-restart 3 -p tests.second_try # three at once on two cores, since a test in a browser waits half of its time
 ifeq ($(origin LANGUAGE),command line)
 export ATTNBOOK_LANGUAGE := $(LANGUAGE)
 SITE := _build/html-$(LANGUAGE)
