@@ -32,7 +32,8 @@ def run(tmp_path):
     subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
 
     def run(*given):
-        command = ["-q", "-p", "no:cacheprovider", "-p", "tests.proven.plugin", "--memory", "green.json", *given]
+        without = ["-p", "no:cacheprovider", "-p", "no:faulthandler"]  # whose watch is not to be ended in a fork
+        command = ["-q", *without, "-p", "tests.proven.plugin", "--memory", "green.json", *given]
         child = get_context("fork").Process(target=run_pytest, args=(tmp_path, command))
         child.start()
         child.join()
