@@ -1,5 +1,6 @@
 """A run of pytest with a memory: what is left out, what is not, and what is said."""
 
+import gc
 import json
 import os
 import subprocess
@@ -43,7 +44,8 @@ def run(tmp_path):
 
 
 def run_pytest(folder, command):
-    """In a process of its own, which has imported all that it needs."""
+    """In a process of its own, which has imported all that it needs, and looks for no garbage in what it was given."""
+    gc.freeze()
     os.chdir(folder)
     os.environ["PYTHONPATH"] = str(ROOT)
     with Path("said").open("w") as said, redirect_stdout(said), redirect_stderr(said):
