@@ -5,7 +5,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from booktools.book import BookError
@@ -56,6 +56,10 @@ class Classwork:
         assignment = Assignment.read(source, overlay)
         places = [place.resolve() for place in (source, *folders, overlay, *private) if place]
         return cls(assignment, find_submissions(folders, assignment.name, **about), places, secret)
+
+    def shard(self, number: int, of: int) -> "Classwork":
+        """One of so many parts, which as many machines grade; all results together are those of the class."""
+        return replace(self, submissions=self.submissions[number - 1 :: of])
 
 
 @dataclass
@@ -174,7 +178,7 @@ def grade_all(
 ) -> list[Grade]:
     """Grade what has not been graded yet, in `jobs` processes; each grade is kept in `out` as soon as it is known."""
     work.assignment.variant("", work.secret)  # where it needs a secret, there is one
-    grader = Grader(work.assignment, server, limits, work.secret)
+    grader, most = Grader(work.assignment, server, limits, work.secret), 4 * limits.total
     store = out / "results"
     store.mkdir(parents=True, exist_ok=True)
     grades = {}
@@ -185,8 +189,8 @@ def grade_all(
     todo = [one for one in work.submissions if one.key not in grades]
     with progress(doing="checking the grader itself", of=len(work.submissions), done=len(grades)) as bar:
         if todo:
-            _check_grader(grader, [*work.private, out.resolve()])
-        for submission, grade in side_by_side(grader.grade, todo, jobs):
+            _check_grader(grader, [*work.private, out.resolve()], most)
+        for submission, grade in side_by_side(grader.grade, todo, jobs, most):
             grades[submission.key] = grade or _ungraded(submission, say("died"))
             grades[submission.key].store(store / f"{submission.key}.json")
             bar.set_description_str("grading")
@@ -194,9 +198,9 @@ def grade_all(
     return [grades[one.key] for one in work.submissions]
 
 
-def _check_grader(grader: Grader, private: list[Path]) -> None:
+def _check_grader(grader: Grader, private: list[Path], seconds: float) -> None:
     """Grade nothing where the sandbox leaks or the assignment's own solution fails."""
-    [(_, faults)] = side_by_side(grader.faults, [private], jobs=1)
+    [(_, faults)] = side_by_side(grader.faults, [private], 1, seconds)
     faults = ["its own process ended"] if faults is None else faults
     if faults:
         raise BookError("\n  ".join(["nothing was graded, for the grader can't be trusted here:", *faults]))

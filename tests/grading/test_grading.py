@@ -26,12 +26,13 @@ from booktools.book.assignment import SET_UP, Assignment, Exercise
 from booktools.book.limits import Limits
 from booktools.cli import main
 from grading import classroom
-from grading.classroom import Classwork, Grade, grade_all
+from grading.classroom import Classwork, Grade, Grader, grade_all
 from grading.collect import find_submissions
 from grading.lateness import Rules
 from grading.prove import Proof, prove_all, sandbox_leaks, self_test
 from grading.reports import feedback, write_all
 from grading.run_tests import PARTS, Attempts, Outcome, Result, names_given
+from grading.sandbox import fork_server
 from grading.sandbox.forbidden_calls import OF_TORCH
 from grading.sandbox.fork_server import ForkServer
 from grading.sandbox.remote import Remote
@@ -407,6 +408,13 @@ def test_where_the_sandbox_does_not_start_nothing_is_graded(source, tmp_path, mo
     assert not (tmp_path / "out/grades.csv").exists()
 
 
+def test_a_sandbox_that_never_gets_ready_is_not_waited_for_without_end(monkeypatch):
+    monkeypatch.setattr(fork_server, "worker", lambda _: ["sleep", "600"])
+    monkeypatch.setattr(fork_server, "STARTS_WITHIN", 0.1)
+    with pytest.raises(BookError, match=r"It said:\nnothing, for 0\.1 seconds"):
+        ForkServer(walled=False)
+
+
 def test_unsafe_needs_no_bubblewrap(source, tmp_path, running):
     """What it says: a submission can read whatever is there."""
     submissions = make_class(tmp_path, ada={"count": f"import os\ncount = 12 * os.path.exists({str(tmp_path)!r})"})
@@ -650,6 +658,33 @@ def test_points_and_texts_that_change_are_reckoned_without_running_again(source,
     ]
 
 
+def test_parts_of_a_class_graded_apart_are_the_class(source, tmp_path, monkeypatch, running, capsys):
+    """2,000 students on eight machines, whose results are put into one folder. Nothing is graded twice."""
+    submissions, graded_ones = tmp_path / "submissions", tmp_path / "graded ones"
+    submissions.mkdir()
+    text = nbformat.writes(answered())
+    for n in range(2000):
+        (submissions / f"s{n:04}.ipynb").write_text(text)
+
+    def quickly(assignment, *_):
+        with open(graded_ones, "a") as file:
+            file.write("x")
+        return Outcome({test.id: Result() for exercise in assignment.exercises for test in exercise.tests})
+
+    monkeypatch.setattr(classroom, "run_tests", quickly)
+    monkeypatch.setattr(Grader, "faults", lambda *_: [])
+    command = ["grade", str(source), str(submissions), "-o"]
+    for number in range(1, 9):
+        assert main([*command, str(tmp_path / f"machine {number}"), "--shard", f"{number}/8"]) == 0
+        assert f"Part {number} of 8: 250 of 2000 submissions" in capsys.readouterr().out
+        assert not (tmp_path / f"machine {number}/grades.csv").exists(), "a part is not the class"
+        shutil.copytree(tmp_path / f"machine {number}/results", tmp_path / "out/results", dirs_exist_ok=True)
+    assert main([*command, str(tmp_path / "out")]) == 0
+    assert capsys.readouterr().out.startswith("2000 graded;")
+    assert len(graded_ones.read_text()) == 2000
+    assert {row["score"] for row in table(tmp_path / "out/grades.csv").values()} == {"10"}
+
+
 def test_a_killed_grader_goes_on_where_it_was(source, tmp_path, grade, monkeypatch):
     """It is killed while it grades the seventh and the eighth, which never come to an end."""
     real, begun = classroom.run_tests, get_context("fork").Value("i", 0)
@@ -702,6 +737,18 @@ def test_a_grader_that_dies_costs_one_submission(source, tmp_path, monkeypatch, 
     assert "by hand" in rows["mallory"]["remark"]
 
 
+def test_a_test_that_an_answer_keeps_busy_in_c_ends(tmp_path, grade):
+    """No signal reaches Python there. So the kernel ends the grader's process, and the next one goes on."""
+    notebook = three_things()
+    next(
+        cell for cell in notebook.cells if cell.id == "test-count"
+    ).source += "\nsum(iter(int, 0 if count == 12 else 1))"
+    source = write(tmp_path / "source", notebook)
+    submissions = make_class(tmp_path, ada={}, mallory={"count": "count = 13"}, zoe={})
+    rows = grade(source, submissions, tmp_path / "out", limits=Limits(cell=20, call=2, total=3))
+    assert [rows[name]["status"] for name in ("ada", "mallory", "zoe")] == ["graded", "error", "graded"]
+
+
 def ends(*_):
     os._exit(1)
 
@@ -726,6 +773,7 @@ def test_a_grader_that_cannot_check_itself_grades_nobody(checks, says, source, t
         (["grade", "nowhere.ipynb", "{empty}", "-o", "out"], "is not a notebook"),
         (["grade", "{source}", "{empty}", "-o", "out", "-j", "0"], "expected a whole number from 1 on"),
         (["grade", "{source}", "{empty}", "-o", "out", "--deadline", "tomorrow"], "2026-11-30T23:59"),
+        (["grade", "{source}", "{empty}", "-o", "out", "--shard", "0/8"], "which part of how many, such as 2/8"),
         (["prove", "{lonely}"], "lonely.toml does not exist"),
     ],
 )
@@ -900,16 +948,24 @@ def shares(x):
 
 
 def test_time_that_runs_out_is_an_error_and_no_zero(source, tmp_path, grade, own_time):
-    bob, eve = {"more": "x = 1  # 6 seconds"}, {"shares": "def shares(x):\n    while True: pass"}
+    bob, eve = {"more": "x = 1  # 60 seconds"}, {"shares": "def shares(x):\n    while True: pass"}
     submissions = make_class(tmp_path, ada={}, bob=bob, eve=eve)
-    rows = grade(source, submissions, tmp_path / "out", limits=Limits(cell=20, call=2, total=5))
+    rows = grade(source, submissions, tmp_path / "out", limits=Limits(cell=20, call=2, total=50))
     assert {name: (row["score"], row["status"]) for name, row in rows.items()} == {
         "ada": ("10", "graded"),
         "bob": ("", "error"),
         "eve": ("5", "graded"),
     }
-    assert "longer than 5 seconds" in rows["bob"]["remark"]
+    assert "longer than 50 seconds" in rows["bob"]["remark"]
     assert rows["eve"]["remark"] == "a time limit was reached in 1. Shares"
+
+
+def test_a_grader_has_one_thread():
+    """Others would not be there in a process forked from it, and whoever waits for them waits for ever."""
+    tried = "from grading.sandbox.warm_up import warm_up\nimport torch\nwarm_up()\nprint(torch.get_num_threads())"
+    more = os.environ | {"OMP_NUM_THREADS": "4"}
+    done = subprocess.run([sys.executable, "-c", tried], capture_output=True, text=True, check=True, env=more)
+    assert done.stdout.split() == ["1"]
 
 
 def test_nothing_is_loaded_in_a_students_time_by_the_grader():

@@ -1,8 +1,12 @@
 """What a submission may try, and what it earns: what its honest part earns, and nothing from anybody else's."""
 
 import io
+import os
 import platform
 import re
+import select
+import signal
+import socket
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -20,12 +24,12 @@ from booktools.book import BookError
 from booktools.book.assignment import Assignment, Exercise
 from booktools.book.limits import Limits
 from grading.run_tests import OutOfTime, run_tests
-from grading.sandbox import fork_server, stopwatch
+from grading.sandbox import fork_server, messages, stopwatch
 from grading.sandbox.client import NoAnswer, StudentError
 from grading.sandbox.confinement import MACHINES, REFUSED, SIEVED
 from grading.sandbox.forbidden_calls import Forbidden, ForbiddenCalls
 from grading.sandbox.fork_server import ForkServer
-from grading.sandbox.messages import send
+from grading.sandbox.messages import LENGTHS, receive, send
 from grading.sandbox.remote import Remote
 from grading.sandbox.stopwatch import Spent, Stopwatch
 from grading.submissions import code_of
@@ -75,6 +79,7 @@ RIGHT = {
         "more": "%%writefile helper.py\ndef powers(x):\n    return (x - x.amax(-1, keepdim=True)).exp()",
         "shares": "import helper\n" + body("p = helper.powers(x)\nreturn p / p.sum(-1, keepdim=True)"),
     },
+    "with the logarithm of the total": {"shares": body("return (x - x.logsumexp(-1, keepdim=True)).exp()")},
     "compiled": {"shares": "@torch.compile\n" + body(HONEST)},
     "a cell that calls the shell": {"more": "!pip install attnbook\n!ls"},
     "a cell that asks the reader": {"more": "name = input('Your name? ')"},
@@ -544,6 +549,16 @@ FORBIDDEN = {
         def shares(x):
             return x.as_subclass(Later)
         """,
+    "as the gradient of its logarithm's total": body(
+        "y = x.detach().requires_grad_()\nreturn torch.autograd.grad(torch.logsumexp(y, -1).sum(), y)[0]"
+    ),
+    "as the gradient of a function": body("return torch.func.grad(lambda y: y.logsumexp(-1).sum())(x)"),
+    "as a derivative forwards": body("return torch.func.jacfwd(lambda y: y.logsumexp(-1))(x)"),
+    "with the fence found in memory": "import gc\nfor thing in gc.get_objects():\n"
+    "    if type(thing).__name__ == 'ForbiddenCalls': type(thing).refuse = lambda *_: None\n"
+    + body("return x.softmax(-1)"),
+    "with the fence found by the frames": "import sys\n"
+    + body("sys._getframe(1).f_locals['self'].used = []\nreturn x.softmax(-1)"),
     "by a safer sister": body("return torch._safe_softmax(x, -1)"),
     "with the fence patched": "import grading.sandbox.forbidden_calls as f\n"
     "f.ForbiddenCalls.refuse = lambda *_: None\n" + body("return x.softmax(-1)"),
@@ -556,7 +571,8 @@ def test_a_forbidden_call_earns_nothing_and_is_named(case, assignment, server):
     outcome = grade(assignment, server, shares=FORBIDDEN[case])
     assert outcome.total(assignment) == REST
     named = [*outcome.used.get("shares", []), *outcome.cells]
-    told = "torch.softmax|masked_softmax|(ops|_C|jit|grading) is not for graded|can't start new thread|of type Later"
+    told = "torch.softmax|masked_softmax|can't start new thread|of type Later"
+    told += "|(ops|_C|jit|grading|get_objects|_getframe) is not for graded"
     assert any(re.search(told, name) for name in [*named, *map(str, outcome.results.values())]), outcome
 
 
@@ -750,6 +766,41 @@ def test_a_test_of_many_calls_ends_in_time(assignment, server):
     outcome = run_tests(endless, code_of(answered(), endless), server, HASTY)
     assert outcome.results["test-shares"].visible == "the test took longer than 4 seconds with this answer"
     assert outcome.total(endless) == REST
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_test_ends_though_python_swallows_an_interruption(assignment, server):
+    """What is raised while an object is deleted is printed and forgotten."""
+    notebook = answered()
+    for cell in notebook.cells:
+        if cell.id == "test-shares":
+            slow = "class Slow:\n    def __del__(self):\n        while True: pass\n\n"
+            cell.source = f"{slow}Slow()\nwhile True: pass\n{cell.source}"
+    endless = Assignment.of(notebook, Path("three_things.ipynb"))
+    outcome = run_tests(endless, code_of(answered(), endless), server, HASTY)
+    assert outcome.results["test-shares"].visible == "the test took longer than 4 seconds with this answer"
+
+
+def test_a_submission_ends_with_its_guardian(server):
+    """Nobody else would end it."""
+    with server.open(LIMITS) as sandbox:
+        guardian = int(Path(f"/proc/{sandbox.stopwatch.process}/stat").read_text().rpartition(")")[2].split()[1])
+        os.kill(guardian, signal.SIGKILL)
+        assert select.select([sandbox.process], [], [], 60)[0]
+
+
+def test_what_can_be_read_may_have_gone(monkeypatch):
+    """A kernel may say that there is something, and then there is nothing."""
+    (pipe, other), waits = socket.socketpair(), []
+
+    def wait(*_):
+        waits.append(1)
+        if len(waits) == 3:
+            other.sendall(LENGTHS.pack(15, 0) + b'{"tensors": []}')
+
+    monkeypatch.setattr(messages, "_wait", wait)
+    with pipe, other:
+        assert receive(pipe) == ({"tensors": []}, [], [])
 
 
 def test_submissions_leave_nothing_to_each_other(assignment, server):

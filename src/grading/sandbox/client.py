@@ -47,12 +47,14 @@ class Sandbox:
 
     def __init__(self, pipe: socket.socket, lifeline: socket.socket, limits: Limits):
         self.pipe, self.lifeline, self.limits = pipe, lifeline, limits
+        self.process: int | None = None  # a descriptor, since a number is given to another process after its end
         self.dead: str | None = None
         self.used: dict[str, set[str]] = {}
         self.spent: list[Spent] = []
         until = time.monotonic() + STARTS_WITHIN
         try:
-            self.stopwatch = Stopwatch(_sender(self.pipe))
+            sender = _sender(self.pipe)
+            self.process, self.stopwatch = os.pidfd_open(sender), Stopwatch(sender)
             header, *_ = receive(self.pipe, lambda: until - time.monotonic())
         except (EOFError, OSError):
             header = {"error": "a submission's process did not start"}
@@ -120,12 +122,16 @@ class Sandbox:
 
     def interrupt(self) -> float:
         """Raises a TimeoutError in the cell that runs; returns how many seconds it has to come to an end."""
-        os.kill(self.stopwatch.process, signal.SIGALRM)
+        if self.process is not None:
+            signal.pidfd_send_signal(self.process, signal.SIGALRM)
         return 2
 
     def close(self) -> None:
         self.lifeline.close()
         self.pipe.close()
+        if self.process is not None:
+            os.close(self.process)
+            self.process = None
 
     def __enter__(self):
         return self

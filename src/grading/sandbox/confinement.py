@@ -2,8 +2,9 @@
 
 bubblewrap has built the outer walls before (no network, a read-only disk without the instructor's files). Inside
 them every submission gets new user, mount, process and IPC namespaces, small private folders to write in, no
-capability, and no system call that starts a process or a thread, sets memory aside where no limit counts it, or
-leaves something for others to notice: a lock on a file that all read, a name to connect to, a watched folder.
+capability, and no system call that starts a process or a thread, sets memory aside where no limit counts it, lets
+others go first, so that its own time hardly passes, or leaves something for others to notice: a lock on a file that
+all read, a name to connect to, a watched folder.
 """
 
 import ctypes
@@ -11,6 +12,7 @@ import errno
 import os
 import platform
 import resource
+import signal
 import struct
 from collections.abc import Iterable
 from pathlib import Path
@@ -23,7 +25,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 NEW_USER, NEW_MOUNTS, NEW_PROCESSES, NEW_IPC = 0x10000000, 0x00020000, 0x20000000, 0x08000000
 READ_ONLY, NO_SUID, NO_DEVICES, AGAIN, BIND, RECURSIVE, PRIVATE = 1, 2, 4, 32, 4096, 16384, 1 << 18
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")  # bubblewrap takes them from the machine
-NO_NEW_PRIVILEGES, SECCOMP, FILTER = 38, 22, 2
+PARENT_DEATH, NO_NEW_PRIVILEGES, SECCOMP, FILTER = 1, 38, 22, 2
 
 # System calls that are refused: their numbers on x86-64 and on 64-bit ARM.
 REFUSED = {
@@ -79,6 +81,12 @@ REFUSED = {
     "futex_requeue": (456, 456),
     "pidfd_getfd": (438, 438),
     "process_madvise": (440, 440),
+    "setpriority": (141, 140),
+    "ioprio_set": (251, 30),
+    "sched_setparam": (142, 118),
+    "sched_setscheduler": (144, 119),
+    "sched_setattr": (314, 274),
+    "sched_setaffinity": (203, 122),
     "add_key": (248, 217),
     "request_key": (249, 218),
     "keyctl": (250, 219),
@@ -189,6 +197,11 @@ def _refuse_calls() -> None:
     program += [(give, 0, 0, allow)]
     steps = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in program))
     _call("prctl", SECCOMP, FILTER, struct.pack("HxxxxxxP", len(program), ctypes.addressof(steps)), 0, 0)
+
+
+def end_with_its_parent() -> None:
+    """Has the kernel kill this process when its guardian ends, in whatever way: nobody else would."""
+    _call("prctl", PARENT_DEATH, signal.SIGKILL, 0, 0, 0)
 
 
 def close_files(keep: Iterable[int]) -> None:

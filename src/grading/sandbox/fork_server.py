@@ -18,9 +18,10 @@ import attnbook
 from attnbook.language import language
 from booktools.book import BookError
 from booktools.book.limits import Limits
-from grading.sandbox.client import NO_START, Sandbox
+from grading.sandbox.client import NO_START, STARTS_WITHIN, Sandbox
 from grading.sandbox.confinement import GRADER, HOME
 from grading.sandbox.warm_up import warm_up
+from grading.wording import say
 
 NO_BUBBLEWRAP = """bubblewrap (the program `bwrap`) is not to be found, and students' code is not run without its walls.
 On Debian and Ubuntu: sudo apt-get install bubblewrap. On macOS and Windows: grade in a Linux virtual machine.
@@ -56,10 +57,21 @@ class ForkServer:
         )
         inside.close()
         warm_up()  # here, too, while the sandbox does
-        if self.control.recv(10) != b"ready":
-            said = self.process.stderr.read().decode(errors="replace").strip()  # pyrefly: ignore[missing-attribute]
+        if not self.is_ready():
+            self.process.kill()  # or what it says would not come to an end
+            said = self.process.stderr.read().decode(errors="replace").strip()
             self.close()
-            raise BookError(NO_START.format(said=said))
+            raise BookError(NO_START.format(said=said or say("silent", seconds=STARTS_WITHIN)))
+
+    def is_ready(self) -> bool:
+        """Waits until PyTorch is loaded behind the walls; whether it is."""
+        self.control.settimeout(STARTS_WITHIN)
+        try:
+            return self.control.recv(10) == b"ready"
+        except TimeoutError:
+            return False
+        finally:
+            self.control.settimeout(None)
 
     def open(self, limits: Limits) -> Sandbox:
         """A sandbox for one submission."""

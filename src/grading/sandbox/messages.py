@@ -173,26 +173,29 @@ def _read_tensor(body: bytearray, start: int, name: str, shape: list[int], order
 def _read_bytes(pipe: socket.socket, size: int, patience: Patience) -> bytearray:
     got = bytearray()
     while len(got) < size:
-        _wait(patience, reading=[pipe])
-        piece = pipe.recv(min(size - len(got), 1 << 20))
-        if not piece:
-            raise EOFError
-        got += piece
+        _wait(pipe, select.POLLIN, patience)
+        with suppress(BlockingIOError):  # somebody said that there was something to read, and there wasn't
+            piece = pipe.recv(min(size - len(got), 1 << 20), socket.MSG_DONTWAIT)
+            if not piece:
+                raise EOFError
+            got += piece
     return got
 
 
 def _write_bytes(pipe: socket.socket, what: bytes, patience: Patience) -> None:
     rest = memoryview(what)
     while rest:
-        _wait(patience, writing=[pipe])
+        _wait(pipe, select.POLLOUT, patience)
         with suppress(BlockingIOError):  # there was room for less than that
             rest = rest[pipe.send(rest, socket.MSG_DONTWAIT) :]
 
 
-def _wait(patience: Patience, reading: Sequence[socket.socket] = (), writing: Sequence[socket.socket] = ()) -> None:
+def _wait(pipe: socket.socket, what: int, patience: Patience) -> None:
     """Waits until a pipe can be read or written; a busy machine may have to be asked more than once."""
-    ready = False
+    poll = select.poll()
+    poll.register(pipe, what)
+    ready = []
     while not ready:
         if (left := patience()) <= 0:
             raise TimeoutError
-        ready = any(select.select(reading, writing, [], min(left, 3600)))
+        ready = poll.poll(1000 * min(left, 3600))

@@ -185,6 +185,7 @@ def _guard(pipe: socket.socket, lifeline: socket.socket, megabytes: int, walled:
             confinement.enter_new_namespaces()
         if (child := os.fork()) == 0:
             lifeline.close()
+            confinement.end_with_its_parent()
             if walled:
                 confinement.confine(megabytes)
             confinement.detach_standard_streams()
@@ -213,7 +214,6 @@ def _hide_the_grader() -> None:
 def _serve_forks(control: socket.socket) -> None:
     """For each message a worker; a message brings its pipe and its lifeline."""
     _hide_the_grader()
-    torch.set_num_threads(1)
     silent = Config({"HistoryManager": {"enabled": False}})
     shell = Shell.instance(config=silent)
     for cell in ("pass", "raise NotImplementedError"):  # the first that runs is slow, and so is the first that fails
