@@ -2,20 +2,25 @@
 
 Code is compared as a sequence of tokens, without comments and layout, and with every name that a student may choose
 written alike (Schleimer, Wilkerson & Aiken, 2003, whose fingerprints are these before they are thinned out: a class's
-code is short enough to keep all). What was handed out, what the published solution has, and what many have, is set
-aside first.
+code is short enough to keep all). A line put in between breaks every stretch across it, so whole statements are
+compared as well, in any order. What was handed out, what the published solution has, and what many have, is set aside
+first.
 """
 
+import ast
 import builtins
 import io
 import keyword
 import tokenize
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
+from copy import copy
 from dataclasses import dataclass
 from itertools import combinations
 
 LONG = 12  # tokens of a stretch
+FULL = 8  # tokens of a statement; shorter ones are written alike by many
+BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 LEAST = 40  # stretches of somebody's work, below which nothing is said
 MANY = 10  # students with the same stretch: from more on, that is how one writes it
 
@@ -37,31 +42,41 @@ def similar(codes: dict[str, list[str]], given: list[str], solution: list[str], 
     What was `given` is nobody's work. What is in the published `solution` is everybody's, so it counts as work, and
     never as something that two have in common.
     """
-    handed_out, public = (set().union(*map(stretches, sources)) for sources in (given, solution))
-    work = {name: _of_all(cells, handed_out) for name, cells in codes.items()}
-    spread = Counter(stretch for found in work.values() for stretch in found)
+    pieces = {name: _of_all(cells, stretches) for name, cells in codes.items()}
+    handed_out = _of_all(given, stretches).keys()
+    written = {name: codes[name] for name, found in pieces.items() if len(found.keys() - handed_out) >= LEAST}
+    best: dict[tuple[str, str], Pair] = {}
+    for cut in (stretches, statements):
+        for pair in _pairs(written, _of_all(given, cut).keys(), _of_all(solution, cut).keys(), cut):
+            if pair.share >= threshold and (pair.names not in best or pair.share > best[pair.names].share):
+                best[pair.names] = pair
+    return sorted(best.values(), key=lambda pair: (-pair.share, pair.names))
+
+
+def _pairs(codes: dict[str, list[str]], given: Collection, public: Collection, cut: Callable) -> Iterator[Pair]:
+    """Yields all pairs, and what each has in common of the pieces into which `cut` cuts a cell."""
+    work = {name: _of_all(cells, cut) for name, cells in codes.items()}
+    work = {name: {piece: found[piece] for piece in found if piece not in given} for name, found in work.items()}
+    spread = Counter(piece for found in work.values() for piece in found)
     telling = {
-        name: {stretch for stretch in found if stretch not in public and spread[stretch] <= MANY}
+        name: {piece for piece in found if piece not in public and spread[piece] <= MANY}
         for name, found in work.items()
     }
-    pairs = []
-    for names in combinations([name for name, found in work.items() if len(found) >= LEAST], 2):
+    size = {name: sum(map(len, found)) for name, found in work.items()}
+    for names in combinations(work, 2):
         one, other = names
         shared = telling[one] & telling[other]
-        share = len(shared) / min(len(work[one]), len(work[other]))
-        if share >= threshold:
-            mine, theirs = (sorted(set().union(*(work[name][stretch] for stretch in shared))) for name in names)
-            pairs.append(Pair(names, share, (mine, theirs)))
-    return sorted(pairs, key=lambda pair: (-pair.share, pair.names))
+        share = sum(map(len, shared)) / max(1, min(size[one], size[other]))
+        mine, theirs = (sorted(set().union(*(work[name][piece] for piece in shared))) for name in names)
+        yield Pair(names, share, (mine, theirs))
 
 
-def _of_all(cells: list[str], handed_out: set[tuple]) -> dict[tuple, set[Place]]:
-    """The stretches in all cells of a student, and the lines that each stands in."""
+def _of_all(cells: list[str], cut: Callable) -> dict[tuple, set[Place]]:
+    """The pieces of all cells of a student, and the lines that each stands in."""
     found = defaultdict(set)
     for number, source in enumerate(cells):
-        for stretch, lines in stretches(source).items():
-            if stretch not in handed_out:
-                found[stretch] |= {(number, line) for line in lines}
+        for piece, lines in cut(source).items():
+            found[piece] |= {(number, line) for line in lines}
     return found
 
 
@@ -77,6 +92,29 @@ def stretches(source: str, long: int = LONG) -> dict[tuple, set[int]]:
     for start in range(len(words) - long + 1):
         piece = words[start : start + long]
         found[tuple(word for word, _ in piece)] |= {line for _, line in piece}
+    return found
+
+
+def statements(source: str, full: int = FULL) -> dict[tuple, set[int]]:
+    """Every statement of so many tokens in a cell, of a compound one its first line, and the lines that it stands in.
+
+    >>> list(statements("for n in range(3):\\n    pass; total += n * n", 5))
+    [('for', '·', 'in', 'range', '(', '3', ')', ':'), ('·', '+=', '·', '*', '·')]
+    """
+    try:
+        nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt)]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return {}
+    found = defaultdict(set)
+    for node in nodes:
+        own = copy(node)
+        inner = {name: block for name in BLOCKS if isinstance(block := getattr(node, name, None), list)}
+        for name in inner:
+            setattr(own, name, [])
+        piece = tuple(word for word, _ in _words(ast.unparse(own)))  # a pair of parentheses makes no difference
+        last = inner["body"][0].lineno - 1 if inner.get("body") else node.end_lineno or 0
+        if len(piece) >= full:
+            found[piece] |= set(range(node.lineno, max(node.lineno, last) + 1))
     return found
 
 

@@ -1,5 +1,6 @@
 """Code that is alike: copies are found however they are dressed, and right answers in other styles are not."""
 
+import ast
 from itertools import combinations
 
 import nbformat
@@ -57,6 +58,22 @@ def test_a_copy_with_other_names_comments_and_layout_is_far_above_it(alike):
     for style in STYLES:
         shares = alike(mine=cells(style), theirs=[disguised(cell) for cell in reversed(cells(style))])
         assert shares["mine", "theirs"] > 0.7, style
+
+
+@pytest.mark.parametrize("nothing", ["_ = 0", "pass", "unread = len('abc')", "assert True; pass"])
+def test_a_copy_with_a_line_that_does_nothing_after_each_line_is_found(nothing, alike):
+    for style in STYLES:
+        theirs = [padded(disguised(cell), nothing) for cell in cells(style)]
+        assert alike(mine=cells(style), theirs=theirs)["mine", "theirs"] > 0.9, style
+
+
+def padded(source, nothing):
+    """The code with another statement after each simple one."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(getattr(node, "body", None), list):
+            node.body = [one for own in node.body for one in (own, *ast.parse(nothing).body)]
+    return ast.unparse(tree)
 
 
 def test_half_a_copy_is_above_it(alike):
