@@ -4,8 +4,11 @@
   file. All files have the time of the download.
 - Moodle: a folder `Jane Doe_123_assignsubmission_file_`, or the same in front of the file's name.
 - Gradescope: a folder `submission_123`; who and when is in `submission_metadata.yml` beside the folders.
+- GitHub Classroom: a repository `SLUG-LOGIN` in the folder `SLUG-submissions`, as its command line clones them. Times
+  of commits are the students' own.
 """
 
+import glob
 import re
 import unicodedata
 from dataclasses import dataclass
@@ -20,6 +23,7 @@ from booktools.book import BookError
 CANVAS = re.compile(r"(?P<name>\w+?)(?P<late>_LATE)?_(?P<id>\d+)_\d+_.+")
 MOODLE = re.compile(r"(?P<name>.+)_(?P<id>\d+)_assignsubmission_(file|onlinetext).*")
 GRADESCOPE = "submission_metadata.yml"
+GITHUB, CLONED = "GitHub Classroom", "-submissions"
 
 
 @dataclass(frozen=True)
@@ -58,14 +62,16 @@ def platform_of(folders: list[Path]) -> str:
     names = {path.name for folder in folders for path in folder.iterdir()}
     if GRADESCOPE in names:
         return "Gradescope"
+    if any(map(_repositories, folders)):
+        return GITHUB
     return next((sender.platform for name in sorted(names) for sender in senders(name, {})), "")
 
 
 def read_metadata(folder: Path) -> dict[str, list[Sender]]:
-    """Who handed in each folder of a Gradescope export."""
+    """Who handed in each folder of a Gradescope export, or each repository of a classroom."""
     path = folder / GRADESCOPE
     if not path.is_file():
-        return {}
+        return _repositories(folder)
     try:
         return {
             name: [_by_gradescope(name, one, when) for one in about[":submitters"]]
@@ -74,6 +80,13 @@ def read_metadata(folder: Path) -> dict[str, list[Sender]]:
         }
     except (yaml.YAMLError, LookupError, TypeError, AttributeError, ValueError) as error:
         raise BookError(f"{path} can't be read as Gradescope's list of submissions ({type(error).__name__}).") from None
+
+
+def _repositories(folder: Path) -> dict[str, list[Sender]]:
+    name = folder.resolve().name
+    slug = name.removesuffix(CLONED)
+    names = [path.name for path in folder.glob(f"{glob.escape(slug)}-*") if path.is_dir()] if slug != name else []
+    return {name: [Sender(GITHUB, id=name.removeprefix(f"{slug}-"), entry=name)] for name in names}
 
 
 def _by_gradescope(entry: str, one: dict, when: datetime | None) -> Sender:

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from booktools.book import BookError
-from grading.platforms import Sender
+from grading.platforms import GITHUB, Sender
 from grading.submissions import printable
 from grading.tables import read_table, row_of
 
@@ -18,6 +18,7 @@ COLUMNS = {
     "name": ("full name", "student"),
     "email": ("e mail", "email address"),
     "id": ("sid", "student id"),
+    "github": ("github username", "github login"),
     "deadline": (),
     "extension": (),
     "handed in": ("handed in at", "submitted", "submitted at"),
@@ -33,6 +34,7 @@ class Student:
     name: str = ""
     email: str = ""
     id: str = ""
+    github: str = ""
     deadline: datetime | None = None
     extension: timedelta | None = None
     handed_in: datetime | None = None
@@ -54,6 +56,9 @@ class Roster:
             if (first := places.setdefault(student.login.casefold(), place)) != place:
                 raise BookError(f"{place}: {student.login} stands in {row_of(first)} already. A student has one row.")
             students[student.login] = student
+            own = ("github", student.github.casefold())
+            if student.github and (first := places.setdefault(own, place)) != place:
+                raise BookError(f"{place}: {student.github} on GitHub stands in {row_of(first)} already.")
         if not students:
             raise BookError(f"{path} names no student.")
         return cls(students)
@@ -81,6 +86,8 @@ class Roster:
         A name is compared with names alone: on some platforms students choose what they are called, also like
         somebody else's login.
         """
+        if sender.platform == GITHUB:  # a hyphen makes another one of it
+            return {one.login for one in self.students.values() if one.github.casefold() == sender.id.casefold()}
         sure = self._by(sender.id, "id", "login") or self._by(sender.email, "email", "login")
         names = self._by(sender.name, "name")
         if sender.platform == "Moodle":  # its numbers are others in each assignment
@@ -115,7 +122,9 @@ def _student(place: str, row: dict[str, str]) -> Student:
     if row.get("deadline") and row.get("extension"):
         raise BookError(f"{place}: {row['login']} has a deadline and an extension; give one of them.")
     return Student(
-        *(printable(row.get(column, "")) for column in ("login", "name", "email", "id")),  # names are students' own
+        *(
+            printable(row.get(column, "")) for column in ("login", "name", "email", "id", "github")
+        ),  # names are students' own
         deadline=_moment(place, "deadline", row),
         extension=_extension(place, row.get("extension", "")),
         handed_in=_moment(place, "handed in", row),

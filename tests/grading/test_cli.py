@@ -1,11 +1,14 @@
 """The `attnbook` command: what it says, and how it ends."""
 
+import re
 import subprocess
 import sys
 
 import pytest
+import yaml
 
 from booktools import cli
+from tests import ROOT
 
 COMMANDS = ["run", "colab", "address", "book", "rehearse"]
 
@@ -52,6 +55,24 @@ def test_wrong_book_ends_with_1_and_a_sentence(line, said, capsys, tmp_path, mon
     monkeypatch.chdir(tmp_path)
     assert cli.main(line) == 1
     assert capsys.readouterr().err.startswith(f"attnbook: {said}")
+
+
+def test_the_workflows_of_the_instructors_page_call_commands_that_there_are(tmp_path, monkeypatch):
+    page = (ROOT / "instructors.md").read_text()
+    students, class_ = (yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL))
+    assert "attnbook" not in str(students), "the grader and its hidden tests are not for students' workflows"
+    source = class_["env"]["SOURCE"]
+    assert (ROOT / source).is_file()
+    for place in (source, "../roster.csv", "../private/x", "../task-06-submissions/x"):
+        (tmp_path / "book" / place).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "book" / place).touch()
+    monkeypatch.chdir(tmp_path / "book")
+    told = str(class_).replace("$SOURCE", source).replace("$OPTIONS", class_["env"]["OPTIONS"])
+    lines = re.findall(r"attnbook (grade [^']+)", told.replace("${{ matrix.part }}", "2"))
+    (part, whole) = (cli.parser().parse_args(line.split()) for line in lines)
+    assert (part.shard, whole.shard) == ((2, 8), None)
+    assert part.to == whole.to
+    assert len(class_["jobs"]["part"]["strategy"]["matrix"]["part"]) == 8
 
 
 def test_help_is_light():

@@ -313,3 +313,29 @@ def test_where_nobody_knows_which_name_is_real_both_are_an_error(hand_in):
 
 def test_without_a_roster_names_are_taken_as_they_are(hand_in):
     assert found(hand_in(CANVAS[0])) == {CANVAS[0].removesuffix(".ipynb"): CANVAS[0]}
+
+
+ON_GITHUB = "login,name,GitHub username\njdoe,Jane Doe,doe\nbob,Bob,jane-doe\nzoe,Zoë,janedoe\neve,Eve,\n"
+
+
+def test_repositories_as_github_classroom_clones_them(roster_of, hand_in):
+    """The slug has hyphens, and so have names on GitHub: only the folder says where the one ends."""
+    names = ("doe", "Jane-Doe", "x-doe")
+    folder = hand_in(*(f"task-06-{name}/three_things.ipynb" for name in names), folder="task-06-submissions")
+    (folder / "task-06-doe/.git").mkdir()
+    all_found = find_submissions([folder], "three_things", roster=roster_of(ON_GITHUB))
+    said = {one.student: one.path.parent.name if one.path else one.remark or one.fault for one in all_found}
+    assert said.pop("task-06-x-doe").startswith("task-06-x-doe: nobody on the roster")
+    assert said == {
+        "jdoe": "task-06-doe",
+        "bob": "task-06-Jane-Doe",
+        "zoe": "nothing was handed in",
+        "eve": "nothing was handed in",
+    }
+    assert {one.handed_in for one in all_found} == {None}, "times of commits are the students' own"
+    assert platform_of([folder]) == "GitHub Classroom"
+
+
+def test_one_name_on_github_is_of_one_student(roster_of):
+    with pytest.raises(BookError, match="row 3: ADA on GitHub stands in row 2 already"):
+        roster_of("login,name,github\nada,Ada,ada\nbob,Bob,ADA\n")
