@@ -163,9 +163,10 @@ class Grader:
 
 
 def _what_runs(notebook) -> list[tuple]:
-    """The code cells of an assignment, without what they are worth."""
+    """The code cells of an assignment and what they forbid, without what they are worth or say."""
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    return [(cell.source, cell.metadata.get("attnbook"), nbgrader(cell) | {"points": None}) for cell in cells]
+    forbidden = [cell.metadata.get("attnbook", {}).get("forbidden") for cell in cells]
+    return [(cell.source, no, nbgrader(cell) | {"points": None}) for cell, no in zip(cells, forbidden, strict=True)]
 
 
 def grade_all(

@@ -141,7 +141,8 @@ def _checks(exercise: Exercise, outcome: Outcome) -> list[str]:
         if result.visible:
             said.append(f"{say('wrong', **about)}\n\n{_quoted(result.visible)}")
         elif result.hidden:
-            said.append(say("hidden", how=_how_it_failed(result.hidden), **about))
+            which = say("tries", tries=test.tries) if test.tries else say("tries_more")
+            said.append(say("hidden", how=_how_it_failed(result.hidden), which=which, **about))
         else:
             said.append(say("right", **about))
     return said

@@ -45,6 +45,7 @@ from tests.grading.three_things import answered, graded, three_things, write
 from tests.widgets.forgotten import left_over
 
 pytestmark = pytest.mark.slow
+VARIANTS = ROOT / "assignments/variants"
 SOURCES = sorted((ROOT / "assignments/source").glob("*.ipynb"))
 LIMITS = Limits(cell=3, call=3, total=40, megabytes=1024)
 WRONG_SHARES = "def shares(x):\n    return x / x.sum() if x.abs().sum() else torch.full_like(x, 0.5) + 0 * x"
@@ -86,6 +87,29 @@ def test_every_assignment_is_whole(path):
         assert exercise.title, exercise.id
         for name in exercise.forbidden:
             assert f"{name.rsplit('.')[-1]}" in tasks, f"{exercise.id} forbids {name} and does not say so"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_every_hidden_test_says_what_it_tries(path):
+    overlays = [None, *([VARIANTS] if (VARIANTS / path.name).is_file() else [])]
+    tests = [test for overlay in overlays for one in Assignment.read(path, overlay).exercises for test in one.tests]
+    assert [test.id for test in tests if not test.tries] == []
+    said = [test.tries for test in Assignment.read(path).exercises[0].tests]
+    assert all(text[0].islower() and text[-1].isalnum() and len(text) < 100 for text in said), said
+
+
+def test_a_student_reads_which_part_of_the_task_a_hidden_test_tries(source):
+    assignment = Assignment.read(source)
+    first, *others = (test for exercise in assignment.exercises for test in exercise.tests)
+    results = {test.id: Result(hidden="0.2 is not 0.1") for test in (first, *others)}
+    told = feedback(assignment, Scoring(assignment).less_lateness(Submission("ada", None), graded_as(results)))
+    assert "a hidden one fails: the answer is not right.\nIt tries: large scores." in told
+    assert told.count("which case have you not tried?") == len(others)
+    assert "0.2" not in told
+
+
+def graded_as(results):
+    return Grade("ada", "graded", outcome=Outcome(results))
 
 
 def test_every_chapter_has_an_assignment():

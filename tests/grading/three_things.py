@@ -78,9 +78,10 @@ def solution(name, source, *forbidden):
     return new_code_cell(source.strip("\n"), id=name, metadata=metadata)
 
 
-def graded(name, points, source):
+def graded(name, points, source, **about):
     role = {"grade": True, "grade_id": name, "locked": True, "points": points, "schema_version": 3, "solution": False}
-    return new_code_cell(source.strip("\n"), id=name, metadata={"nbgrader": role | {"task": False}})
+    metadata = {"nbgrader": role | {"task": False}} | ({"attnbook": about} if about else {})
+    return new_code_cell(source.strip("\n"), id=name, metadata=metadata)
 
 
 def three_things():
@@ -92,7 +93,7 @@ def three_things():
             "## 1. Shares\n\nForbidden here: `torch.softmax`, `attnbook.masked_softmax`.", id="task-shares"
         ),
         solution("shares", SHARES, "torch.softmax", "attnbook.masked_softmax"),
-        graded("test-shares", 3, TEST_SHARES),
+        graded("test-shares", 3, TEST_SHARES, tries="large scores"),
         graded("test-slope", 2, TEST_SLOPE),
         new_markdown_cell("## 2. A line", id="task-line"),
         solution("line", LINE),

@@ -26,12 +26,13 @@ STUB = r"\1# YOUR CODE HERE\n\1raise NotImplementedError()"
 
 @dataclass(frozen=True)
 class Test:
-    """A graded cell: what students see of it, and what they don't."""
+    """A graded cell: what students see of it, what they don't, and which part of the task that tries."""
 
     id: str
     points: float
     visible: str
     hidden: str
+    tries: str = ""
 
 
 @dataclass(frozen=True)
@@ -213,7 +214,8 @@ def _read_test(cell, here: str) -> Test:
     hidden = "".join(HIDDEN.findall(cell.source))
     if not hidden.strip():
         raise BookError(f"{here}: every test has a hidden part, between ### BEGIN and END HIDDEN TESTS.")
-    return Test(nbgrader(cell)["grade_id"], nbgrader(cell)["points"], HIDDEN.sub("", cell.source), hidden)
+    tries = cell.metadata.get("attnbook", {}).get("tries", "")
+    return Test(nbgrader(cell)["grade_id"], nbgrader(cell)["points"], HIDDEN.sub("", cell.source), hidden, tries)
 
 
 def _with_ids(notebook, path: Path):
