@@ -81,6 +81,8 @@ SUBMISSIONS = Argument(
     help="a folder of STUDENT.ipynb, of STUDENT/ASSIGNMENT/NAME.ipynb as nbgrader collects them, or, with a roster, "
     "as Canvas, Moodle or Gradescope name them; of several rounds the earlier folder first",
 )
+VARIANTS = Path("assignments/variants")
+WITHOUT_VARIANTS = "the instructors' page says how to vary an assignment"
 CLASS = "the class"
 ROSTER = Argument(
     "--roster",
@@ -151,6 +153,10 @@ def student(args) -> None:
     if args.roster:
         logins = list(Roster.read(args.roster).students)
         print(*write_variants(book, args.to, chosen, logins, _text_of(args.secret)), sep="\n")
+        for name in (one.name for one in chosen if not one.variant_cell):
+            known = VARIANTS / f"{name}.ipynb"
+            todo = f"--overlay {VARIANTS} has them" if known.is_file() and not args.overlay else WITHOUT_VARIANTS
+            print(f"{name} is the same for everybody: it has no variants; {todo}.")
     else:
         print(*write_copies(book, args.to, chosen), sep="\n")
 

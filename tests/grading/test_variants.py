@@ -168,6 +168,23 @@ def test_copies_go_into_a_folder_for_each_student(source, tmp_path, monkeypatch,
     assert "number(" not in text, "how it is drawn is not told"
 
 
+def test_copies_that_are_the_same_for_everybody_are_told(source, tmp_path, monkeypatch, capsys):
+    (tmp_path / "secret").write_text(SECRET)
+    (tmp_path / "roster.csv").write_text("login,name\nada,Ada\nbob,Bob\n")
+    monkeypatch.chdir(ROOT)
+    private = ["--roster", str(tmp_path / "roster.csv"), "--secret", str(tmp_path / "secret"), "-o", str(tmp_path)]
+
+    def told(*arguments):
+        assert main(["student", *map(str, arguments), *private]) == 0
+        return [line for line in capsys.readouterr().out.splitlines() if not line.endswith(".ipynb")]
+
+    same = "is the same for everybody: it has no variants;"
+    assert told(source) == [f"three_things {same} the instructors' page says how to vary an assignment."]
+    (varied,) = (ROOT / "assignments/source").glob("02_*.ipynb")
+    assert told(varied) == [f"{varied.stem} {same} --overlay assignments/variants has them."]
+    assert told(varied, "--overlay", "assignments/variants") == []
+
+
 def test_neighbours_with_the_same_exercise_are_not_written(source, tmp_path):
     overlay = overlay_with(source, cell="factor, sign, name = choice(2, 3), '+', 'larger'")
     assignment = Assignment.read(source, overlay)
