@@ -26,19 +26,10 @@ class Adjustment:
 
 def read_adjustments(path: Path, assignment: Assignment, students: Collection[str]) -> dict[str, list[Adjustment]]:
     """The adjustments of each student. A row that can't be meant like that is refused, and with it the file."""
-    logins = {login.casefold(): login for login in students}
-    names = {exercise.id.casefold(): exercise.id for exercise in assignment.exercises}
-    names |= {exercise.title.casefold(): exercise.id for exercise in assignment.exercises}
     found, places = defaultdict(list), {}
     for place, row in read_table(path, COLUMNS, needed=["login", "exercise", "points", "comment"]):
-        login = _known(row["login"], logins, f"{place}: no student has the login {row['login']!r}")
-        exercise = row["exercise"].casefold()
-        if exercise not in WHOLE:
-            missing = f"{place}: there is no exercise {row['exercise']!r}"
-            hint = f"It has {', '.join(one.id for one in assignment.exercises)}, and all for the whole."
-            exercise = _known(row["exercise"], names, missing, hint)
-        else:
-            exercise = ""
+        login = known_login(place, row["login"], students)
+        exercise = exercise_of(place, row["exercise"], assignment)
         points = _points(place, row["points"])
         if not points and not row["comment"]:
             raise BookError(f"{place}: neither points nor a comment, so it changes nothing.")
@@ -46,6 +37,21 @@ def read_adjustments(path: Path, assignment: Assignment, students: Collection[st
             raise BookError(f"{place}: {row_of(first)} is about the same student and exercise. Make one row of both.")
         found[login].append(Adjustment(exercise, points, row["comment"]))
     return dict(found)
+
+
+def known_login(place: str, login: str, students: Collection[str]) -> str:
+    """The login of a student, as it is spelled."""
+    return _known(login, {one.casefold(): one for one in students}, f"{place}: no student has the login {login!r}")
+
+
+def exercise_of(place: str, name: str, assignment: Assignment) -> str:
+    """The exercise of this column or title; empty for the whole."""
+    if name.casefold() in WHOLE:
+        return ""
+    names = {one.id.casefold(): one.id for one in assignment.exercises}
+    names |= {one.title.casefold(): one.id for one in assignment.exercises}
+    hint = f"It has {', '.join(one.id for one in assignment.exercises)}, and all for the whole."
+    return _known(name, names, f"{place}: there is no exercise {name!r}", hint)
 
 
 def _known(name: str, known: dict[str, str], missing: str, hint: str = "") -> str:

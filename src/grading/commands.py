@@ -204,6 +204,13 @@ def prove(args) -> None:
         help="a CSV of login, exercise, points to add and a comment: what you change by hand, and keep",
     ),
     Argument(
+        "--questions",
+        type=table,
+        group=CLASS,
+        metavar="FILE",
+        help="a CSV of login, exercise and question: who asks for a regrade stands first on by_hand.html",
+    ),
+    Argument(
         "--attempts",
         choices=["best", "last"],
         group=CLASS,
@@ -223,6 +230,7 @@ def prove(args) -> None:
 def grade(args) -> None:
     from booktools.book.limits import Limits
     from grading.adjustments import read_adjustments
+    from grading.by_hand import read_questions, write_by_hand
     from grading.classroom import Classwork, grade_all
     from grading.lateness import Rules
     from grading.platforms import platform_of
@@ -236,10 +244,11 @@ def grade(args) -> None:
     roster = Roster.read(args.roster) if args.roster else None
     rules = Rules.checked(roster, args.deadline, args.late_penalty, args.late_most, timedelta(minutes=args.grace))
     about = {"stamped": args.timestamps, "roster": roster, "several": bool(args.attempts)}
-    private = [path for path in (args.secret, args.roster, args.adjustments) if path]
+    private = [path for path in (args.secret, args.roster, args.adjustments, args.questions) if path]
     work = Classwork.read(args.source, args.submissions, args.overlay, _text_of(args.secret), private, **about)
     students = {submission.student for submission in work.submissions}
     adjustments = read_adjustments(args.adjustments, work.assignment, students) if args.adjustments else {}
+    questions = read_questions(args.questions, work.assignment, students) if args.questions else {}
     scoring = Scoring(work.assignment, rules, roster, adjustments, args.attempts or "last")
     part = work.shard(*args.shard) if args.shard else work
     with ForkServer(walled=not args.unsafe) as server:
@@ -251,6 +260,7 @@ def grade(args) -> None:
     scores = scoring.scores(work.submissions, grades)
     write_all(args.to, work.assignment, scores)
     write_summary(args.to, work.assignment, scores)
+    write_by_hand(args.to / "by_hand.html", work.assignment, scores, work.secret, adjustments, questions)
     counts = Counter(score.status for score in scores)
     print(f"{', '.join(f'{count} {status}' for status, count in counts.items())}; see {args.to / 'grades.csv'}")
     platform = "" if roster else platform_of(args.submissions)

@@ -1,5 +1,7 @@
-"""Writes an HTML page that fetches nothing and is light or dark as the reader's system is."""
+"""Writes an HTML page that fetches nothing, runs no other script than ours, and is light or dark as the system is."""
 
+from base64 import b64encode
+from hashlib import sha256
 from html import escape
 from pathlib import Path
 
@@ -10,6 +12,7 @@ PAGE = """<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <meta name="color-scheme" content="light dark">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; {runs}">
 <title>{title}</title>
 <style>
 body {{ max-width: 42rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.5 system-ui, sans-serif; }}
@@ -21,8 +24,10 @@ th, td {{ padding: .1rem 1rem .1rem 0; text-align: start; }}
 """
 
 
-def page_html(title: str, body: str, style: str = "") -> str:
-    return PAGE.format(language=language(), title=escape(title), body=body, style=style)
+def page_html(title: str, body: str, style: str = "", script: str = "") -> str:
+    runs = f"script-src 'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" if script else ""
+    body += f'\n<script type="module">{script}</script>' if script else ""
+    return PAGE.format(language=language(), title=escape(title), body=body, style=style, runs=runs)
 
 
 def write_text(path: Path, text: str) -> None:
