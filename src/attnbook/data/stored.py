@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 UNIT = 1 / 4096
 
@@ -14,13 +14,22 @@ UNIT = 1 / 4096
 def to_bytes(models: Mapping[str, nn.Module], **more) -> bytes:
     """The networks under their names; what else is given goes into the first line."""
     shapes = {name: _shapes(model) for name, model in models.items()}
-    header = _head(more, unit=UNIT, shapes=shapes)
     numbers = torch.cat([nn.utils.parameters_to_vector(model.parameters()).detach() for model in models.values()])
-    steps = (numbers / UNIT).round()
+    return first_line(more, unit=UNIT, shapes=shapes) + in_steps(numbers, UNIT)
+
+
+def in_steps(numbers: Tensor, unit: float) -> bytes:
+    """Numbers in two bytes each: so many steps of a unit.
+
+    >>> in_steps(torch.tensor([0.5, -0.25]), unit=1 / 4).hex()
+    '0200ffff'
+    """
+    steps = (numbers / unit).round()
     if steps.abs().max() > 32767:
-        raise ValueError(f"parameters up to {numbers.abs().max():.1f} came; in steps of {UNIT} at most 8 fit.")
-    # numbers begin at an even place
-    return header.rjust(len(header) + len(header) % 2).encode() + steps.numpy().astype("<i2").tobytes()
+        raise ValueError(
+            f"numbers up to {numbers.abs().max():.1f} came; in steps of {unit} at most {32767 * unit:.1f} fit."
+        )
+    return steps.numpy().astype("<i2").tobytes()
 
 
 def to_single_bytes(model: nn.Module, **more) -> bytes:
@@ -32,7 +41,7 @@ def to_single_bytes(model: nn.Module, **more) -> bytes:
     for x in model.parameters():
         units.append(float(f"{x.detach().abs().max().item() / 127:.6g}"))
         steps.append((x.detach() / units[-1]).round().clamp(-127, 127).to(torch.int8).flatten())
-    return _head(more, units=units, shapes=_shapes(model)).encode() + torch.cat(steps).numpy().tobytes()
+    return first_line(more, units=units, shapes=_shapes(model)) + torch.cat(steps).numpy().tobytes()
 
 
 def _shapes(model: nn.Module) -> dict:
@@ -44,8 +53,14 @@ def _shapes(model: nn.Module) -> dict:
     return own | {name: _shapes(part) for name, part in model.named_children() if any(True for _ in part.parameters())}
 
 
-def _head(more: dict[str, Any], **facts) -> str:
-    return json.dumps(facts | more, separators=(",", ":")) + "\n"
+def first_line(more: Mapping[str, Any], **facts) -> bytes:
+    """What is said of the numbers that follow: a line of JSON, of an even number of bytes, in which all may begin.
+
+    >>> first_line({"word": "bank"}, n=2)
+    b' {"n":2,"word":"bank"}\\n'
+    """
+    line = json.dumps({**facts, **more}, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    return line.rjust(len(line) + len(line) % 2)
 
 
 def header(path: Path) -> dict:

@@ -14,7 +14,7 @@ weights are those of the whole model, and pushes are `scale` times its pushes, f
 model_map_vectors.bin has the queries, keys and values of all blocks, as attention multiplies them.
 """
 
-import json
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import torch
@@ -22,11 +22,13 @@ from torch import Tensor
 
 from attnbook import capture_attention, pretrained
 from attnbook.data import FOLDER
+from attnbook.data.stored import first_line, in_steps
 from attnbook.learning.bytepairs import BytePairs
 from attnbook.models.transformer import LanguageModel
 from attnbook.widgets.model_map import BLOCKS, HEADS, OFF, TEXT, UNIT, K
 from attnbook.widgets.shared.pairs import shown_token
 from booktools.make.real_model import steps
+from booktools.make.seeds.real_heads import Head, changed, without
 
 SHOWN = 6  # words that could come next
 LOOK, NETWORK = 1 / 10000, 1 / 500  # logits
@@ -47,20 +49,16 @@ def blocks(model: LanguageModel) -> list:
 
 
 @torch.no_grad()
-def read(model: LanguageModel, ids: Tensor, off: tuple[int, int] | None = None) -> Reading:
-    """What is seen while the model reads, without what a head brings if one is to be off: it looks, all the same."""
+def read(model: LanguageModel, ids: Tensor, off: Iterable[Head] = ()) -> Reading:
+    """What is seen while the model reads, without what some heads bring: they look, all the same."""
     streams, found, hooks = [], {"query": [], "key": [], "value": []}, []
-    if off:
-        on_D = (torch.arange(HEADS) != off[1]).repeat_interleave(K)
-        layer = blocks(model)[off[0]].self_attention.output
-        hooks.append(layer.register_forward_pre_hook(lambda _, given: (given[0] * on_D,)))
     for block in blocks(model):
         hooks.append(block.register_forward_pre_hook(lambda _, given: streams.append(given[0][0])))
         for name, kept in found.items():
             layer = getattr(block.self_attention, name)
             hooks.append(layer.register_forward_hook(lambda _, __, made, kept=kept: kept.append(made[0])))
     hooks.append(model.decoder.norm.register_forward_pre_hook(lambda _, given: streams.append(given[0][0])))
-    with capture_attention(model) as maps:
+    with capture_attention(model) as maps, changed(off, without, model):
         model(ids[None])
     for hook in hooks:
         hook.remove()
@@ -88,7 +86,7 @@ def ways(model: LanguageModel, last_LD: Tensor, words_L: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def pushes(model: LanguageModel, seen: Reading, words_L: Tensor, off=None) -> tuple[Tensor, Tensor]:
+def pushes(model: LanguageModel, seen: Reading, words_L: Tensor, off: Iterable[Head] = ()) -> tuple[Tensor, Tensor]:
     """How far looks (blocks, heads, L, L) and networks (blocks, L) push words, in logits.
 
     A head that is off has the push that it would have.
@@ -99,8 +97,8 @@ def pushes(model: LanguageModel, seen: Reading, words_L: Tensor, off=None) -> tu
     values_NHLK = seen.values_NGLK.repeat_interleave(HEADS // seen.values_NGLK.shape[1], 1)
     looks_NHLL = seen.maps_NHLL * (back_NHLK @ values_NHLK.mT)
     heads_NHL = looks_NHLL.sum(-1)
-    if off:
-        heads_NHL[off] = 0
+    for head in off:
+        heads_NHL[head] = 0
     moved_NL = (seen.streams_NLD.diff(dim=0) * way_LD).sum(-1)
     return looks_NHLL, moved_NL - heads_NHL.sum(1)
 
@@ -118,25 +116,28 @@ def make(model: LanguageModel, pairs: BytePairs) -> dict[str, bytes]:
         "blocks": BLOCKS,
     }
     about |= {"heads": HEADS, "tokens": [named[token] for token in ids], "left": left(model, ids, words_L[-1])}
-    seen = {None: whole} | {off: read(model, ids, off) for off in OFF}
+    seen = {None: whole} | {off: read(model, ids, [off]) for off in OFF}
     pictures = [picture(model, each, whole, words_L, named, off) for off, each in seen.items()]
     about["pictures"] = [head for head, _, _ in pictures]
     numbers = b"".join(pushed for _, pushed, _ in pictures) + b"".join(maps for _, _, maps in pictures)
-    return {"model_map.bin": _head_of(about) + numbers, "model_map_vectors.bin": vectors(whole)}
+    return {"model_map.bin": first_line(about) + numbers, "model_map_vectors.bin": vectors(whole)}
 
 
 @torch.no_grad()
 def left(model: LanguageModel, ids: Tensor, word: Tensor) -> list[float]:
     """The probability that is left to a word, by the head that is switched off: those of a block as one batch."""
     found = []
-    on_H1D = (1 - torch.eye(HEADS)).repeat_interleave(K, 1)[:, None]
-    for block in blocks(model):
-        layer = block.self_attention.output
-        hook = layer.register_forward_pre_hook(lambda _, given: (given[0] * on_H1D,))
-        chances_H = model(ids.expand(HEADS, -1))[:, -1].softmax(-1)[:, word]
-        hook.remove()
+    for n in range(BLOCKS):
+        with changed([(n, h) for h in range(HEADS)], _without_in_its_row, model):
+            chances_H = model(ids.expand(HEADS, -1))[:, -1].softmax(-1)[:, word]
         found += [round(chance, 4) for chance in chances_H.tolist()]
     return found
+
+
+def _without_in_its_row(y_HLD: Tensor, h: int) -> Tensor:
+    y_HLD = y_HLD.clone()
+    y_HLD[h] = without(y_HLD[h], h)
+    return y_HLD
 
 
 def picture(
@@ -158,8 +159,8 @@ def picture(
         ]
         for row in (chances_W.topk(SHOWN) for chances_W in says_NLW[-1])
     ]
-    looks_NHLL, networks_NL = pushes(model, seen, words_L, off)
-    pushed = _in_steps(rows(looks_NHLL[first:]), LOOK) + _in_steps(networks_NL[first:], NETWORK)
+    looks_NHLL, networks_NL = pushes(model, seen, words_L, [off] if off else [])
+    pushed = in_steps(rows(looks_NHLL[first:]), LOOK) + in_steps(networks_NL[first:], NETWORK)
     maps = steps(seen.maps_NHLL[first:])
     sizes_L, sizes_of_whole_L = (each.streams_NLD[-1].square().mean(-1).sqrt() for each in (seen, whole))
     scale = [round(ratio, 5) for ratio in (sizes_of_whole_L / sizes_L).tolist()]
@@ -179,22 +180,7 @@ def vectors(seen: Reading) -> bytes:
         parts = {"query": seen.queries_NHLK[n], "key": seen.keys_NGLK[n], "value": seen.values_NGLK[n]}
         shapes[n] = {name: list(x.transpose(0, 1).flatten(1).shape) for name, x in parts.items()}
         numbers += [x.transpose(0, 1).flatten() for x in parts.values()]
-    return _head_of({"unit": UNIT, "shapes": shapes}) + _in_steps(torch.cat(numbers), UNIT)
-
-
-def _in_steps(numbers: Tensor, unit: float) -> bytes:
-    counts = (numbers / unit).round()
-    if counts.abs().max() > 32767:
-        raise ValueError(
-            f"numbers up to {numbers.abs().max():.1f} came; in steps of {unit} at most {32767 * unit:.1f} fit."
-        )
-    return counts.numpy().astype("<i2").tobytes()
-
-
-def _head_of(about: dict) -> bytes:
-    """A line of JSON, as long as an even number of bytes."""
-    line = json.dumps(about, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
-    return line.rjust(len(line) + len(line) % 2)
+    return first_line({"unit": UNIT, "shapes": shapes}) + in_steps(torch.cat(numbers), UNIT)
 
 
 if __name__ == "__main__":

@@ -49,8 +49,8 @@ def published() -> tuple[LanguageModel, pretrained.PublishedPairs]:
     return pretrained.load()
 
 
-def attentions() -> list[nn.Module]:
-    model, _ = published()
+def attentions(model: LanguageModel | None = None) -> list[nn.Module]:
+    model = model or published()[0]
     return [model.decoder.get_submodule(f"{n}.self_attention") for n in range(len(model.decoder))]
 
 
@@ -69,9 +69,11 @@ def _maps_of(ids_BL: Tensor) -> Tensor:
 
 
 @contextmanager
-def changed(heads: Iterable[Head], change: Callable[[Tensor, int], Tensor]) -> Iterator[None]:
+def changed(
+    heads: Iterable[Head], change: Callable[[Tensor, int], Tensor], model: LanguageModel | None = None
+) -> Iterator[None]:
     """Inside, what these heads found goes through `change` before it meets W_o."""
-    hooks, layers = [], attentions()
+    hooks, layers = [], attentions(model)
     for n, h in heads:
 
         def cut(layer: nn.Module, given: tuple, h: int = h) -> tuple[Tensor]:
