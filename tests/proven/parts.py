@@ -208,7 +208,7 @@ class Checkout:
             found.add(one)
             code = "".join(self.text(path) for path in self.rooms[f"widgets/{one}"] if path.suffix in (".py", ".js"))
             used = re.findall(r"\.\./(\w+)/|attnbook\.widgets\.(\w+)", code)
-            left |= {name for names in used for name in names if name in self.widgets} - found
+            left |= {name for names in used for name in names if f"widgets/{name}" in self.rooms} - found
         return found
 
     def states(self, widget: str) -> tuple[str, ...]:

@@ -11,14 +11,17 @@ from torch.testing import assert_close
 
 from attnbook import capture_attention, change_attention, pretrained
 from attnbook.data import FOLDER
+from attnbook.language import words
 from attnbook.widgets import ModelMap
-from attnbook.widgets.model_map import BLOCKS, HEADS, OFF, TEXT, UNIT, K, header, stored
+from attnbook.widgets.model_map import BLOCKS, HEADS, OFF, TEXT, UNIT, K, Picture, header, stored
+from attnbook.widgets.shared.files import ROOMS
 from attnbook.widgets.shared.pairs import shown_token
+from booktools.make import model_map as made
 from tests.browser.clocks import hold_time, pass_time
-from tests.browser.hands import Finger, Keyboard, bring
+from tests.browser.hands import Finger, Keyboard, Mouse, bring
 from tests.browser.pages import bare
 from tests.sizes import is_light
-from tests.widgets.laws import THE_FILM, Laws, live
+from tests.widgets.laws import THE_FILM, Laws, live, shown
 from tests.widgets.reading import codes, parsed
 from tests.widgets.steps import choose, press
 
@@ -77,7 +80,7 @@ def spoken(token):
 
 def near(widget) -> list[float]:
     """The numbers of the part that is seen from near."""
-    picture, token, chosen = widget.picture(), widget.token, widget.block * HEADS + widget.head
+    picture, token, chosen = widget.picture(), min(widget.token, 7), widget.block * HEADS + widget.head
     pushes = picture.looks[:, token].sum(-1)
     if widget.zoom == "block":
         heads = [chosen - widget.head + head for head in range(HEADS)]
@@ -98,7 +101,8 @@ def near(widget) -> list[float]:
 
 def expected(widget) -> dict[str, Tensor]:
     say, picture, whole, about = widget.edition_words(), widget.picture(), stored()[None], header()
-    token, chosen, tokens = widget.token, widget.block * HEADS + widget.head, about["tokens"]
+    tokens, chosen = about["tokens"], widget.block * HEADS + widget.head
+    token = min(widget.token, len(tokens) - 1)
     weights, L = picture.weights, len(tokens)
     is_off = picture is not whole
     off = [block * HEADS + head for block, head in widget.off] if is_off else []
@@ -232,11 +236,13 @@ class TestModelMap(Laws):
         "a head": ModelMap(zoom="head", block=0, head=8, token=5),
         "a product": ModelMap(zoom="product", key=7),
         "a head after one that is off": ModelMap(off=[(0, 4)], zoom="head", block=11),
+        "what only the model can read": ModelMap(text="Good day!", written=[3], token=23, key=23, zoom="product"),
     }
     errors = [
         (lambda: ModelMap(block=30), r"'block' trait .* not be greater than 29"),
         (lambda: ModelMap(off=[[30, 0]]), r"below \(30, 9\); got \(30, 0\)"),
         (lambda: ModelMap(zoom="near"), r"'zoom' trait"),
+        (lambda: ModelMap(text=""), r"a text of 1 to 400 letters; got 0"),
     ]
     apart = ("vectors",)
 
@@ -268,6 +274,19 @@ def test_it_moves_at_once_and_stands_still_for_whoever_wants_that(visit):
     expect(depth).to_have_attribute("aria-valuetext", "after block 26 it would say “⏎”, 0.14")
 
 
+def test_a_part_that_did_not_arrive_is_asked_for_again(visit):
+    page = visit("bare.html", served={"bare.html": bare(ModelMap())})
+    node = live(page)
+    late = f"{visit.home}_static/widgets/model_map/close.js"
+    page.context.route(late, lambda route: route.abort())
+    node.get_by_role("radio", name="block", exact=True).check(force=True)
+    expect(node.locator(".ab-near")).to_contain_text("did not arrive")
+    page.context.unroute(late)
+    node.get_by_role("button", name="Try again").click()
+    expect(node.locator(".ab-cards .ab-button")).to_have_count(HEADS)
+    visit.complaints.clear()  # of the browser, about what was planted
+
+
 def test_doors_lead_where_a_page_says_and_nowhere_else(visit):
     doors = {
         "heads": "chapters/06_multi_head_attention.html",
@@ -283,7 +302,7 @@ def test_doors_lead_where_a_page_says_and_nowhere_else(visit):
 
 def test_the_doors_of_the_page_are_there(site):
     (twin,) = [twin for _, _, twin in site.widgets if isinstance(twin, ModelMap)]
-    assert twin.doors.keys() == twin.edition_words()["doors"].keys()
+    assert twin.doors.keys() == words(ROOMS / "model_map" / "later")["doors"].keys()
     assert all((site / address).is_file() for address in twin.doors.values())
 
 
@@ -391,3 +410,121 @@ def test_a_head_that_is_off_looks_as_it_did():
         n = block * HEADS + head
         assert torch.equal(stored()[block, head].maps[n], stored()[None].maps[n])
     assert header()["text"] == TEXT
+
+
+# ---- the model in the page ----
+
+
+def as_seen(model, pairs, ids, off) -> tuple[Picture, list[str]]:
+    """What there is to see of a text without some heads, by torch; pushes are of the word that is next with all on."""
+    whole, seen = made.read(model, ids), made.read(model, ids, off)
+    words_L = made.scores(model, whole.streams_NLD[-1]).argmax(-1)
+    looks, networks = made.pushes(model, seen, words_L, off)
+    chances_NLW = made.scores(model, seen.streams_NLD[1:]).softmax(-1)
+    best, final = chances_NLW.max(-1), chances_NLW[..., torch.arange(len(ids)), words_L]
+    name = [shown_token(token) for token in pairs.tokens]
+    says = [
+        [(name[word], chance, last) for word, chance, last in zip(*of, strict=True)]
+        for of in zip(best.indices.T.tolist(), best.values.T.tolist(), final.T.tolist(), strict=True)
+    ]
+    ends = chances_NLW[-1].topk(6)
+    ends = [
+        [(name[word], chance) for word, chance in zip(*row, strict=True)]
+        for row in zip(ends.indices.tolist(), ends.values.tolist(), strict=True)
+    ]
+    return Picture(says, ends, 255 * seen.maps_NHLL.flatten(0, 1).sqrt(), looks.flatten(0, 1), networks), [
+        name[token] for token in ids
+    ]
+
+
+def compare(node, model, pairs, ids, off, token):
+    """What is seen, beside torch."""
+    picture, tokens = as_seen(model, pairs, ids, off)
+    got = shown(node, "model_map")
+    assert got["tokens"] == [str(x) for x in codes(*(f"{spoken(each)}|" for each in tokens)).tolist()]
+    assert got["lit"] == [str(token)]
+    silent = [block * HEADS + head for block, head in off]
+    assert got["hollow"] == [str(n) for n in silent]
+    maps = picture.maps.clone()
+    maps[silent] = 0
+    seen = torch.ones(len(ids), len(ids), dtype=torch.bool).tril()
+    close(got["maps"], torch.stack([maps[n].clamp(min=16)[seen] for n in SOME]), 1)
+    close(got["sure"], [chance for _, chance, _ in picture.says[token]], 0.006)
+    close(got["final"], [final for _, _, final in picture.says[token]], 0.001)
+    words = [f"{spoken(word)}|" for word, _, _ in picture.says[token]]
+    assert got["would"] == [str(x) for x in codes(*words).tolist()]
+    close(got["chances"], [chance for _, chance in picture.ends[token]], 0.0015)
+    return picture, got
+
+
+def close(texts, numbers, atol):
+    got = torch.tensor([float(text.replace("−", "-")) for text in texts])
+    assert_close(got, torch.as_tensor(numbers).flatten().float(), rtol=0, atol=atol)
+
+
+def test_the_model_reads_what_one_writes_without_any_heads(site, visit, smollm2):
+    model, pairs = smollm2
+    page = visit("bare.html", motion="reduce", served={"bare.html": bare(ModelMap())})
+    node, hand = live(page), Mouse(page)
+
+    def press(name):
+        node.get_by_role("button", name=name, exact=True).click()
+
+    def go(block, at):
+        ((_, act, _),) = head(block, at)
+        act(hand, node)
+
+    shown(node, "model_map")
+    assert not [url for url in visit.requests if "/models/" in url or "live.js" in url], "before it is asked for"
+    press("Run the model here (98 MB)")
+    field = node.get_by_role("textbox", name="Your own text")
+    expect(field).to_have_value(TEXT)
+    compare(node, model, pairs, pairs.encode(TEXT), [], 7)
+    text = "Ann met Bob and Eve. Then Ann and Bob left, so"
+    field.fill(text)
+    ids = pairs.encode(text)
+    last = len(ids) - 1
+    expect(node.locator(".ab-from label")).to_have_count(len(ids))
+    compare(node, model, pairs, ids, [], last)
+    go(12, 2)
+    press("Switch this head off")
+    compare(node, model, pairs, ids, [(12, 2)], last)
+    go(4, 7)
+    press("Switch this head off")
+    off = [(12, 2), (4, 7)]
+    picture, _ = compare(node, model, pairs, ids, off, last)
+    written = next(n for n, token in enumerate(pairs.tokens) if shown_token(token) == picture.ends[last][0][0])
+    press("Next token")
+    ids = torch.cat([ids, torch.tensor([written])])
+    expect(node.locator(".ab-from label")).to_have_count(len(ids))
+    compare(node, model, pairs, ids, off, last + 1)
+    ((_, act, _),) = choose("token", 5)
+    act(hand, node)
+    go(20, 3)
+    for zoom in ("block", "head"):
+        ((_, act, _),) = choose("zoom", zoom)
+        act(hand, node)
+        picture, got = compare(node, model, pairs, ids, off, 5)
+        looks = picture.looks[:, 5, :6]
+        if zoom == "block":
+            pushes = looks[180:189].sum(-1)
+            network = picture.networks[20, 5]
+            close(got["near"], [*pushes, pushes.sum(), network, pushes.sum() + network], 0.006)
+        else:
+            close(got["near"][6:12], picture.weights[183, 5, :6], 0.006)
+            close(got["near"][12:], [*looks[183], looks[183].sum()], 0.006)
+            assert_close(
+                torch.tensor([float(x.replace("−", "-")) for x in got["near"][:6]]).softmax(-1),
+                picture.weights[183, 5, :6].float(),
+                rtol=0,
+                atol=0.01,
+            )
+    press("All on")
+    compare(node, model, pairs, ids, [], 5)
+    press("Take back")
+    expect(node.locator(".ab-from label")).to_have_count(len(ids) - 1)
+    press("Write on")
+    expect(node.locator(".ab-from label").nth(len(ids) + 1)).to_be_visible()
+    press("Stop")
+    shown(node, "model_map")
+    expect(node.get_by_role("button", name="Write on")).to_be_visible()

@@ -214,15 +214,15 @@ def tiny(tmp_path_factory):
 
 
 LOAD = """async ([address, encoded]) => {
-    const get = (name) => import(new URL(`_static/widgets/real_model/${name}.js`, location));
+    const get = (name) => import(new URL(`_static/widgets/${name}.js`, location));
     const [{ readGguf }, { network }, { Memory }, { tokenizer }, { kindsOf }] = await Promise.all(
-        ["gguf", "network", "products", "tokens", "kinds"].map(get));
+        ["engine/gguf", "engine/network", "engine/products", "engine/tokens", "real_model/kinds"].map(get));
     const file = encoded ? Uint8Array.from(atob(encoded), (letter) => letter.charCodeAt(0)) : null;
     let memory = null;
     const place = (size) => (memory = new Memory(size)).bytes.subarray(0, size);
     if (file) place(file.length).set(file);
     else {
-        const { download } = await get("download");
+        const { download } = await get("engine/download");
         const options = { place, arrived: new Set(), tell() {}, pause: async () => {} };
         await download(new URL(address, location).href, options);
     }
@@ -230,12 +230,22 @@ LOAD = """async ([address, encoded]) => {
     const model = network(facts, matrices, memory, 2);
     const packed = (floats) => btoa(Array.from(new Uint8Array(floats.buffer, floats.byteOffset, floats.byteLength),
         (byte) => String.fromCharCode(byte)).join(""));
-    const read = (place, ids, off) => {
+    const read = (place, ids, off, whole) => {
         const reading = model.readings[place];
-        const known = model.read(reading, ids, new Set(off));
+        const known = model.read(reading, ids, new Set(off), whole && model.readings[0]);
         return { known, rows: reading.rows.map(packed), scores: packed(reading.scores) };
     };
-    Object.assign(window, { read, tokens: tokenizer(facts), kindsOf, model });
+    const look = (place, token, id) => {
+        const reading = model.readings[place];
+        const said = Array.from(model.said(reading, token, 0), packed);
+        const { looks, networks } = model.pushes(reading, token, id);
+        const vectors = Array.from({ length: model.layers }, (_, block) => {
+            const { query, key, value } = model.vectors(reading, block);
+            return [query, key, value].map((rows) => rows.map(packed));
+        });
+        return { said, looks: packed(looks), networks: packed(networks), vectors };
+    };
+    Object.assign(window, { read, look, tokens: tokenizer(facts), kindsOf, model });
 }"""
 
 
@@ -309,6 +319,59 @@ def test_what_was_read_is_not_read_again(visit, tiny):
             assert_close(numbers(row).view(-1, i + 1), maps[:, i, : i + 1], rtol=0, atol=1e-4)
     assert known == [0, 5, 9, len(ids) - 1, 5, 4, 4]
     assert page.evaluate("([ids, off]) => read(0, ids, off).known", [ids, [1]]) == 0
+
+
+@torch.no_grad()
+def trail(model, ids, off, heads=4):
+    """The streams before each block and after the last, (blocks + 1, L, D)."""
+    found, hooks = [], without(model, heads, off)
+    for layer in model.decoder.children():
+        hooks.append(layer.register_forward_pre_hook(lambda _, given: found.append(given[0][0])))
+    model(ids[None])
+    for hook in hooks:
+        hook.remove()
+    return torch.stack(found)
+
+
+@pytest.mark.parametrize("off", [(), (5,), (9, 6), (0,)])
+def test_the_page_says_what_each_block_brings(visit, tiny, off):
+    """Streams that end early, pushes that add up, and vectors; without heads, from the first block with one on."""
+    path, model, pairs = tiny
+    page = visit("bare.html", served={"bare.html": bare()})
+    page.evaluate(LOAD, ["", base64.b64encode(path.read_bytes()).decode()])
+    ids, heads = pairs.encode("the hen in 1919"), 4
+    token, norm, table = len(ids) - 2, model.decoder.norm, model.tokens.embedding.weight
+    for part in (ids[:4], ids, torch.cat([ids, ids[:1]])):  # a text, and then more of it
+        page.evaluate("([ids]) => read(0, ids, [])", [part.tolist()])
+        found = page.evaluate("([ids, off]) => read(1, ids, off, true)", [part.tolist(), list(off)])
+        scores, maps = by_torch(model, heads, part, off)
+        assert_close(numbers(found["scores"]), scores[-1], rtol=0, atol=1e-4)
+        for i, row in enumerate(found["rows"]):
+            assert_close(numbers(row).view(-1, i + 1), maps[:, i, : i + 1], rtol=0, atol=1e-4)
+    page.evaluate("([ids, off]) => { read(0, ids, []); read(1, ids, off, true); }", [ids.tolist(), list(off)])
+    scores, maps = by_torch(model, heads, ids, off)
+    streams_NLD = trail(model, ids, off)
+    final = scores[token].argmax().item()
+    seen = page.evaluate("([token, id]) => look(1, token, id)", [token, final])
+    with torch.no_grad():
+        said_NW = model.tokens.scores(norm(streams_NLD[1:, token]))
+        last_D = streams_NLD[-1, token]
+        way_D = (table[final] - table.mean(0)) * norm.weight * (last_D.square().mean() + norm.eps).rsqrt()
+    assert_close(torch.stack([numbers(x) for x in seen["said"]]), said_NW, rtol=0, atol=1e-4)
+    looks = numbers(seen["looks"]).view(3, heads, token + 1)
+    for block, (q, k, v) in enumerate(seen["vectors"]):
+        query, key, value = (torch.stack([numbers(x) for x in rows]).unflatten(-1, (-1, 16)) for rows in (q, k, v))
+        key, value = (x.repeat_interleave(heads // x.shape[1], 1) for x in (key, value))
+        dots = torch.einsum("ihk,jhk->hij", query, key) / 4
+        weights = dots.masked_fill(torch.ones_like(dots[0]).triu(1).bool(), -torch.inf).softmax(-1)
+        assert_close(weights, maps[block * heads :][:heads], rtol=0, atol=1e-4)
+        to_K = (way_D @ model.decoder.get_submodule(f"{block}.self_attention.output").weight).unflatten(-1, (heads, 16))
+        pushes = weights[:, token, : token + 1] * torch.einsum("hk,jhk->hj", to_K, value[: token + 1])
+        assert_close(looks[block], pushes, rtol=0, atol=1e-4)
+    brought = looks.sum(-1).flatten()
+    brought[list(off)] = 0
+    total = streams_NLD[0, token] @ way_D + brought.sum() + numbers(seen["networks"]).sum()
+    assert_close(total, scores[token, final] - scores[token].mean(), rtol=0, atol=1e-3)
 
 
 def test_the_page_has_the_tokens_of_the_file(visit, tiny):
@@ -519,7 +582,7 @@ def test_it_pauses_goes_on_and_is_cancelled(visit, tiny):
 )
 def test_what_a_browser_refuses_is_said(site, visit, tiny, before, said):
     path, *_ = tiny
-    worker = "_static/widgets/real_model/worker.js"
+    worker = "_static/widgets/engine/worker.js"
     files = served(path) | {worker: site.text(worker) + before}
     page = visit("bare.html", served=files)
     node = live(page)

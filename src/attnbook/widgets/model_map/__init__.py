@@ -10,13 +10,14 @@ from torch import Tensor
 from attnbook.data import FOLDER
 from attnbook.data.stored import header as first_line
 from attnbook.language import number, whole
-from attnbook.widgets.real_model import whole_maps
+from attnbook.widgets.real_model import HeadsOff, N, OwnText, whole_maps
 from attnbook.widgets.shared.base import BookWidget
 from attnbook.widgets.shared.files import Asset
 from attnbook.widgets.shared.tables import Verbatim, html_table
 
 TEXT = "The capital of France is the city of"
 BLOCKS, HEADS, K = 30, 9, 64
+MOST = 24  # tokens of a text
 OFF = ((23, 4), (29, 1), (29, 0), (0, 4))  # heads that can be switched off from what is stored, one at a time
 UNIT = 1 / 512  # of queries, keys and values
 ZOOMS = ("whole", "block", "head", "product")
@@ -39,32 +40,29 @@ class Picture(NamedTuple):
 class ModelMap(BookWidget):
     """SmolLM2-135M-Instruct while it reads `TEXT`. `block`, `head`, `token` and `key` are counted from 0.
 
-    One of the heads `OFF` can be switched off, as [(23, 4)]. `zoom` shows the whole, a block, a head for one token, or
-    the product of that token's query and one key. `light` colours heads by what they look at, or by how far each pushes
-    the likeliest word; `sink` shows looks at the first token. `doors` are addresses of pages, by part of the picture.
+    One of the heads `OFF` can be switched off, as [(23, 4)]. A page of the book can fetch the model: then it reads any
+    `text` of at most 24 tokens, without any heads, and writes on. `zoom` shows the whole, a block, a head for one
+    token, or the product of that token's query and one key. `light` colours heads by what they look at, or by how far
+    each pushes the likeliest word; `sink` shows looks at the first token. `doors` are addresses of pages, by part of
+    the picture.
 
     >>> ModelMap(off=[(23, 4)]).picture().ends[-1][0]
     ('·Paris', 0.3243)
     """
 
+    text = OwnText(TEXT).tag(sync=True)
+    written = traitlets.List(traitlets.Int(min=0, max=N - 1), maxlen=MOST).tag(sync=True)
     block = traitlets.Int(23, min=0, max=BLOCKS - 1).tag(sync=True)
     head = traitlets.Int(4, min=0, max=HEADS - 1).tag(sync=True)
-    token = traitlets.Int(7, min=0, max=7).tag(sync=True)
-    key = traitlets.Int(3, min=0, max=7).tag(sync=True)
+    token = traitlets.Int(7, min=0, max=MOST - 1).tag(sync=True)
+    key = traitlets.Int(3, min=0, max=MOST - 1).tag(sync=True)
     zoom = traitlets.Enum(ZOOMS, "whole").tag(sync=True)
     light = traitlets.Enum(["looks", "pushes"], "looks").tag(sync=True)
     sink = traitlets.Bool(False).tag(sync=True)
-    off = traitlets.List(traitlets.List(traitlets.Int(min=0), minlen=2, maxlen=2)).tag(sync=True)
+    off = HeadsOff().tag(sync=True)
     doors = traitlets.Dict().tag(sync=True)
     seen = Asset("model_map.bin")
     vectors = Asset("model_map_vectors.bin", later=True)
-
-    @traitlets.validate("off")
-    def _there(self, proposal) -> list[list[int]]:
-        for block, head in proposal["value"]:
-            if block >= BLOCKS or head >= HEADS:
-                raise traitlets.TraitError(f"off lists (block, head) below ({BLOCKS}, {HEADS}); got ({block}, {head})")
-        return proposal["value"]
 
     def picture(self) -> Picture:
         """What is stored of the model with these heads off, or with all on."""

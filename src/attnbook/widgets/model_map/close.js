@@ -1,7 +1,6 @@
 // What one sees from nearer: a block, a head for one token, the product of its query and a key. All from one token.
 
 import { button, dot, element, fill, heading, number, verbatim, whole } from "../shared/core.js";
-import { stored } from "../shared/stored.js";
 import { signed, spoken } from "./stage.js";
 
 /** @import { Shown } from "./stage.js" */
@@ -14,28 +13,22 @@ const DOORS = { block: ["block"], head: ["projections", "scores", "softmax"], pr
 /**
  * @param {Object<string, any>} say  words for this, which arrive with it
  * @param {(part: string) => Element | string} door  to the chapter of a part
- * @param {() => Promise<ArrayBuffer>} fetched  queries, keys and values of all blocks
  * @param {(changes: object) => void} go  on to other traits
- * @returns {(zoom: string, shown: Shown, key: number, full: Shown["picture"]) => Promise<(Element | string)[]>}
+ * @returns {(zoom: string, shown: Shown, key: number, vectors: (block: number) => Promise<Vectors>) =>
+ *   Promise<(Element | string)[]>}
  */
-export function close(say, door, fetched, go) {
-  let vectors;
-  const style = element("link", { rel: "stylesheet", href: new URL("close.css", import.meta.url).href });
-  const styled = new Promise((done) => ["load", "error"].forEach((end) => style.addEventListener(end, done)));
-  document.head.append(style);
-  const draw = async (zoom, shown, key) => {
+export function close(say, door, go) {
+  const draw = async (zoom, shown, key, vectors) => {
     if (zoom === "block") return ofBlock(say, shown, (head) => go({ head, zoom: "head" }));
-    vectors ??= stored(await fetched()).parts;
-    const own = vectors[Math.floor(shown.chosen / shown.heads)];
+    const own = await vectors(Math.floor(shown.chosen / shown.heads));
     if (zoom === "head") return ofHead(say, shown, own, (j) => go({ key: j, zoom: "product" }));
     return ofProduct(say, shown, own, Math.min(key, shown.token));
   };
-  return async (zoom, shown, key, full) => {
+  return async (zoom, shown, key, vectors) => {
     // Vectors are stored as they are with all heads on; in the blocks after one that is off they would be others.
     const block = Math.floor(shown.chosen / shown.heads);
-    const stale = zoom !== "block" && shown.off.some((n) => Math.floor(n / shown.heads) < block);
-    const content = await draw(zoom, stale ? { ...shown, picture: full } : shown, key);
-    await styled;
+    const stale = zoom !== "block" && shown.stored && shown.off.some((n) => Math.floor(n / shown.heads) < block);
+    const content = await draw(zoom, stale ? { ...shown, picture: shown.stored } : shown, key, vectors);
     if (stale) content.unshift(element("p", { class: "ab-hint" }, say.stored));
     return [...content, element("p", {}, ...DOORS[zoom].map(door))];
   };

@@ -29,7 +29,8 @@ export const signed = (push) => `${push >= 0.005 ? "+" : ""}${number(push)}`;
 /**
  * What the parts of the picture show.
  * @typedef {{ tokens: string[], blocks: number, heads: number, picture: Picture, off: number[], chosen: number, token: number,
- *   pushes: boolean, sink: boolean }} Shown  heads are counted over all blocks
+ *   pushes: boolean, sink: boolean, stored: Picture | null }} Shown  heads are counted over all blocks; `stored` is what is
+ *   stored with all heads on, where nothing else is known
  */
 
 /**

@@ -41,6 +41,30 @@ class Stored(NamedTuple):
         return (self.maps.double() / 255).square()
 
 
+class OwnText(traitlets.Unicode):
+    """A trait: a text that the model may be given."""
+
+    def validate(self, obj, value) -> str:
+        text = super().validate(obj, value)
+        if not 0 < len(text) <= LONGEST:
+            raise traitlets.TraitError(f"a text of 1 to {LONGEST} letters; got {len(text)}")
+        return text
+
+
+class HeadsOff(traitlets.List):
+    """A trait: heads of the model, each a pair [block, head]."""
+
+    def __init__(self):
+        super().__init__(traitlets.List(traitlets.Int(min=0), minlen=2, maxlen=2))
+
+    def validate(self, obj, value) -> list[list[int]]:
+        heads = super().validate(obj, value)
+        for block, head in heads:
+            if block >= LAYERS or head >= HEADS:
+                raise traitlets.TraitError(f"off lists (block, head) below ({LAYERS}, {HEADS}); got ({block}, {head})")
+        return heads
+
+
 class RealModel(BookWidget):
     """SmolLM2-135M-Instruct on a text, token by token. `block`, `head` and `token` are counted from 0.
 
@@ -52,30 +76,17 @@ class RealModel(BookWidget):
     ('·Mary', 0.9229)
     """
 
-    text = traitlets.Unicode(TEXTS[0]).tag(sync=True)
+    text = OwnText(TEXTS[0]).tag(sync=True)
     written = traitlets.List(traitlets.Int(min=0, max=N - 1), maxlen=MOST).tag(sync=True)
     block = traitlets.Int(23, min=0, max=LAYERS - 1).tag(sync=True)
     head = traitlets.Int(4, min=0, max=HEADS - 1).tag(sync=True)
     token = traitlets.Int(MOST - 1, min=0, max=MOST - 1).tag(sync=True)
     kind = traitlets.Enum(["all", *KINDS], "all").tag(sync=True)
-    off = traitlets.List(traitlets.List(traitlets.Int(min=0), minlen=2, maxlen=2)).tag(sync=True)
+    off = HeadsOff().tag(sync=True)
     maps = Asset("real_model.bin", first=True)
 
     def __init__(self, text: str = TEXTS[0], **traits):
         super().__init__(text=text, **traits)
-
-    @traitlets.validate("text")
-    def _fits(self, proposal) -> str:
-        if not 0 < len(proposal["value"]) <= LONGEST:
-            raise traitlets.TraitError(f"a text of 1 to {LONGEST} letters; got {len(proposal['value'])}")
-        return proposal["value"]
-
-    @traitlets.validate("off")
-    def _there(self, proposal) -> list[list[int]]:
-        for block, head in proposal["value"]:
-            if block >= LAYERS or head >= HEADS:
-                raise traitlets.TraitError(f"off lists (block, head) below ({LAYERS}, {HEADS}); got ({block}, {head})")
-        return proposal["value"]
 
     def stored(self) -> Stored:
         """What is stored of the text, or of the first."""

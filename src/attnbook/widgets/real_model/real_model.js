@@ -1,7 +1,6 @@
 import {
   asset,
   body,
-  button,
   choice,
   element,
   fill,
@@ -14,6 +13,7 @@ import {
   words,
 } from "../shared/core.js";
 import { beams } from "../shared/beams.js";
+import { offer } from "../shared/offer.js";
 import { paint, wall } from "./wall.js";
 
 /**
@@ -233,27 +233,17 @@ async function render({ model, el }) {
   });
   subscriptions.follow(["block", "head", "token"], drawHead);
 
-  // Only a page has the model's parts beside it.
-  if (typeof model.get("maps") === "string") {
-    const folder = new URL(`../../models/${file.model}/`, import.meta.url).href;
-    const wait = () => {
-      engine = null;
-      panel.replaceChildren(run);
-    };
-    const run = button(fill(say.run, { n: whole(file.size / 1e6) }), async () => {
-      try {
-        const { live } = await import(new URL("live.js", import.meta.url));
-        const later = await (await fetch(new URL("later.json", import.meta.url))).json();
-        engine = live({ model, say: later, subscriptions, folder, top, writing, panel, status, here, show, wait });
-      } catch {
-        status.textContent = say.failed;
-      }
+  if (typeof model.get("maps") === "string")
+    await offer(file, say.offer, panel, status, async (folder, wait) => {
+      const { live } = await import(new URL("live.js", import.meta.url));
+      const later = await (await fetch(new URL("later.json", import.meta.url))).json();
+      const parts = { model, subscriptions, folder, top, writing, panel, status, here, show };
+      const without = () => {
+        engine = null;
+        wait();
+      };
+      engine = await live({ ...parts, say: later, wait: without });
     });
-    run.classList.add("ab-start");
-    wait();
-    status.textContent = matchMedia("(pointer: coarse)").matches ? say.phone : say.hint;
-    if (await globalThis.caches?.match(`${folder}parts.json`).catch(() => null)) run.textContent = say.kept;
-  }
   return () => {
     engine?.end();
     subscriptions.end();
