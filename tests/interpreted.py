@@ -40,7 +40,7 @@ def interpreted(module: ModuleType) -> Iterator[ModuleType]:
 
 
 def _multiply_bfloat16(patch: pytest.MonkeyPatch) -> None:
-    """NumPy has no bfloat16, and the interpreter would multiply the bits as whole numbers."""
+    """NumPy has no bfloat16, and the interpreter would multiply the bits as integers."""
     from triton.language import bfloat16, float32
     from triton.runtime.interpreter import InterpreterBuilder, TensorHandle
 

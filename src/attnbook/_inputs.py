@@ -133,26 +133,26 @@ scores.softmax(-1); plots.cells(numbers, low=…, high=…) shows any numbers.
 
 
 def check_sizes(least: int = 1, **sizes: Any) -> None:
-    """Raise unless each is a whole number, and large enough."""
-    check_whole(**sizes)
+    """Raise unless each is an integer, and large enough."""
+    check_integers(**sizes)
     for name, size in sizes.items():
         if size < least:
             raise ValueError(f"{name} must be at least {least}, got {size}.")
 
 
-def check_whole(**sizes: object) -> None:
-    """Raise unless each is a whole number.
+def check_integers(**sizes: object) -> None:
+    """Raise unless each is an integer.
 
-    >>> check_whole(D=8.0)
+    >>> check_integers(D=8.0)
     Traceback (most recent call last):
         ...
-    ValueError: D must be a whole number, got 8.0, a float. Try 8.
+    ValueError: D must be an integer, got 8.0, a float. Try 8.
     """
     for name, size in sizes.items():
         scalar = isinstance(size, Tensor) and size.ndim == 0 and size.dtype == torch.int64
         if isinstance(size, bool) or not (isinstance(size, (Integral, torch.SymInt)) or scalar):
             got = kind_of(size) if isinstance(size, Tensor) else f"{size!r}, {kind_of(size)}"
-            raise ValueError(f"{name} must be a whole number, got {got}. Try {_whole(size)}.")
+            raise ValueError(f"{name} must be an integer, got {got}. Try {_integer(size)}.")
 
 
 def check_module(name: str, given: object, or_else: str = "") -> None:
@@ -217,7 +217,7 @@ def _array(part: object) -> object:
     return part.detach().cpu().float().numpy() if isinstance(part, Tensor) else part
 
 
-def _whole(size: Any) -> str:
+def _integer(size: Any) -> str:
     """The number that was perhaps meant."""
     try:
         return str(int(float(size)))

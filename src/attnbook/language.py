@@ -82,12 +82,12 @@ def plain(x: float) -> str:
 
 
 def whole(n: SupportsIndex) -> str:
-    """A whole number, its digits in groups of three."""
+    """An integer, its digits in groups of three."""
     return _written(f"{n:,}")
 
 
 def large(x: int, sizes: list, least: float = 0) -> str:
-    """A whole number, from `least` on rounded, in the words for its size.
+    """An integer, from `least` on rounded, in the words for its size.
 
     >>> large(335_544_320, [[1e9, "{x} billion"], [1e6, "{x} million"]])
     '335.5 million'

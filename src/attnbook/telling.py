@@ -44,7 +44,7 @@ class Written:
     value: float
     half: float
     scale: float = 1.0
-    aside: bool = False  # a small whole number, or one in words: it may be a way of speaking
+    aside: bool = False  # a small integer, or one in words: it may be a way of speaking
 
     def fits(self, value: Any) -> bool:
         value, within = (value.value, value.within) if isinstance(value, About) else (float(value), 0.0)
@@ -92,7 +92,7 @@ def numbers_in(text: str) -> Iterator[Written]:
 def says(text: str, *values: Any) -> None:
     """Fail unless the numbers of a text are the values, rounded as they are written.
 
-    There is a value for each number, in order; small whole numbers (to twelve) and numbers in words may go without, all
+    There is a value for each number, in order; small integers (to twelve) and numbers in words may go without, all
     of them. A share is written in percent, too; a value that is text stands in the text as it is.
 
     >>> says("7.88 and 2.12", 7.8812, 2.1188)

@@ -76,7 +76,7 @@ def folder(name: str) -> Path:
 
 def positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected a whole number from 1 on, got {text!r}")
+        raise argparse.ArgumentTypeError(f"expected an integer from 1 on, got {text!r}")
     return int(text)
 
 

@@ -496,7 +496,7 @@ op(
 op("embedding self weight", (i, w) => getitem(w, [i]), "F");
 op("scaled_dot_product_attention query key value attn_mask dropout_p is_causal", attention, "F");
 
-// Sizes and axes are whole numbers, or tensors of one.
+// Sizes and axes are integers, or tensors of one.
 function whole(name, param, x, at) {
   if (Array.isArray(x)) return x.map((y, i) => whole(name, param, y, i + 1));
   if (x?.isT && !x.ndim && !isFloat(x.dtype)) return values(x)[0];

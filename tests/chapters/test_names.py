@@ -1,5 +1,6 @@
 """One thing has one name wherever readers meet it, and figures are told by what stays so by night."""
 
+import ast
 import json
 import re
 import tomllib
@@ -35,7 +36,7 @@ MEANT = {
     "position": [
         r"(?:in|takes?) (?:its|the|their|each) place (?:of|in)",  # instead of it
         r"in place(?: of)?|(?:in|takes?) (?:its|their) place|takes? the place of|other's place|first place",
-        r"(?:swap|change|exchanged) places|(?:right|wrong|same|good|best) place|in one place|one place that scales",
+        r"(?:swap|change|exchanged) places|(?:right|wrong|same|good|best) place|in one place",
         r"three places in the layer|places where such code",
         r"(?:words \*|not be )places|has one place, however|One place is not enough",  # where a word lies on a map
         r"its place and how warm|places on the map|with the place\?|from one place|its place is an ordinary number",
@@ -76,6 +77,8 @@ def what_is_read() -> Iterator[tuple[str, str]]:
     for path in (ROOT / "src").glob("**/en.json"):
         for text in texts_of(json.loads(path.read_text("utf-8"))):
             yield str(path.relative_to(ROOT)), re.sub(r"\{\w+\}", "…", text)
+    for path in (ROOT / "src").glob("**/*.py"):
+        yield from ((f"{path.relative_to(ROOT)}, an error", text) for text in said_of_errors(path.read_text("utf-8")))
     for term in tomllib.loads((ROOT / "glossary.toml").read_text("utf-8"))["term"]:
         yield f"glossary.toml, {term['name']}", words(" ".join([term["name"], *term.get("also", []), term["says"]]))
 
@@ -88,6 +91,26 @@ def said_of_figures(cell) -> Iterator[str]:
     """A figure's caption, and what it shows to those who can't see it."""
     parts = cell.metadata.get("mystnb", {})
     yield from (parts[kind][name] for kind, name in (("figure", "caption"), ("image", "alt")) if kind in parts)
+
+
+def said_of_errors(code: str) -> Iterator[str]:
+    """What errors say that the code raises.
+
+    >>> list(said_of_errors("raise ValueError(f'{name} must be ' 'an integer')"))
+    ['… must be an integer']
+    """
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+            yield from filter(None, map(literal, node.exc.args))
+
+
+def literal(node: ast.expr | ast.FormattedValue) -> str:
+    """The text of an expression, with … for what is computed."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(map(literal, node.values))
+    if isinstance(node, ast.BinOp):
+        return literal(node.left) + literal(node.right)
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else "…"
 
 
 def texts_of(value) -> Iterator[str]:
@@ -181,6 +204,11 @@ def test_what_is_meant_is_left(text):
 @pytest.mark.parametrize("text", ["One dark cell in each row.", "the darker, the larger", "a bright diagonal"])
 def test_what_turns_by_night_is_found(text):
     assert list(told_by_day(text))
+
+
+def test_a_withdrawn_name_is_found_in_an_error():
+    said = said_of_errors('raise ValueError(f"{name} must be a whole number, got {size}.")')
+    assert [name for text in said for name in withdrawn_names(text)]
 
 
 def test_every_exception_is_needed():

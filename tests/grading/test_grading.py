@@ -795,7 +795,7 @@ def test_a_grader_that_cannot_check_itself_grades_nobody(checks, says, source, t
         (["grade", "{source}", "{empty}", "-o", "out"], "holds no submission"),
         (["grade", "{source}", "nowhere", "-o", "out"], "nowhere is not a folder"),
         (["grade", "nowhere.ipynb", "{empty}", "-o", "out"], "is not a notebook"),
-        (["grade", "{source}", "{empty}", "-o", "out", "-j", "0"], "expected a whole number from 1 on"),
+        (["grade", "{source}", "{empty}", "-o", "out", "-j", "0"], "expected an integer from 1 on"),
         (["grade", "{source}", "{empty}", "-o", "out", "--deadline", "tomorrow"], "2026-11-30T23:59"),
         (["grade", "{source}", "{empty}", "-o", "out", "--shard", "0/8"], "which part of how many, such as 2/8"),
         (["prove", "{lonely}"], "lonely.toml does not exist"),

@@ -65,7 +65,7 @@ assert_close(line.weight.grad, 2 * x.detach().T @ (x.detach() @ weight))
 ### END HIDDEN TESTS
 """
 TEST_COUNT = """
-assert isinstance(count, int), f"expected a whole number, got {count!r}"
+assert isinstance(count, int), f"expected an integer, got {count!r}"
 ### BEGIN HIDDEN TESTS
 assert count == 12
 ### END HIDDEN TESTS

@@ -279,7 +279,7 @@ def test_merges_that_are_none_are_refused(merges, words):
         (lambda: BytePairs([], [""]), "specials are several strings, none of them empty"),
         (lambda: BytePairs([], [b"x"]), "specials are several strings"),
         (lambda: BytePairs([], ["x", "y", "x"]), "specials must differ"),
-        (lambda: BytePairs.read(["Ġ t", "Ġth e x"]), "line 2 must be two tokens with a blank between, got 'Ġth e x'"),
+        (lambda: BytePairs.read(["Ġ t", "Ġth e x"]), "line 2 must be two tokens with a space between, got 'Ġth e x'"),
         (lambda: BytePairs.read(["Ġt"]), "line 1 must be two tokens"),
         (lambda: BytePairs.read(["Ġ "]), "line 1 must be two tokens"),
         (lambda: BytePairs.read(["Ġ t", ""]), "line 2 must be two tokens"),

@@ -389,9 +389,9 @@ WRONG = {
     "change_attention(model, ['off'])": "changes must be a dictionary such as {(layer, head): 'off'}, got a list.",
     "change_attention(model, {})": "changes must be a dictionary such as {(layer, head): 'off'}, got an empty one.",
     "change_attention(model, {3: 'off'})": (
-        "changes has places (layer, head), got 3. All heads of a layer? Try (layer, None)."
+        "changes goes by (layer, head), got 3. All heads of a layer? Try (layer, None)."
     ),
-    "change_attention(model, {(0, 'all'): 'off'})": "head must be a whole number, got 'all', a str. Try a size",
+    "change_attention(model, {(0, 'all'): 'off'})": "head must be an integer, got 'all', a str. Try a size",
     "change_attention(model, {(0, -1): 'off'})": "head must be at least 0, got -1.",
     "change_attention(model, {(-1, 0): 'off'})": "layer must be at least 0, got -1.",
     "change_attention(model, {('erly', 0): 'off'})": (

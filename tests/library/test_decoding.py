@@ -318,8 +318,8 @@ def test_filtered_takes_any_type_and_changes_nothing():
         ({"temperature": -0.1}, "temperature must be a number from 0 on, got -0.1"),
         ({"temperature": float("nan")}, "temperature must be a number from 0 on, got nan"),
         ({"temperature": float("inf")}, "temperature must be"),
-        ({"top_k": 0}, "top_k must be a whole number of tokens, at least 1, or None for all; got 0"),
-        ({"top_k": 2.0}, "top_k must be a whole number .* got 2.0"),
+        ({"top_k": 0}, "top_k must be an integer, at least 1, or None for all; got 0"),
+        ({"top_k": 2.0}, "top_k must be an integer .* got 2.0"),
         ({"top_p": 0}, "top_p must be a probability above 0, up to 1; got 0"),
         ({"top_p": 1.01}, "top_p must be .* got 1.01"),
         ({"top_p": 90}, "top_p must be .* got 90"),
@@ -533,7 +533,7 @@ def test_a_model_that_can_not_write_is_told_why():
             greedy(model, prompt, stop=None, length=4)
     with pytest.raises(ValueError, match="Anybodys is called with ids alone"):
         greedy(Anybodys(), prompt, prompt, stop=None, length=4)
-    with pytest.raises(ValueError, match="seed must be a whole number"):
+    with pytest.raises(ValueError, match="seed must be an integer"):
         sample(Anybodys(), prompt, stop=None, length=4, seed="x")
 
 

@@ -226,7 +226,7 @@ def test_one_sequence_alone_takes_the_kernel_that_holds_no_weights():
     assert not any("softmax" in name for name in calls.names)
 
 
-def test_whole_numbers_and_lists_are_refused():
+def test_integers_and_lists_are_refused():
     q = torch.ones(2, 3)
     with pytest.raises(ValueError, match=r"k must hold floating-point numbers, got torch.int64; try k.float\(\)"):
         attention(q, q.long(), q)

@@ -390,7 +390,7 @@ ACTS = {
         "delta rule needs features='unit'",
     ),
     "another x": (lambda: LinearAttention(D, H)(torch.zeros(B, L, 5)), "made for x of width 12"),
-    "whole numbers": (lambda: LinearAttention(D, H)(X.long()), "x must hold floating-point numbers, got torch.int64"),
+    "integers": (lambda: LinearAttention(D, H)(X.long()), "x must hold floating-point numbers, got torch.int64"),
     "padding": (lambda: LinearAttention(D, H)(X, padding(torch.tensor([3, L]))), r"can't be masked.*try causal\(L\)"),
     "a mask of another length": (lambda: LinearAttention(D, H)(X, causal(L, 9)), "mask must have shape"),
     "a mask of floats": (lambda: LinearAttention(D, H)(X, torch.ones(L, L)), "mask must be a boolean tensor"),

@@ -92,38 +92,38 @@ SAID = {
     "masked_softmax(s, [3, 4])": (
         "mask must be a boolean tensor with True = may attend, got a list. Try torch.tensor(mask)."
     ),
-    "causal(5.0)": "L must be a whole number, got 5.0, a float. Try 5.",
-    'causal("5")': "L must be a whole number, got '5', a str. Try 5.",
+    "causal(5.0)": "L must be an integer, got 5.0, a float. Try 5.",
+    'causal("5")': "L must be an integer, got '5', a str. Try 5.",
     "causal(-1)": "L must be at least 0, got -1.",
-    "causal(x)": "L must be a whole number, got torch.float32 of (2, 5, 8). Try a size, such as 8.",
+    "causal(x)": "L must be an integer, got torch.float32 of (2, 5, 8). Try a size, such as 8.",
     "causal(5, 3)": "M must be at least L: the L queries are the last of the M positions. Got L = 5, M = 3.",
     "padding([3, 4], 7)": (
-        "lengths must be a tensor of whole numbers of shape (B,) or (B, L), got a list. From a batch of token"
+        "lengths must be a tensor of integers of shape (B,) or (B, L), got a list. From a batch of token"
         " ids, try padding(ids, pad=0)."
     ),
     "padding(torch.tensor([9]), 7)": "lengths must lie between 0 and M = 7, got [9].",
     "padding(torch.tensor([3.0]), 7)": (
-        "lengths must be a tensor of whole numbers of shape (B,) or (B, L), got torch.float32 of (1,). From a"
+        "lengths must be a tensor of integers of shape (B,) or (B, L), got torch.float32 of (1,). From a"
         " batch of token ids, try padding(ids, pad=0)."
     ),
     "padding(torch.tensor([True, False]), 2)": (
-        "lengths must be a tensor of whole numbers of shape (B,) or (B, L), got torch.bool of (2,). From a "
+        "lengths must be a tensor of integers of shape (B,) or (B, L), got torch.bool of (2,). From a "
         "batch of token ids, try padding(ids, pad=0)."
     ),
-    "padding(torch.tensor([3]), 7.0)": "M must be a whole number, got 7.0, a float. Try 7.",
+    "padding(torch.tensor([3]), 7.0)": "M must be an integer, got 7.0, a float. Try 7.",
     "blocked(torch.zeros(3, 3))": (
         "mask must be a boolean tensor, got torch.float32 of (3, 3). For a mask of zeros and ones, try "
         "mask.bool(); for one of 0 and -inf, try mask == 0."
     ),
     "blocked([[True]])": "mask must be a boolean tensor, got a list. Try torch.tensor(mask).",
-    'sliding_window(5, window="2")': "window must be a whole number, got '2', a str. Try 2.",
+    'sliding_window(5, window="2")': "window must be an integer, got '2', a str. Try 2.",
     "sliding_window(5, window=-1)": "window must be at least 1 (a query sees itself), got -1.",
     "sliding_window(5, window=0)": "window must be at least 1 (a query sees itself), got 0.",
-    'MultiHeadAttention("8", 2)': "D must be a whole number, got '8', a str. Try 8.",
-    "MultiHeadAttention(8.0, 2)": "D must be a whole number, got 8.0, a float. Try 8.",
+    'MultiHeadAttention("8", 2)': "D must be an integer, got '8', a str. Try 8.",
+    "MultiHeadAttention(8.0, 2)": "D must be an integer, got 8.0, a float. Try 8.",
     "MultiHeadAttention(8, 3)": "D = 8 does not split into 3 heads of one width; try another, or give d_k and d_v.",
     "MultiHeadAttention(8, 0)": "heads must be at least 1, got 0.",
-    'MultiHeadAttention(8, "2")': "heads must be a whole number, got '2', a str. Try 2.",
+    'MultiHeadAttention(8, "2")': "heads must be an integer, got '2', a str. Try 2.",
     "MultiHeadAttention(8, 4, kv_heads=3)": "heads must be a multiple of kv_heads; got 4 and 3.",
     "MultiHeadAttention(8, 2, dropout=2)": (
         "dropout must be at least 0 and below 1, the share of weights to drop; got 2."
@@ -136,32 +136,32 @@ SAID = {
     "layer(torch.ones(2, 5, 8, dtype=torch.long), x, x)": (
         "x must hold floating-point numbers, got torch.int64; try x.float(); token ids go through an embedding first."
     ),
-    'AdditiveAttention("8", 8, 8)': "query_size must be a whole number, got '8', a str. Try 8.",
+    'AdditiveAttention("8", 8, 8)': "query_size must be an integer, got '8', a str. Try 8.",
     "AdditiveAttention(8, 8, 8)(x[..., :3], x, x)": (
         "queries must have shape (..., length, width) = (..., 5, 8), got (2, 5, 3). This layer was made for "
         "queries of width 8."
     ),
     "Rotary(-2)": "rotary turns pairs of features, so K must be even and at least 2; got -2.",
     "Rotary(7)": "rotary turns pairs of features, so K must be even and at least 2; got 7.",
-    'Rotary("8")': "K must be a whole number, got '8', a str. Try 8.",
+    'Rotary("8")': "K must be an integer, got '8', a str. Try 8.",
     'Rotary(8, pairing="half")': "pairing must be one of 'halves', 'neighbours'; got 'half'.",
-    "sinusoidal(4.0, 8)": "length must be a whole number, got 4.0, a float. Try 4.",
-    'sinusoidal("4", 8)': "length must be a whole number, got '4', a str. Try 4.",
-    'SinusoidalPositions("8")': "D must be a whole number, got '8', a str. Try 8.",
+    "sinusoidal(4.0, 8)": "length must be an integer, got 4.0, a float. Try 4.",
+    'sinusoidal("4", 8)': "length must be an integer, got '4', a str. Try 4.",
+    'SinusoidalPositions("8")': "D must be an integer, got '8', a str. Try 8.",
     "LearnedPositions(8, 3)(x)": (
         "x must have shape (..., length, width) = (..., 5, 3), got (2, 5, 8). The last axis holds the "
         "features, the one before it the positions."
     ),
-    'ALiBi("2")': "heads must be a whole number, got '2', a str. Try 2.",
-    'RelativeBias(2, "3")': "max_distance must be a whole number, got '3', a str. Try 3.",
+    'ALiBi("2")': "heads must be an integer, got '2', a str. Try 2.",
+    'RelativeBias(2, "3")': "max_distance must be an integer, got '3', a str. Try 3.",
     'LanguageModel(20, 8, 2, 16, 1, 0.0, norms="pre")': (
         "EncoderBlock has no option 'norms'. Did you mean 'norm'? It takes D, heads, hidden, dropout, norm, "
         "norm_layer, feed_forward, activation, bias, attention, key_size, value_size, d_k, d_v, kv_heads, rotary, "
         "score_bias, qk_norm, softcap, window, sinks, learned_sink."
     ),
     'LanguageModel(20, 8, 2, 16, 1, 0.0, norm="middle")': "norm must be 'pre' or 'post', got 'middle'.",
-    'LanguageModel("20", 8, 2, 16, 1, 0.0)': "N must be a whole number, got '20', a str. Try 20.",
-    'LanguageModel(20, 8, 2, 16, "1", 0.0)': "layers must be a whole number, got '1', a str. Try 1.",
+    'LanguageModel("20", 8, 2, 16, 1, 0.0)': "N must be an integer, got '20', a str. Try 20.",
+    'LanguageModel(20, 8, 2, 16, "1", 0.0)': "layers must be an integer, got '1', a str. Try 1.",
     "model(torch.ones(1, 4))": (
         "token ids must be a tensor (..., L) of int64, got torch.float32 of (1, 4); try ids.long()."
     ),
@@ -177,7 +177,7 @@ SAID = {
     "greedy(model, [1, 2], stop=0, length=5)": (
         "prompt must be a tensor of token ids (B, L), got a list. Try torch.tensor(prompt)."
     ),
-    'greedy(model, torch.tensor([[1]]), stop=0, length="5")': "length must be a whole number, got '5', a str. Try 5.",
+    'greedy(model, torch.tensor([[1]]), stop=0, length="5")': "length must be an integer, got '5', a str. Try 5.",
     "sample(model, torch.tensor([[1]]), stop=2, length=5, temperature=-1, seed=0)": (
         "temperature must be a number from 0 on, got -1."
     ),
@@ -185,9 +185,7 @@ SAID = {
         "top_p must be a probability above 0, up to 1; got 2."
     ),
     "filtered([1.0, 2.0])": "scores must be a tensor (..., N), got a list. Try torch.tensor(scores).",
-    "filtered(torch.tensor([1.0, 2.0]), top_k=0)": (
-        "top_k must be a whole number of tokens, at least 1, or None for all; got 0."
-    ),
+    "filtered(torch.tensor([1.0, 2.0]), top_k=0)": ("top_k must be an integer, at least 1, or None for all; got 0."),
     "beam(model, torch.tensor([[1]]), stop=0, length=5, width=0)": "width must be at least 1, got 0.",
     'BytePairs.learn("abc", 10)': "N must be at least 256, since every byte is a token; got 10.",
     'BytePairs.learn(b"abc", 300)': "text must be one string, got a bytes; for several, try ''.join(texts).",
@@ -320,7 +318,7 @@ SAID = {
         "loss(model, it) must give a tensor of one number, got a float. Leave out .item(): a number has no gradient."
     ),
     "fit(model, None, None, 2, device='gpu')": ("device must be one of PyTorch's, such as 'cpu' or 'cuda', got 'gpu'."),
-    "fit(model, None, None, 2.5)": "steps must be a whole number, got 2.5, a float. Try 2.",
+    "fit(model, None, None, 2.5)": "steps must be an integer, got 2.5, a float. Try 2.",
     "fit(LanguageModel, None, None, 2)": (
         "model must be a torch.nn.Module, got the class LanguageModel. Make one of it first: LanguageModel(…)."
     ),

@@ -967,13 +967,13 @@ def test_a_score_bias_of_another_type_is_cast():
 @pytest.mark.parametrize("kind", ["rotary", "ALiBi", "relative bias"])
 def test_relative_positions_belong_to_one_sequence(kind):
     with pytest.raises(
-        ValueError, match="relative positions compare places in one sequence; with a context there are two"
+        ValueError, match="relative positions compare tokens of one sequence; with a context there are two"
     ):
         make(kind)(draw(B, L, D), draw(B, M, D))
 
 
 def test_a_window_belongs_to_one_sequence():
-    with pytest.raises(ValueError, match="a window is counted back from the query's own place; with a context"):
+    with pytest.raises(ValueError, match="a window is counted back from the query's own position; with a context"):
         make("window", rotary=None)(draw(B, L, D), draw(B, M, D))
 
 

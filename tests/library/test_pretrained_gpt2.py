@@ -239,7 +239,7 @@ FAULTS = {
     "another length": ({"n_positions": 1 << 60}, {}, {}, r"wpe.weight of .* has the shape \(32, 24\)"),
     "another hidden width": ({"n_inner": None}, {}, {}, r"h.0.mlp.c_fc.weight of shape \(24, 96\)"),
     "too many blocks": ({"n_layer": 1 << 60}, {}, {}, "h.2.ln_1.weight of .* is missing"),
-    "too few blocks": ({"n_layer": 1}, {}, {}, "no place for: h.1"),
+    "too few blocks": ({"n_layer": 1}, {}, {}, "does not know: h.1"),
     "another activation": (
         {"activation_function": "silu"},
         {},
@@ -250,12 +250,12 @@ FAULTS = {
     "scores scaled by the block": ({"scale_attn_by_inverse_layer_idx": True}, {}, {}, "inverse_layer_idx is True"),
     "eps that is no number": ({"layer_norm_epsilon": float("nan")}, {}, {}, "layer_norm_epsilon should be from 0 to 1"),
     "no bias": ({}, {"h.1.attn.c_attn.bias": None}, {}, r"h.1.attn.c_attn.bias of shape \(72,\) is missing"),
-    "an output of its own": ({}, {"lm_head.weight": np.zeros((N, D), "<f4")}, {}, "no place for: lm_head.weight"),
+    "an output of its own": ({}, {"lm_head.weight": np.zeros((N, D), "<f4")}, {}, "does not know: lm_head.weight"),
     "weights not turned": ({}, {"h.0.mlp.c_fc.weight": np.zeros((HIDDEN, D), "<f4")}, {}, r"has the shape \(40, 24\)"),
     "no numbers": ({}, {"ln_f.bias": NAN}, {}, "ln_f.bias has weights that are not finite"),
-    "whole numbers": ({}, {"ln_f.bias": np.zeros(D, "i1")}, {}, "ln_f.bias is stored as I8; what is known here is F64"),
+    "integers": ({}, {"ln_f.bias": np.zeros(D, "i1")}, {}, "ln_f.bias is stored as I8; what is known here is F64"),
     "an unknown dtype": ({}, {"ln_f.bias": (np.zeros(D, "i1"), "F8_E4M3")}, {}, "F8_E4M3, which is not known here"),
-    "bytes that don't fit": ({}, {"ln_f.bias": (np.zeros(D, "i1"), "F32")}, {}, r"ln_f.bias can't have its place"),
+    "bytes that don't fit": ({}, {"ln_f.bias": (np.zeros(D, "i1"), "F32")}, {}, r"ln_f.bias can't lie at"),
     "another vocabulary": ({"vocab_size": 5257}, {}, {}, "scores for 5,257 tokens, and its tokenizer.json lists 270"),
     "another table": ({}, {"wte.weight": np.zeros((N + 1, D), "<f4")}, {}, r"wte.weight of .* shape \(271, 24\)"),
     "word pieces": ({}, {}, model_of(type="WordPiece"), r"tokenizer.json can't be read: its tokens are WordPiece"),
@@ -351,7 +351,7 @@ def test_no_place_is_believed(tmp_path, wrong):
         if fits:
             assert read_safetensors(path).weights["w"].unpack().tolist() == [0, 1]
         else:
-            with pytest.raises(FileError, match="w can't have its place"):
+            with pytest.raises(FileError, match="w can't lie at"):
                 read_safetensors(path)
 
 

@@ -75,7 +75,7 @@ def test_errors_teach(mask, error, words):
 
 
 @pytest.mark.parametrize("mask", [None, torch.tensor([True, False])])
-def test_whole_numbers_are_refused(mask):
+def test_integers_are_refused(mask):
     with pytest.raises(ValueError, match=r"scores must hold floating-point numbers, got torch.int64; try scores.float"):
         masked_softmax(torch.tensor([1, 2]), mask)
 

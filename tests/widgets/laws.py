@@ -236,7 +236,7 @@ class Laws:
                 make()
 
     def test_traits_are_inputs_never_results(self):
-        """Whole numbers, short decimals, words and assets: nothing that differs between two processors."""
+        """Integers, short decimals, words and assets: nothing that differs between two processors."""
         state = json.loads(parsed(self.kind()).script.string)
         assert state.keys() == self.kind.inputs().keys()
         assert len(json.dumps(state)) < 1000

@@ -147,8 +147,11 @@ class TestLiveTransformer(Moving):
     drags = {"letters of the Transformer": (LiveTransformer(), slide("Letters written", "step", last=11))}
     errors = [
         (lambda: LiveTransformer("7 März"), r"the network has never met z ä; it knows the letters of dates"),
-        (lambda: LiveTransformer(forced=[[0, 1]]), r"a place from 0 to 10 and a token that is written; got \[0, 1\]"),
-        (lambda: LiveTransformer(forced=[[11, 9]]), r"a place from 0 to 10"),
+        (
+            lambda: LiveTransformer(forced=[[0, 1]]),
+            r"a position from 0 to 10 and a token that is written; got \[0, 1\]",
+        ),
+        (lambda: LiveTransformer(forced=[[11, 9]]), r"a position from 0 to 10"),
         (lambda: LiveTransformer(forced=[[0, 49]]), r"a token that is written"),
         (lambda: LiveTransformer(head=5), r"'head' trait .* not be greater than 4"),
         (lambda: LiveTransformer(where="memory"), r"'where' trait .* any of \['cross', 'decoder', 'encoder'\]"),

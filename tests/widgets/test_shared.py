@@ -158,7 +158,7 @@ def test_numbers_as_they_are_written(core):
 
 
 def test_a_choice_keeps_the_type_of_its_trait(core):
-    """Python refuses "3" for a whole number."""
+    """Python refuses "3" for an integer."""
     script = """(() => {
         const state = { heads: 2, way: "view" };
         const model = { get: (name) => state[name], set(name, x) { state[name] = x; }, save_changes() {}, on() {} };

@@ -18,7 +18,7 @@ Rank = Callable[[Tensor, Tensor, Tensor, int], object]
 def unpack_q4_1(answer: Unpack) -> None:
     """`answer(scale_N, least_N, bytes_NJ)`: N blocks of twice J weights, (N, 2 J).
 
-    A byte holds two whole numbers from 0 to 15: one of the first J in its low half, one of the last J in its high half.
+    A byte holds two integers from 0 to 15: one of the first J in its low half, one of the last J in its high half.
     A weight is the block's scale times its number, plus the block's least.
     """
     _judge(answer, _q4_1(), WRONG_UNPACK_Q4_1, _FOUR_BITS, ("block", "weight"))
@@ -26,7 +26,7 @@ def unpack_q4_1(answer: Unpack) -> None:
 
 @exercise
 def unpack_q8_0(answer: Unpack) -> None:
-    """`answer(scale_N, bytes_NJ)`: N blocks of J weights, each its block's scale times a whole number.
+    """`answer(scale_N, bytes_NJ)`: N blocks of J weights, each its block's scale times an integer.
 
     A byte from 128 on stands for a number below zero: 255 for -1, 128 for -128.
     """

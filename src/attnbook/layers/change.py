@@ -126,9 +126,7 @@ def _check(changes: object) -> None:
         raise ValueError(f"changes must be a dictionary such as {{(layer, head): 'off'}}, got {got}.")
     for place, change in changes.items():
         if not isinstance(place, tuple) or len(place) != 2:
-            raise ValueError(
-                f"changes has places (layer, head), got {place!r}. All heads of a layer? Try (layer, None)."
-            )
+            raise ValueError(f"changes goes by (layer, head), got {place!r}. All heads of a layer? Try (layer, None).")
         if place[1] is not None:
             check_sizes(0, head=place[1])
         if not (change in _NAMED if isinstance(change, str) else isinstance(change, Tensor) or callable(change)):

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from attnbook._inputs import check_boolean, check_lengths, check_sizes, check_whole, kind_of
+from attnbook._inputs import check_boolean, check_integers, check_lengths, check_sizes, kind_of
 from attnbook.device import runs_eagerly
 from attnbook.errors import ShapeError
 from attnbook.layers import _known
@@ -48,7 +48,7 @@ def sliding_window(L: int, M: int | None = None, *, window: int, sinks: int = 0,
     >>> sliding_window(4, window=2, sinks=1).int().tolist()
     [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 0, 1, 1]]
     """
-    check_whole(window=window)
+    check_integers(window=window)
     if window < 1:
         raise ValueError(f"window must be at least 1 (a query sees itself), got {window}.")
     M = L if M is None else M
@@ -74,9 +74,9 @@ def padding(lengths: Tensor, M: int | None = None, *, pad: int | None = None) ->
     """
     if pad is not None:
         return _not_pad(lengths, M, pad)
-    if not _whole(lengths) or lengths.ndim not in (1, 2):
+    if not _integer(lengths) or lengths.ndim not in (1, 2):
         raise ValueError(
-            f"lengths must be a tensor of whole numbers of shape (B,) or (B, L), got {kind_of(lengths)}. "
+            f"lengths must be a tensor of integers of shape (B,) or (B, L), got {kind_of(lengths)}. "
             "From a batch of token ids, try padding(ids, pad=0)."
         )
     if M is None:
@@ -134,7 +134,7 @@ def valid_lens(mask: Tensor) -> Tensor:
 
 
 def _not_pad(ids: Tensor, M: int | None, pad: int) -> Tensor:
-    if not _whole(ids) or ids.ndim == 0:
+    if not _integer(ids) or ids.ndim == 0:
         raise ValueError(
             f"with `pad`, the numbers must be a tensor of token ids of shape (..., M), got {kind_of(ids)}. "
             "For lengths, leave out `pad`."
@@ -144,5 +144,5 @@ def _not_pad(ids: Tensor, M: int | None, pad: int) -> Tensor:
     return (ids.long() != pad)[..., None, :]
 
 
-def _whole(x: object) -> bool:
+def _integer(x: object) -> bool:
     return isinstance(x, Tensor) and x.dtype in (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)

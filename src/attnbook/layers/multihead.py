@@ -299,9 +299,9 @@ class MultiHeadAttention(DotProductAttention):
             check_fits(name, tensor, layer, role)
         (keys_name, keys), _ = named
         if keys_name != "x" and (self.rotary is not None or self.score_bias is not None):
-            raise ValueError("relative positions compare places in one sequence; with a context there are two.")
+            raise ValueError("relative positions compare tokens of one sequence; with a context there are two.")
         if keys_name != "x" and self.window is not None:
-            raise ValueError("a window is counted back from the query's own place; with a context there is none.")
+            raise ValueError("a window is counted back from the query's own position; with a context there is none.")
         axes, L, M = getattr(mask, "shape", ()), x.shape[-2], past + keys.shape[-2]
         if isinstance(mask, Tensor) and mask.is_floating_point() and axes in (x.shape, keys.shape):
             raise ValueError(

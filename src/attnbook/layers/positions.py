@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from attnbook._inputs import check_lengths, check_sequences, check_sizes, check_whole, check_width
+from attnbook._inputs import check_integers, check_lengths, check_sequences, check_sizes, check_width
 from attnbook.device import runs_eagerly
 from attnbook.layers.scaling import PositionInterpolation
 
@@ -150,7 +150,7 @@ class Rotary(Table):
         scaling: PositionInterpolation | None = None,
     ):
         super().__init__()
-        check_whole(K=K)
+        check_integers(K=K)
         if K < 2 or K % 2:
             raise ValueError(f"rotary turns pairs of features, so K must be even and at least 2; got {K}.")
         if pairing not in _PAIRS:

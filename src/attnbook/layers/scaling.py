@@ -61,7 +61,7 @@ class NTKAware(PositionInterpolation):
 class YaRN(PositionInterpolation):
     """Pairs that turn `fast` times or more within the trained length stay, those below `slow` times are interpolated.
 
-    In between there is a ramp over the pairs, which begins and ends at a whole number of them, as in the authors' code.
+    In between there is a ramp over the pairs. It begins and ends at an integer number of them, as in the authors' code.
     Scores are multiplied by (0.1 ln factor + 1)², so that a softmax over more keys stays as sharp.
 
     >>> round(YaRN(4, trained=64).loudness, 3)

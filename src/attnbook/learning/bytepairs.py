@@ -117,7 +117,7 @@ class BytePairs:
             if number == 1 and parts[0] == "#version:":
                 continue
             if len(parts) != 2 or not all(parts):
-                raise ValueError(f"line {number} must be two tokens with a blank between, got {line!r}.")
+                raise ValueError(f"line {number} must be two tokens with a space between, got {line!r}.")
             for letter in "".join(parts):
                 if letter not in ALPHABET:
                     raise ValueError(

@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attnbook._inputs import check_module, check_sizes, check_tensor, check_whole, kind_of, not_right_padded
+from attnbook._inputs import check_integers, check_module, check_sizes, check_tensor, kind_of, not_right_padded
 from attnbook.device import eval_mode
 from attnbook.models._replay import Steps
 
@@ -123,7 +123,7 @@ def sample(
     (torch.Size([2, 5]), True)
     """
     _check(model, prompt, source, stop, pad, length)
-    check_whole(seed=seed)
+    check_integers(seed=seed)
     stop = -1 if stop is None else stop  # which is no token
     B, given = prompt.shape[0], (prompt != pad).sum(1)
     numbers = torch.stack([_numbers(seed + b, length) for b in range(B)])
@@ -167,7 +167,7 @@ def filtered(scores: Tensor, temperature: float = 1.0, top_k: int | None = None,
     if not 0 <= temperature < torch.inf:
         raise ValueError(f"temperature must be a number from 0 on, got {temperature}.")
     if top_k is not None and (not isinstance(top_k, int) or top_k < 1):
-        raise ValueError(f"top_k must be a whole number of tokens, at least 1, or None for all; got {top_k}.")
+        raise ValueError(f"top_k must be an integer, at least 1, or None for all; got {top_k}.")
     if top_p is not None and not 0 < top_p <= 1:
         raise ValueError(f"top_p must be a probability above 0, up to 1; got {top_p}.")
     highest = scores.amax(-1, keepdim=True)

@@ -157,7 +157,7 @@ def _model(file: ModelFile, family: Family) -> LanguageModel:
             raise ValueError(f"{weight.theirs} of shape {weight.shape} {came}")
         packed[weight] = found
     if left:
-        raise ValueError(f"it has weights that this model has no place for: {', '.join([*left][:3])}")
+        raise ValueError(f"it has weights that this model does not know: {', '.join([*left][:3])}")
     with _Blank():
         model = family.build()
     named = (zip(weight.ours, _parts(weight, each), strict=True) for weight, each in packed.items())

@@ -26,7 +26,7 @@ HINT = "Is it complete, and a GGUF file? Try to get it again."
 
 
 def unpack_q8_0(data: Tensor) -> Tensor:
-    """Blocks of 34 bytes as rows of 32 numbers: a scale d in float16, then 32 whole numbers n, and each weight is d n.
+    """Blocks of 34 bytes as rows of 32 numbers: a scale d in float16, then 32 integers n, and each weight is d n.
 
     >>> block = torch.tensor([0x00, 0x38, 3, *[0] * 30, 0xFF], dtype=torch.uint8)  # 0x3800 is ½
     >>> unpack_q8_0(block)[0, [0, -1]]

@@ -58,7 +58,7 @@ def _packed(path: Path, name: str, place: Any, data: Tensor) -> Packed:
             size = FLOATS[dtype].itemsize if dtype in FLOATS else SIZES[dtype]
             if 0 <= first <= last <= len(data) and last - first == prod(shape) * size:
                 return Packed(Kind(1, size, lambda data: _floats(name, dtype, data)), tuple(shape), data[first:last])
-    raise FileError(path, f"{name} can't have its place {place!r} in {len(data):,} bytes", HINT)
+    raise FileError(path, f"{name} can't lie at {place!r} in {len(data):,} bytes", HINT)
 
 
 def _floats(name: str, dtype: str, data: Tensor) -> Tensor:

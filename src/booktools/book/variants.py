@@ -41,7 +41,7 @@ class Draw:
         return options[self.below(len(options))]
 
     def number(self, first: int, last: int) -> int:
-        """A whole number from `first` to `last`."""
+        """An integer from `first` to `last`."""
         return first + self.below(last + 1 - first)
 
 

@@ -43,7 +43,7 @@ def judging_source() -> str:
 
 
 def tensor_json(tensor: Tensor) -> dict:
-    """A tensor as JSON: one number where all are alike; whole numbers, or tenths or hundredths, where these are all
+    """A tensor as JSON: one number where all are alike; integers, or tenths or hundredths, where these are all
     that is there; else the bytes of floats.
     """
     flat = tensor.detach().contiguous().flatten()

@@ -115,7 +115,7 @@ class Above:
                 lines.insert(0, other.source)
         source = "\n".join(lines)
         if re.search(r"\b(backward|fit|pretrained|rand\w*)\b", source):
-            raise NotForThePage(f"{', '.join(sorted(names))} comes from training, chance or a published model")
+            raise NotForThePage(f"{', '.join(sorted(names))} comes from training, random numbers or a published model")
         space: dict[str, object] = {}
         exec(source, space)
         for name in sorted(names):

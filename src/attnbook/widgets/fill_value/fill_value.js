@@ -13,7 +13,7 @@ function verdict({ scores, weights, isHidden }) {
   return weights.every((w, j) => isHidden[j] || w < 1e-6) ? "takeover" : "leak";
 }
 
-// Whole numbers as they are, small shares and large numbers as powers of ten.
+// Integers as they are, small shares and large numbers as powers of ten.
 function written(x) {
   if (!Number.isFinite(x)) return number(x);
   const size = Math.abs(x);

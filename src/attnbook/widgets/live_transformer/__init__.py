@@ -53,7 +53,7 @@ class LiveTransformer(BookWidget):
         for place, token in proposal["value"]:
             if not (0 <= place < LETTERS and STOP <= token < len(date_transformer()[1])):
                 raise traitlets.TraitError(
-                    f"a place from 0 to {LETTERS - 1} and a token that is written; got {[place, token]}"
+                    f"a position from 0 to {LETTERS - 1} and a token that is written; got {[place, token]}"
                 )
         return proposal["value"]
 

@@ -316,7 +316,7 @@ export function number(x, digits = 2) {
 }
 
 /**
- * A whole number, its digits in groups of three.
+ * An integer, its digits in groups of three.
  * @param {number} n
  * @returns {string}
  */

@@ -3,7 +3,7 @@
 import { fill, number, plain, whole } from "./core.js";
 
 /**
- * A whole number, from `from` on rounded, in the words for its size: 335.5 million.
+ * An integer, from `from` on rounded, in the words for its size: 335.5 million.
  * @param {number} x
  * @param {[number, string][]} sizes  from shared/en.json: another language may go by other powers of ten
  * @param {number} [from]
