@@ -251,7 +251,7 @@ def test_the_sent_words_are_those_of_the_edition(site):
         ("def my_attention(q, k, v, mask=None):\n    x = (q @ k.mT\n    return x, x", 2, "this ( is never closed."),
         ("def my_attention(q, k, v, mask=None):\n    x = q @ k.mT)\n    return x, x", 2, "this ) closes nothing"),
         ("def my_attention(q, k, v, mask=None):\n    if q = k:\n        return q, q", 2, "write two: ==."),
-        ("def my_attention(q, k, v, mask=None):\n    x = q\n      y = x\n    return x, x", 3, "the blanks in front"),
+        ("def my_attention(q, k, v, mask=None):\n    x = q\n      y = x\n    return x, x", 3, "the spaces in front"),
         ("def my_attention(q, k, v, mask=None):\n    x = q k\n    return x, x", 2, "this is no Python"),
         (
             "def my_attention(\n    q, k, v, mask=None\n):\n    y = 1\n    x = q k\n    return x, x",
