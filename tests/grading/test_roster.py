@@ -293,7 +293,8 @@ def test_a_name_that_looks_like_anothers_is_an_error_and_the_real_one_stays(name
     assert {"ada", "bob"} < set(submissions)
     assert submissions["ada"].path.name == "ada.ipynb"
     (other,) = (one for student, one in submissions.items() if student not in ("ada", "bob"))
-    assert other.fault == f"{name!a} looks like 'ada', but is a different name; ask whose it is, then rename or delete it"
+    told = f"{name!a} looks like 'ada', but is a different name; ask whose it is, then rename or delete it"
+    assert other.fault == told
 
 
 def test_one_letter_or_two_signs_are_one_name_in_two_rounds_and_look_alikes_in_one(hand_in):
