@@ -319,7 +319,7 @@ def test_filtered_takes_any_type_and_changes_nothing():
         ({"temperature": float("nan")}, "temperature must be a number from 0 on, got nan"),
         ({"temperature": float("inf")}, "temperature must be"),
         ({"top_k": 0}, "top_k must be an integer, at least 1, or None for all; got 0"),
-        ({"top_k": 2.0}, "top_k must be an integer .* got 2.0"),
+        ({"top_k": 2.0}, "top_k must be an integer, .* got 2.0"),
         ({"top_p": 0}, "top_p must be a probability above 0, up to 1; got 0"),
         ({"top_p": 1.01}, "top_p must be .* got 1.01"),
         ({"top_p": 90}, "top_p must be .* got 90"),

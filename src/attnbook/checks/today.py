@@ -20,7 +20,7 @@ def absorbed_scores(answer: Three) -> None:
 
 @exercise
 def running(answer: Three) -> None:
-    """`answer(q_LK, k_LK, v_LV)`: what each query reads, (L, V), from the sum of k vᵀ up to its own place."""
+    """`answer(q_LK, k_LK, v_LV)`: what each query reads, (L, V), from the sum of k vᵀ up to its own position."""
     _judge(answer, _running(), WRONG_RUNNING, _TEXTS, ("query", "value"))
 
 

@@ -54,7 +54,7 @@ def _judge_block(answer: Block, right: Block, wrong: dict[str, Block]) -> None:
 
 @exercise
 def translation_loss(answer: Callable[[Translator, Tensor, Tensor], Tensor]) -> None:
-    """`answer(model, source_BM, target_BL)`: -log of the chance of each token of the targets after START, on average
+    """`answer(model, source_BM, target_BL)`: -log of the probability of each token of the targets after START, averaged
     over those that are no padding. `model(source_BM, target_BL)` gives logits (B, L, N) for the token after each.
     """
     answers = {case: call(answer, *inputs) for case, inputs in _TRANSLATIONS.items()}

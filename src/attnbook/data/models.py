@@ -23,12 +23,12 @@ class NamedModel:
     context              the longest text that its makers speak of, in tokens
     heads, kv_heads      of queries, and of keys and values; d_k, d_v: width of one head's keys and of its values
     latent, turned       of latent attention: width of what keys and values are unpacked from, and of the one key that
-                         turns with its place
+                         turns with its position
     pattern              kinds of its layers, repeated: (G)lobal attention, attention in a (W)indow, a (S)tate
     window, chunked      tokens that a windowed layer sees; or those since the last multiple of that number
     state, recurrence    shapes of what a layer with a state keeps, however long the text; what such a layer is called
     index, selected      of sparse selection: width of the key by which the tokens to read are chosen, and their number
-    placed               of four layers with attention in a row, how many know places (4: all)
+    placed               of four layers with attention in a row, how many know positions (4: all)
     base, local_base     of rotary positions; in windowed layers, where it differs
     scaling, factor, original   how positions were stretched, how far, and from which length
     gated                whether a token opens and closes what its heads found

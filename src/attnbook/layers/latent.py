@@ -19,7 +19,7 @@ class LatentAttention(DotProductAttention):
     >>> layer, cache = LatentAttention(D=64, heads=8, latent=12, rotary=Rotary(4)), KVCache()
     >>> layer(torch.ones(1, 3, 64), cache=cache).shape
     torch.Size([1, 3, 64])
-    >>> cache.nbytes // (4 * len(cache))  # numbers a token; 8 heads of 8 + 8 would be 128
+    >>> cache.nbytes // (4 * len(cache))  # numbers per token; 8 heads of 8 + 8 would be 128
     16
 
     latent          width of c

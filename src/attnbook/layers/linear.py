@@ -86,7 +86,7 @@ def scan(a: Tensor, b: Tensor) -> Tensor:
     >>> scan(a_L1, b_L1).flatten()
     tensor([8., 4., 3.])
 
-    Two moves after each other are one, (a, b) then (a', b') is (a'a, a'b + b'): so each place takes in the one before
+    Two moves in a row are one, (a, b) then (a', b') is (a'a, a'b + b'): so each position takes in the one before
     it, then what the second before it has gathered, the fourth, the eighth.
     """
     check_sequences(b=b, a=a)

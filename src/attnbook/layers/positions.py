@@ -39,7 +39,7 @@ class Table(nn.Module):
         raise NotImplementedError
 
     def rows(self, start: int | Tensor, length: int, dtype: torch.dtype, device: torch.device) -> Tensor:
-        """So many from `start` on; or those at the places (L,), up to which `reach` has made the table."""
+        """So many from `start` on; or those at the positions (L,), up to which `reach` has made the table."""
         if isinstance(start, Tensor):
             return self.table[start]
         _check_start(start)
@@ -71,8 +71,8 @@ class SinusoidalPositions(Table):
     tensor([[[0.0000, 1.0000, 0.0000, 1.0000],
              [0.8415, 0.5403, 0.0100, 0.9999]]])
 
-    `start` is the position of the first token: in cached decoding, how many came before. A tensor (L,) of places does,
-    too, where it comes from a cache of fixed size.
+    `start` is the position of the first token: in cached decoding, how many came before. It may be
+    a tensor (L,) of positions, where it comes from a cache of fixed size.
     """
 
     def __init__(self, D: int, dropout: float = 0.0, *, base: float = 10000.0):
@@ -166,7 +166,7 @@ class Rotary(Table):
         return torch.stack([own, other], 1) * scaling.loudness
 
     def forward(self, x: Tensor, start: int | Tensor = 0) -> Tensor:
-        """Queries or keys (..., L, K), the first of them at position `start`, or all at places (L,)."""
+        """Queries or keys (..., L, K), the first of them at position `start`, or all at positions (L,)."""
         _check(x, self.K)
         wide = torch.promote_types(x.dtype, torch.float32)
         cos, sin = self.rows(start, x.shape[-2], wide, x.device).unbind(1)
@@ -195,7 +195,7 @@ class RelativeBias(nn.Module):
         self.table = nn.Parameter(torch.zeros(heads, 2 * max_distance + 1))
 
     def forward(self, L: int | Tensor, M: int) -> Tensor:
-        """The bias (H, L, M); the queries are the last L of the M positions, or stand at the places L."""
+        """The bias (H, L, M); the queries are the last L of the M positions, or stand at the positions L."""
         distance_LM = _distance(L, M, self.table.device).clamp(-self.max_distance, self.max_distance)
         return self.table[:, distance_LM + self.max_distance]
 
@@ -222,7 +222,7 @@ class ALiBi(nn.Module):
         return self
 
     def forward(self, L: int | Tensor, M: int) -> Tensor:
-        """The bias (H, L, M); the queries are the last L of the M positions, or stand at the places L."""
+        """The bias (H, L, M); the queries are the last L of the M positions, or stand at the positions L."""
         return -self.slopes[:, None, None] * _distance(L, M, self.slopes.device).abs()
 
 

@@ -15,7 +15,7 @@ from attnbook.errors import ShapeError
 
 Pair = tuple[bytes, bytes]
 
-# GPT-2's: a blank goes with the word after it. GPT-2 counts numerals such as ² and Ⅷ as digits, `re` as letters; and
+# GPT-2's: a space goes with the word after it. GPT-2 counts numerals such as ² and Ⅷ as digits, `re` as letters; and
 # `re` counts the four separators from U+001C as blanks.
 _WORD = re.compile(r"'s|'t|'re|'ve|'m|'ll|'d| ?[^\W\d_]+| ?\d+| ?(?:[^\s\w]|_)+|\s+(?!\S)|\s+")
 _BYTES = [bytes([number]) for number in range(256)]
@@ -104,12 +104,12 @@ class BytePairs:
 
     @classmethod
     def read(cls, lines: Iterable[str], specials: Sequence[str] = ()) -> Self:
-        """From a published list: a merge a line, two tokens with a blank between, in GPT-2's alphabet.
+        """From a published list: one merge per line, two tokens with a space between, in GPT-2's alphabet.
 
         >>> BytePairs.read(["#version: 0.2", "Ġ t", "Ġt h"]).merges
         ((b' ', b't'), (b' t', b'h'))
 
-        The alphabet has a printable character for each byte: Ġ is the blank, Ċ the end of a line.
+        The alphabet has a printable character for each byte: Ġ is the space, Ċ the end of a line.
         """
         merges: list[Pair] = []
         for number, line in enumerate(lines, start=1):

@@ -46,7 +46,7 @@ class Translation:
 
     @staticmethod
     def loss(model: nn.Module, given: tuple[Tensor, Tensor]) -> Tensor:
-        """-log of the chance of each token of the target, given those before it, on average. (Teacher forcing.)"""
+        """-log of the probability of each token of the target, given those before it, on average. (Teacher forcing.)"""
         source, target = given
         scores = model(source, target[:, :-1])
         return F.cross_entropy(scores.flatten(0, 1), target[:, 1:].flatten(), ignore_index=PAD)

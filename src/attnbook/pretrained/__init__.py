@@ -73,7 +73,7 @@ def load(source: str | Path = "smollm2") -> tuple[LanguageModel, PublishedPairs]
              `save_pretrained` of `transformers` writes them; or a folder that holds one of these files
 
     Embeddings must be shared with the output, and tokens byte pairs. Sizes and names are read from the file. A weight
-    that is missing or has no place raises, as does whatever else is wrong with it; and a file that is named as the
+    that is missing or unknown raises, as does whatever else is wrong with it; and a file that is named as the
     published one must have its SHA-256.
 
     >>> load("my_model.gguf")

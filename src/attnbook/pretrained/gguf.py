@@ -39,7 +39,7 @@ def unpack_q8_0(data: Tensor) -> Tensor:
 def unpack_q4_1(data: Tensor) -> Tensor:
     """Unpacks blocks of 20 bytes into rows of 32 numbers, each d n + m of a scale d, a minimum m and 4 bits n.
 
-    Two numbers share a byte: its low half is one of the first 16, its high half the one 16 places on.
+    Two numbers share a byte: its low half is one of the first 16, its high half the one 16 positions on.
 
     >>> block = torch.tensor([0x00, 0x38, 0x00, 0xBC, 0x42, *[0] * 15], dtype=torch.uint8)  # d = ½, m = -1
     >>> unpack_q4_1(block)[0, [0, 1, 16]]

@@ -111,12 +111,12 @@ def draws(
 
 
 def by_label(labels_N: Tensor) -> list[Tensor]:
-    """Of each digit the places of its images."""
+    """The positions of the images of each digit."""
     return [(labels_N == digit).nonzero()[:, 0] for digit in range(10)]
 
 
 def one_of_each(of_digit: list[Tensor], wanted: Tensor, generator: torch.Generator) -> Tensor:
-    """For each digit that is wanted the place of an image of it, drawn by chance, in the same shape."""
+    """The position of an image of each digit that is wanted, drawn at random, in the same shape."""
     sizes = torch.tensor([len(rows) for rows in of_digit])
     places = (torch.rand(wanted.shape, generator=generator) * sizes[wanted]).long()
     return nn.utils.rnn.pad_sequence(of_digit, batch_first=True)[wanted, places]

@@ -46,7 +46,7 @@ SHARPNESS = 20  # cosines lie within 1 of each other; times this, their softmax 
 
 
 class TwoStories(NamedTuple):
-    """Two sentences in a row: their words, the places of the two with two senses, and which they have here."""
+    """Two sentences in a row: their words, the positions of the two with two senses, and which they have here."""
 
     words: tuple[str, ...]
     places: tuple[int, int]
@@ -93,7 +93,7 @@ def two_stories(n: int, seed: int = 0, *, new: bool = False) -> list[TwoStories]
 
 
 def as_tensors(texts: Sequence[TwoStories]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Vectors (B, L, D), the mask of padding (B, 1, L), the two places (B, 2), the rows of their meanings (B, 2)."""
+    """Vectors (B, L, D), the mask of padding (B, 1, L), the two positions (B, 2), the rows of their meanings (B, 2)."""
     vectors = english_vectors()
     return (
         pad_sequence([vectors[text.words] for text in texts], batch_first=True),
@@ -115,7 +115,7 @@ def texts_to_read(size: int) -> Callable[[torch.Generator], tuple[Tensor, ...]]:
 
 
 def became(y_BLD: Tensor, places_B2: Tensor) -> Tensor:
-    """What stands in the places of the two words, (B, 2, D)."""
+    """What stands at the positions of the two words, (B, 2, D)."""
     return y_BLD.gather(1, places_B2[..., None].expand(-1, -1, y_BLD.shape[-1]))
 
 

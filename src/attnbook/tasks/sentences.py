@@ -54,7 +54,7 @@ REFERENCES = [  # two nouns; endings by which `it` is the first, and by which it
 
 
 class TwoSenses(NamedTuple):
-    """A sentence, the place among its words of the one with two senses, and which it has here."""
+    """A sentence, the position among its words of the one with two senses, and which it has here."""
 
     text: str
     place: int
@@ -62,7 +62,7 @@ class TwoSenses(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """A sentence, and the places among its words of `it` and of the noun that it stands for."""
+    """A sentence, and the positions among its words of `it` and of the noun that it stands for."""
 
     text: str
     place: int

@@ -140,9 +140,9 @@ def dialled(
 class Listener(Transformer):
     """Hears frames (B, M, F) and writes keys: the scores (B, L, 15) for the token after each one of the target so far.
 
-    Each place of its memory is one matrix times three frames, and sees only what was heard before it. The encoder has
-    two blocks, since it has two things to find, where keys begin and how many have begun before; the decoder has one.
-    Frames of zeros are padding.
+    Each position of its memory is one matrix times three frames, and sees only what was heard before it. The
+    encoder has two blocks, since it has two things to find, where keys begin and how many have begun before; the
+    decoder has one. Frames of zeros are padding.
 
     >>> Listener(D=8, heads=2, hidden=32)(torch.ones(1, 5, 65), torch.tensor([[1, 7]])).shape
     torch.Size([1, 2, 15])

@@ -52,7 +52,7 @@ class BankInContext(BookWidget):
 
     @property
     def asks(self) -> int:
-        """The place of the word that asks: words may be gone since it was chosen."""
+        """The position of the word that looks around: words may be gone since it was chosen."""
         return min(self.place, len(self.tokens) - 1)
 
     def look(self) -> tuple[Tensor, Tensor]:

@@ -17,7 +17,7 @@ WORDS = ["dog", "bites", "man", "cat", "hears", "rain"]  # two texts of three
 class FindTheBug(BookWidget):
     """Two texts go through A, B and C: positions are added, then the words of a text attend to each other.
 
-    One of the three adds to each word its place in the text, one the text's place in the batch, one nothing. The
+    One of the three adds to each word its position in the text, one the text's position in the batch, one nothing. The
     first and last word of the first text can be swapped, and the two texts.
 
     >>> [FindTheBug(words_swapped=True).moved(kind).any().item() for kind in ("right", "batch", "none")]

@@ -161,7 +161,7 @@ class HeadBrowser(BookWidget):
 def kinds(maps: Tensor, tokens: Sequence[str]) -> dict[str, Tensor]:
     """How much of a head's attention goes where a head of each kind would look: of maps (..., L, L) shares (...).
 
-    Only tokens count that have such a place to look at. `previous` is the token before; `same` each that reads alike,
+    Only tokens that have such a position count. `previous` is the token before; `same` each that reads alike,
     the token itself among them; `first` the first of all; `separator` each without a letter or digit, and special ones
     such as `<s>` or `[SEP]`; `induction` each that followed an earlier occurrence of the token.
 
@@ -177,7 +177,7 @@ def kinds(maps: Tensor, tokens: Sequence[str]) -> dict[str, Tensor]:
 
 def differences(maps: Tensor, other: Tensor) -> Tensor:
     """How differently heads read two texts, of maps (..., L, L) and (..., M, M): the share of a token's attention that
-    is elsewhere in the other text, place by place, from 0 to 1; the mean over the places that both texts have.
+    is elsewhere in the other text, position by position, from 0 to 1; the mean over the positions that both texts have.
 
     >>> differences(torch.tensor([[1.0, 0.0], [0.5, 0.5]]), torch.tensor([[1.0, 0.0], [0.9, 0.1]]))
     tensor(0.2000)
@@ -189,7 +189,7 @@ def differences(maps: Tensor, other: Tensor) -> Tensor:
 
 
 def _share(maps: Tensor, there_LM: Tensor) -> Tensor:
-    """The share of the attention that goes there, the mean over the rows that have such a place to look at."""
+    """The share of the attention that goes there, the mean over the rows that have such a position to look at."""
     there_LM = there_LM.to(maps.device)
     if _is_causal(maps):
         there_LM = there_LM.tril()

@@ -14,7 +14,7 @@ B, L, D, STEPS = 2, 3, 6, 6
 
 
 class HeadSplit(BookWidget):
-    """Two texts of three words (a b c, d e f), six numbers a word, on their way into heads and out again.
+    """Two texts of three words (a b c, d e f), six numbers per word, on their way into heads and out again.
 
     >>> HeadSplit(heads=2, step=2).cells().shape
     torch.Size([2, 2, 3, 3])

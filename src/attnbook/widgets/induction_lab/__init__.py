@@ -26,7 +26,7 @@ def drawn(seed: int, n: int, texts: int = 1) -> Tensor:
 class InductionLab(BookWidget):
     """The committed `Copier` of so many layers reads letters that are said twice, some of its heads off.
 
-    Heads are counted through the layers. Place `at`, from 1, is the one that asks for its next letter.
+    Heads are counted through the layers. Position `at`, from 1, is the one that asks for its next letter.
 
     >>> lab = InductionLab("kqdvhzbm")
     >>> lab.guesses()[8:], lab.right()
@@ -59,7 +59,7 @@ class InductionLab(BookWidget):
 
     @torch.no_grad()
     def read(self) -> tuple[Tensor, Tensor]:
-        """The chances (texts, L, 26) of each letter after each, and the weights (texts, heads, L, L)."""
+        """The probabilities (texts, L, 26) of each letter after each, and the weights (texts, heads, L, L)."""
         model = copy.deepcopy(copiers()[self.layers]).double()
         for layer in range(self.layers):
             output = model.get_submodule(f"layers.{layer}.output")

@@ -26,7 +26,7 @@ class LiveTransformer(BookWidget):
     """The committed `date_transformer`, letter by letter; `step` letters are written.
 
     `where` is the attention that is shown, of one of the four heads or, with 0, the mean of all. In place of what the
-    network would write, `forced` says what is written: a list of [place, id of the token].
+    network would write, `forced` says what is written: a list of [position, id of the token].
 
     >>> widget = LiveTransformer("23rd of october 1962")
     >>> letters, chances, maps = widget.read()
@@ -59,7 +59,7 @@ class LiveTransformer(BookWidget):
 
     @torch.no_grad()
     def read(self) -> tuple[list[str], Tensor, dict[str, Tensor]]:
-        """The letters that are written (■ ends them); the chances (L, N) of every token in place of each; and the
+        """The letters that are written (■ ends them); the probabilities (L, N) of every token in place of each; and the
         weights (H, L, M) of each kind of attention.
         """
         model, known = date_transformer()

@@ -14,7 +14,7 @@ MISTAKES = ["none", "ahead", "strict", "pads", "cross", "encoder"]
 
 
 class MaskMap(BookWidget):
-    """Rows ask, columns are asked: first the source's tokens, then the target's. The decoder asks both.
+    """Rows are queries, columns are keys: first the source's tokens, then the target's. The decoder asks both.
 
     `mistake` is one of the usual ones: the decoder looks "ahead", or is "strict" and not shown its own token; "pads"
     are read; "cross"-attention or the "encoder" is given the decoder's causal mask. Cells in `flipped` are the other

@@ -23,7 +23,7 @@ class PaintMask(BookWidget):
     >>> widget.weights()[0].tolist()
     [1.0, 0.0, 0.0, 0.0]
 
-    `pads` are the places of tokens that are padding. `hide` is how: "before" the softmax with −∞, with "zero" in place
+    `pads` are the positions of padding. `hide` is how: "before" the softmax with −∞, with "zero" in place
     of the score, or "after" the softmax.
     """
 

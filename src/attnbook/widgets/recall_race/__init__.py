@@ -91,7 +91,7 @@ class RecallRace(BookWidget):
 
     @property
     def pair(self) -> int:
-        """The place of the pair that is asked for: of those that have been written."""
+        """The position of the pair that is asked for: of those that have been written."""
         return min(self.asked, self.written) - 1
 
     def table(self) -> str:

@@ -31,7 +31,7 @@ def model() -> nn.Module:
 class TextGenerator(BookWidget):
     """The committed `writer` goes on from a prompt; `written` are the tokens that it has added, or the reader.
 
-    A token is drawn as `attnbook.sample` does, with the numbers of `shared/random.py` for a seed: one for each place.
+    A token is drawn as `attnbook.sample` does, with the numbers of `shared/random.py` for a seed, one per position.
     Token `at` (from 1, or the last) is looked from, by one head of all blocks or, with 0, their mean.
 
     >>> generator = TextGenerator("O Romeo, Rome", temperature=0.0)
