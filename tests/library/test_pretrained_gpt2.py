@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import struct
 
 import numpy as np
@@ -220,6 +221,20 @@ def test_its_tokens_are_those_of_the_list(write):
     assert (again.tokens, again.merges) == (pairs.tokens, pairs.merges)
 
 
+def test_what_does_nothing_to_a_text_is_no_fault(write):
+    nothing = {"dropout": None, "unk_token": "", "byte_fallback": False, "ignore_merges": False, "fuse_unk": False}
+    nothing |= {"continuing_subword_prefix": "", "end_of_word_suffix": None}
+    whole = added(lstrip=False, rstrip=False, single_word=False, normalized=True) | model_of(**nothing)
+    for processor in (None, {"type": "ByteLevel", "trim_offsets": True}, ENDS | {"special_tokens": {}}):
+        _, pairs = load(write(tokenizer=whole | {"post_processor": processor}))
+        assert pairs.decode(pairs.encode(TEXT)) == TEXT
+
+
+def test_a_byte_without_a_token_is_the_unknown_one(write):
+    _, pairs = load(write({"vocab_size": N - 1}, {"wte.weight": tiny_weights()["wte.weight"][1:]}, UNKNOWN))
+    assert pairs.encode("aQ").tolist() == [pairs.encode("a").item(), N - 2]
+
+
 def model_of(**changes):
     return {"model": tiny_tokenizer()["model"] | changes}
 
@@ -228,18 +243,30 @@ def cut_by(**changes):
     return {"pre_tokenizer": tiny_tokenizer()["pre_tokenizer"] | changes}
 
 
+def added(**changes):
+    return {"added_tokens": [tiny_tokenizer()["added_tokens"][0] | changes]}
+
+
+def without_token(letter, **changes):
+    tokens = [token for token in tiny_tokenizer()["model"]["vocab"] if token != letter]
+    vocab = {token: i for i, token in enumerate(tokens)}
+    return model_of(vocab=vocab, **changes) | {"added_tokens": [{"id": vocab["<end>"], "content": "<end>"}]}
+
+
+UNKNOWN = without_token("Q", unk_token="<end>")
+ENDS = {"type": "TemplateProcessing", "single": [{"Sequence": {"id": "A"}}], "special_tokens": {"<end>": {}}}
 NAN = np.full((D,), np.nan, dtype="<f4")
 FAULTS = {
     "another family": ({"model_type": "opt"}, {}, {}, "family 'opt'; in such a file gpt2 is known"),
-    "no family": ({"model_type": None}, {}, {}, r"config.json can't be read: model_type must be a str, and is missing"),
-    "no heads": ({"n_head": None}, {}, {}, r"config.json can't be read: n_head must be a int, and is missing"),
+    "no family": ({"model_type": None}, {}, {}, r"model_type must be a str, and is missing"),
+    "no heads": ({"n_head": None}, {}, {}, r"n_head must be a int, and is missing"),
     "heads that don't divide": ({"n_head": 5}, {}, {}, "heads"),
     "none of the heads": ({"n_head": 0}, {}, {}, "heads"),
-    "another width": ({"n_embd": 32}, {}, {}, r"wte.weight of shape \(270, 32\) has the shape \(270, 24\)"),
-    "another length": ({"n_positions": 1 << 60}, {}, {}, r"wpe.weight of .* has the shape \(32, 24\)"),
-    "another hidden width": ({"n_inner": None}, {}, {}, r"h.0.mlp.c_fc.weight of shape \(24, 96\)"),
-    "too many blocks": ({"n_layer": 1 << 60}, {}, {}, "h.2.ln_1.weight of .* is missing"),
-    "too few blocks": ({"n_layer": 1}, {}, {}, "does not know: h.1"),
+    "another width": ({"n_embd": 32}, {}, {}, r"wte.weight .* \(270, 32\), by the sizes in config.json, and has \(270, 24\)"),
+    "another length": ({"n_positions": 1 << 60}, {}, {}, r"wpe.weight .* and has \(32, 24\)"),
+    "another hidden width": ({"n_inner": None}, {}, {}, r"h.0.mlp.c_fc.weight should have the shape \(24, 96\)"),
+    "too many blocks": ({"n_layer": 1 << 60}, {}, {}, "h.2.ln_1.weight .* is missing"),
+    "too few blocks": ({"n_layer": 1}, {}, {}, "no place for: h.1"),
     "another activation": (
         {"activation_function": "silu"},
         {},
@@ -249,28 +276,34 @@ FAULTS = {
     "unscaled scores": ({"scale_attn_weights": False}, {}, {}, "scale_attn_weights is False"),
     "scores scaled by the block": ({"scale_attn_by_inverse_layer_idx": True}, {}, {}, "inverse_layer_idx is True"),
     "eps that is no number": ({"layer_norm_epsilon": float("nan")}, {}, {}, "layer_norm_epsilon should be from 0 to 1"),
-    "no bias": ({}, {"h.1.attn.c_attn.bias": None}, {}, r"h.1.attn.c_attn.bias of shape \(72,\) is missing"),
-    "an output of its own": ({}, {"lm_head.weight": np.zeros((N, D), "<f4")}, {}, "does not know: lm_head.weight"),
-    "weights not turned": ({}, {"h.0.mlp.c_fc.weight": np.zeros((HIDDEN, D), "<f4")}, {}, r"has the shape \(40, 24\)"),
+    "no bias": ({}, {"h.1.attn.c_attn.bias": None}, {}, r"h.1.attn.c_attn.bias .* \(72,\), .* is missing"),
+    "an output of its own": ({}, {"lm_head.weight": np.zeros((N, D), "<f4")}, {}, "no place for: lm_head.weight"),
+    "weights not turned": ({}, {"h.0.mlp.c_fc.weight": np.zeros((HIDDEN, D), "<f4")}, {}, r"and has \(40, 24\)"),
     "no numbers": ({}, {"ln_f.bias": NAN}, {}, "ln_f.bias has weights that are not finite"),
     "integers": ({}, {"ln_f.bias": np.zeros(D, "i1")}, {}, "ln_f.bias is stored as I8; what is known here is F64"),
     "an unknown dtype": ({}, {"ln_f.bias": (np.zeros(D, "i1"), "F8_E4M3")}, {}, "F8_E4M3, which is not known here"),
     "bytes that don't fit": ({}, {"ln_f.bias": (np.zeros(D, "i1"), "F32")}, {}, r"ln_f.bias can't lie at"),
     "another vocabulary": ({"vocab_size": 5257}, {}, {}, "scores for 5,257 tokens, and its tokenizer.json lists 270"),
-    "another table": ({}, {"wte.weight": np.zeros((N + 1, D), "<f4")}, {}, r"wte.weight of .* shape \(271, 24\)"),
-    "word pieces": ({}, {}, model_of(type="WordPiece"), r"tokenizer.json can't be read: its tokens are WordPiece"),
+    "another table": ({}, {"wte.weight": np.zeros((N + 1, D), "<f4")}, {}, r"wte.weight .* and has \(271, 24\)"),
+    "word pieces": ({}, {}, model_of(type="WordPiece"), r"its tokens are WordPiece"),
     "a blank first": ({}, {}, cut_by(add_prefix_space=True), "'add_prefix_space': True.*what is known here is BPE"),
     "uncut": ({}, {}, cut_by(use_regex=False), "'use_regex': False"),
     "cut in two ways": ({}, {}, {"pre_tokenizer": {"type": "Sequence", "pretokenizers": []}}, "Sequence"),
     "normalized": ({}, {}, {"normalizer": {"type": "NFC"}}, "normalized by {'type': 'NFC'}"),
-    "no merges": (
-        {},
-        {},
-        {"model": {"vocab": {"a": 0}, "merges": None}, "added_tokens": []},
-        "doesn't list byte pairs",
-    ),
+    "no merges": ({}, {}, model_of(merges=None), "doesn't list byte pairs"),
     "a gap in the numbers": ({}, {}, model_of(vocab={"a": 7}), "2 tokens should have the numbers from 0 on"),
-    "a merge of nothing": ({}, {}, model_of(merges=["th e"]), r"tokenizer.json can't be read: merge 0 joins b'th'"),
+    "a merge of nothing": ({}, {}, model_of(merges=["th e"]), r"merge 0 joins b'th'"),
+    "merges left out": ({}, {}, model_of(dropout=0.1), "dropout is 0.1, which leaves out merges"),
+    "whole words": ({}, {}, model_of(ignore_merges=True), "ignore_merges is True, which takes a word whole"),
+    "bytes for others": ({}, {}, model_of(byte_fallback=True), "byte_fallback is True, which writes a character"),
+    "unknown ones as one": ({}, {}, model_of(fuse_unk=True), "fuse_unk is True, which makes one token of several"),
+    "marks within": ({}, {}, model_of(continuing_subword_prefix="##"), "continuing_subword_prefix is '##', which marks"),
+    "marks at ends": ({}, {}, model_of(end_of_word_suffix="</w>"), "end_of_word_suffix is '</w>', which marks"),
+    "an end alone": ({}, {}, added(single_word=True), "single_word is True, which finds a special token only"),
+    "an end and spaces": ({}, {}, added(lstrip=True), "lstrip is True, which drops the spaces before"),
+    "an end, then spaces": ({}, {}, added(rstrip=True), "rstrip is True, which drops the spaces after"),
+    "ends that it adds": ({}, {}, {"post_processor": ENDS}, "its post_processor, TemplateProcessing, adds tokens"),
+    "a byte without a token": ({}, {}, without_token("Q"), "lists no unk_token, and 1 of the 256 bytes"),
     "a list": ({}, {}, {"model": []}, "doesn't list byte pairs"),
 }
 
@@ -278,7 +311,9 @@ FAULTS = {
 @pytest.mark.parametrize("name", FAULTS)
 def test_what_does_not_fit_is_told(write, name):
     config, weights, tokenizer, told = FAULTS[name]
-    with pytest.raises(FileError, match=told):
+    unfit = weights or re.search(r"wte|wpe|h\.\d", told)  # weights that are not as config.json has it
+    faulty = "tokenizer.json" if tokenizer else "model.safetensors" if unfit else "config.json"
+    with pytest.raises(FileError, match=f"{faulty} can't be read: .*{told}"):
         load(write(config, weights, tokenizer))
 
 

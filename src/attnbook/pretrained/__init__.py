@@ -8,7 +8,8 @@
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
@@ -84,17 +85,16 @@ def load(source: str | Path = "smollm2") -> tuple[LanguageModel, PublishedPairs]
     path = find(source)
     read, pairs_of, name, families = FORMS.get(path.suffix, FORMS[".gguf"])
     file = read(path)
-    try:
+    with _blamed(file.told):
         if (family := file.fact(name, str)) not in families:
             raise ValueError(
                 f"its model is of the family {family!r}; in such a file {', '.join(families)} is known here"
             )
+    with _blamed(file.path):
         pairs = pairs_of(file)
-        return _model(file, families[family](file, len(pairs))), pairs
-    except FileError:
-        raise
-    except ValueError as error:
-        raise FileError(file.path, str(error)) from error
+    with _blamed(file.told):
+        described = families[family](file, len(pairs))
+    return _model(file, described), pairs
 
 
 def find(source: str | Path = "smollm2") -> Path:
@@ -147,22 +147,43 @@ def chat(messages: Sequence[tuple[str, str]]) -> str:
     return "".join(turns) + "<|im_start|>assistant\n"
 
 
+@contextmanager
+def _blamed(path: Path) -> Iterator[None]:
+    """Inside, whatever is wrong is wrong with this file."""
+    try:
+        yield
+    except FileError:
+        raise
+    except ValueError as error:
+        raise FileError(path, str(error)) from error
+
+
 def _model(file: ModelFile, family: Family) -> LanguageModel:
     """Every weight in its place, in float32."""
+    with _blamed(file.path):
+        packed = _placed(file, family)
+    with _Blank(), _blamed(file.told):
+        model = family.build()
+    with _blamed(file.path):
+        named = (zip(weight.ours, _parts(weight, each), strict=True) for weight, each in packed.items())
+        model.load_state_dict(dict(chain.from_iterable(named)), assign=True)
+    return model.requires_grad_(False).eval()
+
+
+def _placed(file: ModelFile, family: Family) -> dict[Weight, Packed]:
+    """Every weight that the model needs, each of the shape that it needs."""
     packed, left = {}, {name: weights for name, weights in file.weights.items() if not family.left(name)}
     for weight in family.weights:
         found = left.pop(weight.theirs, None)
         if found is None or found.shape != weight.shape:
-            came = "is missing" if found is None else f"has the shape {found.shape}"
-            raise ValueError(f"{weight.theirs} of shape {weight.shape} {came}")
+            came = "is missing" if found is None else f"has {found.shape}"
+            raise ValueError(
+                f"{weight.theirs} should have the shape {weight.shape}, by the sizes in {file.told.name}, and {came}"
+            )
         packed[weight] = found
     if left:
-        raise ValueError(f"it has weights that this model does not know: {', '.join([*left][:3])}")
-    with _Blank():
-        model = family.build()
-    named = (zip(weight.ours, _parts(weight, each), strict=True) for weight, each in packed.items())
-    model.load_state_dict(dict(chain.from_iterable(named)), assign=True)
-    return model.requires_grad_(False).eval()
+        raise ValueError(f"it has weights that this model has no place for: {', '.join([*left][:3])}")
+    return packed
 
 
 class _Blank(TorchFunctionMode):

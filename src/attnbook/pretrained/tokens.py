@@ -14,6 +14,17 @@ from attnbook.pretrained.safetensors import read_json
 
 SPECIAL = (3, 4)  # types of tokens that are no pieces of text: for control, and of the maker's own
 CUT = [("type", "ByteLevel"), ("add_prefix_space", False), ("use_regex", True)]  # into words as GPT-2 does
+OPTIONS = {  # of tokenizer.json, and what each would do to a text that is encoded
+    "dropout": "leaves out merges at random",
+    "byte_fallback": "writes a character that has no token as its bytes",
+    "ignore_merges": "takes a word whole if the list has it, whatever the merges say",
+    "fuse_unk": "makes one token of several that the list lacks",
+    "continuing_subword_prefix": "marks each piece that goes on with a word",
+    "end_of_word_suffix": "marks each piece that ends a word",
+    "single_word": "finds a special token only where it is a word of its own",
+    "lstrip": "drops the spaces before a special token",
+    "rstrip": "drops the spaces after a special token",
+}
 
 
 class PublishedPairs(BytePairs):
@@ -81,6 +92,13 @@ def json_pairs(file: ModelFile) -> PublishedPairs:
     told = read_json(path)
     try:
         model, cut, specials = told["model"], told["pre_tokenizer"], [each["content"] for each in told["added_tokens"]]
+        for options in (model, *told["added_tokens"]):
+            for option, effect in OPTIONS.items():
+                if options.get(option):
+                    raise ValueError(f"{option} is {options[option]!r}, which {effect}; that is not known here")
+        processor = told.get("post_processor") or {"type": "ByteLevel"}
+        if processor["type"] != "ByteLevel" and processor.get("special_tokens", True):
+            raise ValueError(f"its post_processor, {processor['type']}, adds tokens to a text; that is not known here")
         kind = model.get("type", "BPE")  # old files don't say
         if kind != "BPE" or told["normalizer"] or any(cut.get(name, known) != known for name, known in CUT):
             came = f"{kind}, cut by {cut}, normalized by {told['normalizer']}"
@@ -91,8 +109,11 @@ def json_pairs(file: ModelFile) -> PublishedPairs:
         texts = sorted(numbers, key=numbers.__getitem__)
         if [numbers[text] for text in texts] != [*range(len(texts))]:
             raise ValueError(f"its {len(texts)} tokens should have the numbers from 0 on, each once")
+        unknown = model.get("unk_token") or None  # old files write ""
+        if unknown is None and (lacking := [letter for letter in ALPHABET if letter not in numbers]):
+            raise ValueError(f"it lists no unk_token, and {len(lacking)} of the 256 bytes have no token of their own")
         merges = [line if isinstance(line, str) else " ".join(line) for line in model["merges"]]
-        return _pairs(merges, specials, texts, unknown=0)
+        return _pairs(merges, specials, texts, numbers[unknown] if unknown else 0)
     except (KeyError, TypeError, AttributeError) as error:
         raise FileError(path, f"it doesn't list byte pairs and their tokens ({error!r})") from None
     except ValueError as error:
