@@ -349,7 +349,11 @@ FAULTS = {
     "three of four heads": ({"llama.attention.head_count_kv": (U32, 3)}, {}, "attn_k.weight should have the shape"),
     "too many blocks": ({"llama.block_count": (U32, 2**32 - 1)}, {}, r"blk.3.attn_norm.weight .* is missing"),
     "too few blocks": ({"llama.block_count": (U32, 2)}, {}, "no place for: blk.2"),
-    "a weight is missing": ({}, {"blk.1.ffn_up.weight": None}, "blk.1.ffn_up.weight should have the shape .* is missing"),
+    "a weight is missing": (
+        {},
+        {"blk.1.ffn_up.weight": None},
+        "blk.1.ffn_up.weight should have the shape .* is missing",
+    ),
     "a weight is left": ({}, {"output.weight": (F16, (1,), bytes(2))}, "no place for: output.weight"),
     "another shape": ({}, {"output_norm.weight": (F32, (63,), bytes(252))}, r"and has \(63,\)"),
     "no numbers": ({}, {"token_embd.weight": (Q8_0, (N, D), BLOCK_OF_NAN * (N * 2))}, "not finite"),

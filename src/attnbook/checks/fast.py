@@ -15,6 +15,7 @@ from attnbook.checks.judging import Wrong, call, compare, describe, exercise, ex
 from attnbook.language import whole
 
 Tiled = Callable[[Tensor, Tensor, Tensor, int], Tensor]
+Lazy = Callable[[Tensor, Tensor, Tensor, int, float], tuple[Tensor, int]]
 Back = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 
 
@@ -35,6 +36,32 @@ def tiled(answer: Tiled) -> None:
     most = len(q) * max(q.shape[1], v.shape[1], block)
     if watches[_LONG].largest >= len(q) * len(k):
         raise Wrong("large_tile", case=_LONG, got=whole(watches[_LONG].largest), enough=whole(most))
+
+
+@exercise
+def lazy_tiled(answer: Lazy) -> None:
+    """`answer(q_LK, k_MK, v_MV, block, slack)`: attention, and in how many blocks sum and output were rescaled.
+
+    They are where some score exceeds its query's reference by more than `slack`; every maximum is then a reference.
+    """
+    answers = {case: call(answer, *inputs) for case, inputs in _SLACKS.items()}
+    for case, got in answers.items():
+        if not isinstance(got, tuple | list) or len(got) != 2:
+            raise Wrong("output_and_count", case=case, got=describe(got))
+    whys = [
+        partial(
+            explained,
+            {case: got[part] for case, got in answers.items()},
+            {name: (lambda *given, lazy=lazy, part=part: lazy(*given)[part]) for name, lazy in WRONG_LAZY.items()},
+            _SLACKS,
+        )
+        for part in (0, 1)
+    ]
+    for case, (output, count) in answers.items():
+        want, often = _lazy()(*_SLACKS[case])
+        compare(case, output, want, ("query", "feature"), whys[0])
+        if count != often:
+            raise Wrong("expected", case=case, want=often, got=count, why=whys[1]())
 
 
 @exercise
@@ -181,6 +208,43 @@ WRONG_TILED: dict[str, Tiled] = {
     "does_not_divide_at_the_end": _tiled(divide=False),
     "leaves_out_the_last_keys": _tiled(whole_blocks=True),
     "takes_the_mean_of_the_blocks": _each_block_by_itself,
+}
+
+
+def _lazy(
+    *,
+    output: bool = True,
+    total: bool = True,
+    must: Callable = lambda new, m, slack: bool((new > m + slack).any()),
+) -> Lazy:
+    """Returns tiled attention that rescales only when it must, right as it is; each argument makes a mistake."""
+
+    def attend(q: Tensor, k: Tensor, v: Tensor, block: int, slack: float) -> tuple[Tensor, int]:
+        m = q.new_full((len(q), 1), -torch.inf)
+        sums, y, count = torch.zeros_like(m), q.new_zeros(len(q), v.shape[1]), 0
+        for keys, values in zip(k.split(block), v.split(block), strict=True):
+            scores = q @ keys.mT / q.shape[-1] ** 0.5
+            new = torch.maximum(m, scores.amax(-1, keepdim=True))
+            if must(new, m, slack):
+                factor = (m - new).exp()
+                sums, y = (factor if total else 1.0) * sums, (factor if output else 1.0) * y
+                m, count = new, count + 1
+            powers = (scores - m).exp()
+            sums, y = sums + powers.sum(-1, keepdim=True), y + powers @ values
+        return y / sums, count
+
+    return attend
+
+
+# What goes wrong with rescaling only when one must, likewise.
+WRONG_LAZY: dict[str, Lazy] = {
+    "rescales_neither_sum": _lazy(output=False, total=False),
+    "rescales_the_sum_alone": _lazy(output=False),
+    "rescales_the_output_alone": _lazy(total=False),
+    "rescales_in_every_block": _lazy(must=lambda new, m, slack: True),
+    "rescales_as_soon_as_a_maximum_grows": _lazy(must=lambda new, m, slack: bool((new > m).any())),
+    "waits_until_all_queries_must": _lazy(must=lambda new, m, slack: bool((new > m + slack).all())),
+    "keeps_the_first_reference": _lazy(must=lambda new, m, slack: bool(m.isinf().any())),
 }
 
 
@@ -385,6 +449,19 @@ def _tiles() -> dict[str, tuple[Tensor, Tensor, Tensor, int]]:
     }
 
 
+def _slacks() -> dict[str, tuple[Tensor, Tensor, Tensor, int, float]]:
+    q, k, v, _ = _TILES["scores_that_rise_by_ones"]
+    three, keys, values, _ = _TILES["blocks_of_3_of_7_keys"]
+    far = _TILES["scores_beyond_1000"][:3]
+    return {
+        "block=1, slack=0": (q, k, v, 1, 0),
+        "block=1, slack=2": (q, k, v, 1, 2),
+        "block=1, slack=0, M=4": (q, k.flip(0), v, 1, 0),
+        "block=2, slack=0.5": (three, keys, values, 2, 0.5),
+        "block=2, slack=8": (*far, 2, 8),
+    }
+
+
 def _backs() -> dict[str, tuple[Tensor, ...]]:
     """A tile of some of the keys: what softmax is taken over is longer than the tile."""
     found: dict[str, tuple[Tensor, ...]] = {}
@@ -402,7 +479,8 @@ def _pieces(seed: int, *sizes: int) -> tuple[Tensor, ...]:
     return tuple(torch.randn(2, 2, 3, size, 4, generator=draw).round(decimals=2) for size in sizes)
 
 
-_TILES, _BACKS = _tiles(), _backs()
+_TILES = _tiles()
+_SLACKS, _BACKS = _slacks(), _backs()
 _PARTS_BACK, _PARTS_KEPT = (
     ("the_scores_of", "the_values_of"),
     ("the_keys_after", "all_values_after", "the_length_after"),

@@ -8,7 +8,8 @@ joint, deep, copiers, wider                       chapter 6: heads.py
 places                                            chapter 8: positions.py
 phrases, dates, rates                             chapter 9: transformers.py
 vocabularies, parts, sizes, loops, twice          chapter 11: small_models.py
-head_kinds, copying, sink, names, facts           chapter 12: real_heads.py
+head_kinds, copying, said_twice, sink, names, facts
+                                                  chapter 12: real_heads.py
 windows, silent, loud, lengths, experts, recall   chapter 13: today.py
 images, orders, looks, questions, pairs, counts, reach
                                                   chapters 14 and 15: beyond_text.py

@@ -19,7 +19,7 @@ from booktools.make.seeds.beyond_text import (
 )
 from booktools.make.seeds.heads import copiers, deep, joint, wider
 from booktools.make.seeds.positions import places
-from booktools.make.seeds.real_heads import copying, facts, head_kinds, names, sink
+from booktools.make.seeds.real_heads import copying, facts, head_kinds, names, said_twice, sink
 from booktools.make.seeds.recurrent import numbers, rates_4, readers, readers_slower
 from booktools.make.seeds.small_models import loops, parts, sizes, twice, vocabularies
 from booktools.make.seeds.today import experts, lengths, loud, recall, silent, windows
@@ -52,6 +52,7 @@ def main() -> None:
         "twice": (twice, 3),
         "head_kinds": (head_kinds, 2),
         "copying": (copying, 2),
+        "said_twice": (said_twice, 3),
         "sink": (sink, 8),
         "names": (names, 2),
         "facts": (facts, 7),

@@ -5,6 +5,10 @@ head_kinds for each of two samples of sixty sentences: which heads look one back
 copying    for each of two draws of random tokens said twice, with heads that were chosen on another: what share of the
            second time is right (`copied`), the loss on plain text (`plain`), and on the second time of plain text said
            twice (`again`), with nothing off, six induction heads, six others, the head (16, 0), and three of its kind
+said_twice for 60 prompts of each kind, random tokens, random words and sentences, said twice: the quartiles over prompts
+           of the share of the second time that is right, and in how many prompts fewer than half as many are right as
+           with nothing off (`halved`), with nothing off, six induction heads, six others of the same blocks, the head
+           (16, 0), and three of its kind; and the quartiles of what is right the first time (`once`)
 sink       for each of eight texts: the loss of tokens 65 to 160 when all may be seen, the last 64, these and the first,
            all but the first, all but the sixth, and when the first was never there (`deleted`); the mean weight on the
            first token, its share of weight times length of the value, and how long its value is, by those of others
@@ -163,6 +167,51 @@ def copying(draw: int) -> dict[str, object]:
             "again": round(losses(torch.cat([once_BL, once_BL], 1), heads)[:, 50:].mean().item(), 3),
         }
     return row
+
+
+def said_twice(kind: int, count: int = 60) -> dict[str, object]:
+    name, texts_BL = [("tokens", _random_tokens), ("words", _random_words), ("sentences", _sentences)][kind]
+    six, ids_BL = _induction_heads(), texts_BL(count)
+    n = ids_BL.shape[1]
+    same = [(block, h) for block in sorted({block for block, _ in six}) for h in range(9) if (block, h) not in six]
+    found: dict[str, list[Tensor]] = {}
+    for draw, once_BL in enumerate(ids_BL.split(10)):  # ten prompts, and six others of their own
+        twice_BL = torch.cat([once_BL, once_BL], 1)
+        others = random.Random(draw).sample(same, 6)
+        tried = {"nothing": [], "six": six, "others": others, "back": BACK[:1], "others_back": BACK[1:]}
+        for off, heads in tried.items():
+            with changed(heads, without):
+                right_BL = _scores_of(stream(twice_BL)[:, :-1]).argmax(-1) == twice_BL[:, 1:]
+            found.setdefault(off, []).append(right_BL[:, n:].double().mean(1))
+            if off == "nothing":
+                found.setdefault("once", []).append(right_BL[:, : n - 1].double().mean(1))
+    shares = {off: torch.cat(parts) for off, parts in found.items()}
+    quarters = torch.tensor([0.25, 0.5, 0.75], dtype=torch.double)
+    row: dict[str, object] = {"kind": name, "prompts": count, "tokens": n}
+    for off, share_B in shares.items():
+        quartiles = [round(share, 3) for share in share_B.quantile(quarters).tolist()]
+        row[off] = {"quartiles": quartiles, "halved": int((share_B < shares["nothing"] / 2).sum())}
+    return row
+
+
+def _random_tokens(count: int) -> Tensor:
+    return twice(30, B=count)[:, :25]
+
+
+def _random_words(count: int, L: int = 25) -> Tensor:
+    words = sorted({word.strip(",.").lower() for n in (0, 1) for text in plain(n) for word in text.split()})
+    draw = random.Random(30)
+    return _beginnings([" ".join(draw.sample(words, L)) for _ in range(count)], L)
+
+
+def _sentences(count: int, L: int = 12) -> Tensor:
+    return _beginnings([text for n in (0, 1) for text in plain(n)], L)[:count]
+
+
+def _beginnings(texts: Iterable[str], L: int) -> Tensor:
+    """The first L tokens of each text that has so many, (texts, L)."""
+    rows = [published()[1].encode(f" {text}")[:L] for text in texts]
+    return torch.stack([row for row in rows if len(row) == L])
 
 
 def sink(text: int, L: int = 160, W: int = 64) -> dict[str, float]:
