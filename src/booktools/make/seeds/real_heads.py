@@ -5,7 +5,7 @@ head_kinds for each of two samples of sixty sentences: which heads look one back
 copying    for each of two draws of random tokens said twice, with heads that were chosen on another: what share of the
            second time is right (`copied`), the loss on plain text (`plain`), and on the second time of plain text said
            twice (`again`), with nothing off, six induction heads, six others, the head (16, 0), and three of its kind
-said_twice for 60 prompts of each kind, random tokens, random words and sentences, said twice: the quartiles over prompts
+said_twice for 60 prompts of each kind, random tokens, random words and sentences, said twice: the quartiles of prompts
            of the share of the second time that is right, and in how many prompts fewer than half as many are right as
            with nothing off (`halved`), with nothing off, six induction heads, six others of the same blocks, the head
            (16, 0), and three of its kind; and the quartiles of what is right the first time (`once`)
