@@ -16,7 +16,7 @@ from grading.adjustments import Adjustment, exercise_of, known_login
 from grading.pages import page_html, write_text
 from grading.run_tests import Outcome
 from grading.scores import Score
-from grading.submissions import Unreadable, printable, read_code
+from grading.submissions import Unreadable, printable, read_code, truncated
 from grading.tables import FORMULA, read_table
 from grading.wording import HERE, say
 
@@ -101,8 +101,9 @@ def _code_of(assignment: Assignment, score: Score) -> dict[str, list[str]]:
         cells = read_code(score.submission.path, assignment).cells if score.submission and score.submission.path else []
     except (Unreadable, OSError):
         cells = []
-    for cell in cells:
-        found[cell["name"]].append("\n".join(map(printable, cell["source"].splitlines())))
+    sources = truncated([cell["source"] for cell in cells])
+    for cell, source in zip(cells, sources, strict=True):
+        found[cell["name"]].append("\n".join(map(printable, source.splitlines())))
     return found
 
 

@@ -16,7 +16,8 @@ from booktools.progress import progress
 from grading.collect import find_submissions
 from grading.processes import side_by_side
 from grading.prove import sandbox_leaks, self_test
-from grading.run_tests import Outcome, OutOfTime, Result, run_tests
+from grading.run_tests import Outcome, Result, run_tests
+from grading.sandbox.client import OutOfTime
 from grading.sandbox.fork_server import ForkServer
 from grading.submissions import (
     Code,

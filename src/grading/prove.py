@@ -12,8 +12,8 @@ from booktools.book import BookError
 from booktools.book.assignment import Assignment, Exercise
 from booktools.book.limits import Limits
 from booktools.book.variants import GAP, fill_gaps
-from grading.run_tests import PARTS, Attempts, Outcome, OutOfTime, names_given, run_tests
-from grading.sandbox.client import NoAnswer, StudentError
+from grading.run_tests import PARTS, Attempts, Outcome, names_given, run_tests
+from grading.sandbox.client import NoAnswer, OutOfTime, StudentError
 from grading.sandbox.fork_server import ForkServer
 from grading.sandbox.remote import Remote
 from grading.submissions import code_of
@@ -141,7 +141,7 @@ def sandbox_leaks(server: ForkServer, limits: Limits, secrets: list[Path]) -> li
         probe = Remote(sandbox, Exercise("probe", "", ""), "gaps")
         try:
             return [f"a submission {what}" for what in probe([str(secret) for secret in secrets])]
-        except (StudentError, NoAnswer) as error:
+        except (StudentError, NoAnswer, OutOfTime) as error:
             return [f"the probe of the sandbox did not come back: {error}"]
 
 

@@ -11,7 +11,7 @@ from attnbook.language import plain
 from booktools.book import BookError
 from booktools.book.assignment import Assignment, Exercise
 from booktools.book.limits import Limits
-from grading.sandbox.client import NoAnswer, Sandbox, StudentError, TookTooLong
+from grading.sandbox.client import NoAnswer, OutOfTime, Sandbox, StudentError, TookTooLong
 from grading.sandbox.fork_server import ForkServer
 from grading.sandbox.remote import Remote
 from grading.sandbox.stopwatch import Spent
@@ -50,10 +50,6 @@ class Outcome:
 
     def total(self, assignment: Assignment) -> float:
         return sum(map(self.score, assignment.exercises))
-
-
-class OutOfTime(Exception):
-    """A submission has used up its time: what it would have got is not known."""
 
 
 def run_tests(assignment: Assignment, cells: list[dict], server: ForkServer, limits: Limits, parts=PARTS) -> Outcome:

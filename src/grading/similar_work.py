@@ -8,11 +8,10 @@ from attnbook.language import whole
 from booktools.book.assignment import Assignment
 from grading.pages import page_html, write_text
 from grading.similarity import Pair, Place, similar
-from grading.submissions import Submission, Unreadable, printable, read_code
+from grading.submissions import Submission, Unreadable, printable, read_code, truncated
 from grading.tables import write_table
 from grading.wording import say
 
-MOST = 100_000  # characters of a student's code that are compared
 STYLE = """
 body { max-width: 80rem; }
 .pair { display: grid; gap: 1rem; grid-template-columns: minmax(0, 1fr); }
@@ -31,23 +30,10 @@ def similar_pairs(assignment: Assignment, submissions: list[Submission], thresho
             cells = read_code(submission.path, assignment).cells if submission.path else []
         except (Unreadable, OSError):
             continue
-        codes[submission.student] = _truncated([cell["source"] for cell in cells])
+        codes[submission.student] = truncated([cell["source"] for cell in cells])
     given = [cell.source for cell in assignment.student().cells if cell.cell_type == "code"]
     solution = [exercise.source for exercise in assignment.exercises]
     return codes, similar(codes, given, solution, threshold)
-
-
-def _truncated(sources: list[str], most: int = MOST) -> list[str]:
-    """Cuts sources so that together they have at most so many characters; the last ones lose theirs first.
-
-    >>> _truncated(["abc", "defg", "h"], 5)
-    ['abc', 'de', '']
-    """
-    left, kept = most, []
-    for source in sources:
-        kept.append(source[: max(left, 0)])
-        left -= len(source)
-    return kept
 
 
 def write_similar_work(out: Path, assignment: Assignment, codes: dict[str, list[str]], pairs: list[Pair]) -> None:

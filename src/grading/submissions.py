@@ -18,6 +18,7 @@ from grading.platforms import Sender
 from grading.wording import say
 
 LARGEST = 20_000_000  # bytes of a notebook that is read at all
+MOST = 100_000  # characters of a student's code that people read, or that are compared
 UNREADABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
@@ -260,6 +261,19 @@ def _without_checks(source: str, checks: str) -> str:
     own = _own_part(source, is_verdict)
     only_values = _own_part(own, lambda statement: ast.dump(statement) in handed_out)
     return own if only_values else ""
+
+
+def truncated(sources: list[str], most: int = MOST) -> list[str]:
+    """Cuts sources so that together they have at most so many characters; the last ones lose theirs first.
+
+    >>> truncated(["abc", "defg", "h"], 5)
+    ['abc', 'de', '']
+    """
+    left, kept = most, []
+    for source in sources:
+        kept.append(source[: max(left, 0)])
+        left -= len(source)
+    return kept
 
 
 def _cell_name(cell: dict) -> str:

@@ -40,7 +40,11 @@ def page(tmp_path):
     return tmp_path / "by_hand.html"
 
 
-STUDENTS = {"ada": {"more": "def helper(x):\n    return x"}, "eve": {"shares": EVIL}, "=cmd": {}}
+STUDENTS = {
+    "ada": {"more": "def helper(x):\n    return x", "count": "count = 12\n" * 100_000},
+    "eve": {"shares": EVIL},
+    "=cmd": {},
+}
 
 
 def test_it_shows_code_results_and_who_asks_first(page):
@@ -53,6 +57,7 @@ def test_it_shows_code_results_and_who_asks_first(page):
     assert any("def helper(x):" in one.get_text() for one in ada.details.select("pre"))
     assert not odd.select("fieldset"), "a spreadsheet would run this login"
     assert len(soup.select("script")) == 1
+    assert len(page.read_text()) < 300_000, "a page for a class, however much one of them writes"
     assert "http" not in str(soup.select("[src], [href]"))
 
 

@@ -23,9 +23,9 @@ import grading
 from booktools.book import BookError
 from booktools.book.assignment import Assignment, Exercise
 from booktools.book.limits import Limits
-from grading.run_tests import OutOfTime, run_tests
-from grading.sandbox import fork_server, messages, stopwatch
-from grading.sandbox.client import NoAnswer, StudentError
+from grading.run_tests import run_tests
+from grading.sandbox import client, fork_server, messages, stopwatch
+from grading.sandbox.client import NoAnswer, OutOfTime, StudentError
 from grading.sandbox.confinement import MACHINES, REFUSED, SIEVED
 from grading.sandbox.forbidden_calls import Forbidden, ForbiddenCalls
 from grading.sandbox.fork_server import ForkServer
@@ -787,6 +787,19 @@ def test_a_submission_ends_with_its_guardian(server):
         guardian = int(Path(f"/proc/{sandbox.stopwatch.process}/stat").read_text().rpartition(")")[2].split()[1])
         os.kill(guardian, signal.SIGKILL)
         assert select.select([sandbox.process], [], [], 60)[0]
+
+
+def test_a_process_that_never_gets_a_processor_is_not_waited_for_without_end(assignment, server, monkeypatch):
+    """Its own time does not pass then. Nobody knows its points, also where a test would take an error for an answer."""
+    monkeypatch.setattr(Stopwatch, "read", lambda _: Spent())
+    monkeypatch.setattr(client, "BUSY", 0.5)
+    notebook = answered()
+    for cell in notebook.cells:
+        if cell.id == "test-shares":
+            cell.source = f"try:\n    shares(torch.ones(2))\nexcept Exception:\n    pass\n{cell.source}"
+    trusting = Assignment.of(notebook, Path("three_things.ipynb"))
+    with pytest.raises(OutOfTime, match="the machine was so busy that a call did not come to an end in 5 seconds"):
+        run_tests(trusting, code_of(answered(shares=body("while True: pass")), trusting), server, LIMITS)
 
 
 def test_what_can_be_read_may_have_gone(monkeypatch):

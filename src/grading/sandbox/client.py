@@ -19,6 +19,7 @@ from grading.wording import say
 
 CREDENTIALS = struct.Struct("3i")  # process, user, group
 STARTS_WITHIN = 120  # seconds
+BUSY = 30  # times as long as a call may take, on a clock on the wall, before the machine is called too busy
 NO_START = f"""the sandbox does not start, so nothing was graded. It said:
 {{said}}
 {NO_NAMESPACES}"""
@@ -37,6 +38,13 @@ class NoAnswer(BaseException):
 
 class TookTooLong(NoAnswer):
     """A call, or a test of many calls, that did not come to an end in time."""
+
+
+class OutOfTime(BaseException):
+    """A submission has used up its time, or never got it: what it would have got is not known.
+
+    No `except Exception` of a test takes it for anything else.
+    """
 
 
 class Sandbox:
@@ -76,9 +84,11 @@ class Sandbox:
         """
         if self.dead:
             raise NoAnswer(self.dead)
-        started, given = self.stopwatch.read(), [seconds]
+        started, given, until = self.stopwatch.read(), [seconds], time.monotonic() + BUSY * seconds
 
         def patience() -> float:
+            if time.monotonic() > until:
+                raise OutOfTime(say("starved", seconds=plain(BUSY * seconds)))
             left = sum(given) - (self.stopwatch.read() - started).longer
             if left <= 0 and len(given) == 1:
                 given.append(when_late())
@@ -96,6 +106,9 @@ class Sandbox:
             raise self.give_up(str(late), TookTooLong) from None
         except TimeoutError:
             raise self.give_up(say("late", seconds=plain(seconds)), TookTooLong) from None
+        except OutOfTime as starved:
+            self.give_up(str(starved))
+            raise
         except (EOFError, OSError):
             raise self.give_up(say("ended")) from None
         except (BadMessage, AttributeError, TypeError) as error:

@@ -59,7 +59,7 @@ class ForkServer:
         warm_up()  # here, too, while the sandbox does
         if not self.is_ready():
             self.process.kill()  # or what it says would not come to an end
-            said = self.process.stderr.read().decode(errors="replace").strip()
+            said = self.process.stderr.read().decode(errors="replace").strip()  # pyrefly: ignore[missing-attribute]
             self.close()
             raise BookError(NO_START.format(said=said or say("silent", seconds=STARTS_WITHIN)))
 
