@@ -1,15 +1,20 @@
 """DrawDigit: what it shows and what PyTorch says of it, how it is worked, what is known of it besides."""
 
+import random
+from itertools import chain
+
 import pytest
 import torch
 from torch import Tensor
 
 from attnbook.data import FOLDER
 from attnbook.data.stored import unpack_single
-from attnbook.tasks.digits import digits, reader_untrained, right
+from attnbook.tasks.digits import digit_reader, digits, reader_untrained, right
 from attnbook.widgets import DrawDigit
 from attnbook.widgets.draw_digit import SIDE, about, inks, model
-from booktools.make.networks.digit_reader import held_out, to_bytes
+from booktools.make.networks.digit_reader import held_out, of_drawings, to_bytes
+from booktools.make.networks.strokes import NEW_WAYS, WAYS
+from booktools.make.networks.strokes import drawn as drawing
 from tests.sizes import is_light
 from tests.widgets.laws import Laws
 from tests.widgets.reading import parsed
@@ -81,7 +86,7 @@ class TestDrawDigit(Laws):
         "nothing drawn": DrawDigit(strokes=[]),
         "a dot": DrawDigit(strokes=[[100]], view="costs"),
         "a line across, and nothing": DrawDigit(strokes=[[112, 127], []], view="first"),
-        "read wrong": DrawDigit(digit=138, view="costs"),
+        "read wrong": DrawDigit(digit=139, view="costs"),
         "all covered": DrawDigit(covered=[[i, j] for i in range(4) for j in range(4)]),
     }
     errors = [
@@ -111,7 +116,7 @@ def test_the_files_are_those_of_the_network():
     reader = reader_untrained()
     unpack_single(FOLDER / "digit_reader.bin", reader)
     stored = (FOLDER / "digit_reader.bin").read_bytes()
-    assert to_bytes(reader) == stored
+    assert to_bytes(reader, about()["drawn"]) == stored
     is_light("digit_reader.bin", len(stored))
     assert (FOLDER / "held_out.bin").read_bytes() == held_out()
 
@@ -123,6 +128,41 @@ def test_how_well_it_reads():
     assert wrong == about()["wrong"]
     assert 0 < len(wrong) <= 12
     assert right(model(), (images_BHW.double(), labels_B)) >= 0.97
+
+
+SEVENS = {
+    "plain": [[35, 37, 39, 41, 43, 58, 73, 88, 103, 119, 135, 151, 167, 183, 199]],
+    "with a bar": [[35, 37, 39, 41, 43, 58, 73, 88, 103, 119, 135, 151, 167, 183, 199], [117, 119, 121]],
+    "small, in a corner": [[11, 13, 14, 29, 44, 60, 76]],
+}
+
+
+@pytest.mark.parametrize("seven", SEVENS)
+def test_a_seven_is_read_as_people_draw_it(seven):
+    scores = DrawDigit(strokes=SEVENS[seven]).scores()
+    assert scores.argmax() == 7
+
+
+@pytest.mark.slow
+def test_how_well_it_reads_what_is_drawn():
+    """In ways that it has learned from, and in others. No person drew these."""
+    assert of_drawings(digit_reader()) == pytest.approx(about()["drawn"], abs=0.005)
+    assert about()["drawn"]["known"] > 0.95
+    assert about()["drawn"]["new"] > 0.85
+
+
+@pytest.mark.parametrize("digit", range(10))
+def test_drawings_are_strokes_on_the_sheet_wherever_and_however_large(digit):
+    dice, heights = random.Random(digit), set()
+    for way in WAYS[digit] + NEW_WAYS[digit]:
+        strokes = drawing(way, dice)
+        assert [len(stroke) > 1 for stroke in strokes] == [True] * len(way.split("/"))
+        cells = [*chain(*strokes)]
+        assert min(cells) >= 0
+        assert max(cells) < SIDE * SIDE
+        heights.add(max(cells) // SIDE - min(cells) // SIDE)
+        assert not {*NEW_WAYS[digit]} & {*WAYS[digit]}
+    assert len(heights) > 1
 
 
 def test_table():

@@ -50,31 +50,11 @@ class DrawDigit(BookWidget):
     model = Asset("digit_reader.bin")
     held_out = Asset("held_out.bin", later=True)
 
-    def bitmap(self) -> Tensor:
-        """What is drawn, made as tall as the bitmap, with one pen (32, 32)."""
-        strokes = [torch.tensor(stroke) for stroke in self.strokes if stroke]
-        inked = torch.zeros(BITS, BITS, dtype=torch.bool)
-        if not strokes:
-            return inked
-        lines = [torch.stack([2.0 * (cells % SIDE), 2.0 * (cells // SIDE)], -1).double() for cells in strokes]
-        low, high = torch.cat(lines).amin(0), torch.cat(lines).amax(0)
-        room = torch.tensor([WIDTH - 2 * PEN, BITS - 2 * PEN], dtype=torch.float64)
-        scale = (room / (high - low).clamp(min=1e-9)).min().clamp(max=LARGEST)
-        middles = torch.arange(BITS) + 0.5
-        spots = torch.stack(torch.meshgrid(middles, middles, indexing="xy"), -1).double()
-        for line in lines:
-            line = (line - (low + high) / 2) * scale + BITS / 2
-            for a, b in zip(line, [*line[1:], line[-1]], strict=True):
-                along = b - a
-                share = ((spots - a) @ along / max(along @ along, 1e-9)).clamp(0, 1)
-                inked |= (spots - a - share[..., None] * along).square().sum(-1) <= PEN * PEN
-        return inked
-
     def counts(self) -> Tensor:
         """The 8 × 8 numbers from 0 to 16 before anything is covered."""
         if self.digit:
             return (16 * digits(held_out=True, by="form")[0][self.digit - 1]).long()
-        return self.bitmap().view(8, 4, 8, 4).sum((1, 3))
+        return reduced(self.strokes)
 
     def image(self) -> Tensor:
         """What the network is given (8, 8)."""
@@ -101,6 +81,25 @@ class DrawDigit(BookWidget):
         chances = self.scores().softmax(-1)
         rows = [(Verbatim(whole(digit)), [number(chances[digit], 2)]) for digit in range(10)]
         return html_table(say["caption"].format(first=whole(int(chances.argmax()))), [say["chance"]], rows)
+
+
+def reduced(strokes: list[list[int]]) -> Tensor:
+    """The ink in each pixel (8, 8), 0 to 16, of strokes made as tall as a bitmap (32, 32) and drawn with one pen."""
+    lines = [torch.tensor(stroke) for stroke in strokes if stroke]
+    if not lines:
+        return torch.zeros(8, 8, dtype=torch.long)
+    lines = [torch.stack([2.0 * (cells % SIDE), 2.0 * (cells // SIDE)], -1).double() for cells in lines]
+    low, high = torch.cat(lines).amin(0), torch.cat(lines).amax(0)
+    room = torch.tensor([WIDTH - 2 * PEN, BITS - 2 * PEN], dtype=torch.float64)
+    scale = (room / (high - low).clamp(min=1e-9)).min().clamp(max=LARGEST)
+    lines = [(line - (low + high) / 2) * scale + BITS / 2 for line in lines]
+    a = torch.cat(lines)[:, None, None]
+    along = torch.cat([torch.cat([line[1:], line[-1:]]) for line in lines])[:, None, None] - a
+    middles = torch.arange(BITS) + 0.5
+    away = torch.stack(torch.meshgrid(middles, middles, indexing="xy"), -1) - a
+    share = ((away * along).sum(-1) / along.square().sum(-1).clamp(min=1e-9)).clamp(0, 1)
+    inked = ((away - share[..., None] * along).square().sum(-1) <= PEN * PEN).any(0)
+    return inked.view(8, 4, 8, 4).sum((1, 3))
 
 
 def mean() -> Tensor:
