@@ -210,6 +210,8 @@ def test_on_a_phone_nothing_pushes_the_title_around(visit):
 
 # ---- where the reader left off ----
 
+TASKS = ("exercises", "guesses")
+
 
 def test_a_new_reader_is_told_nothing(visit):
     page = visit()
@@ -239,6 +241,30 @@ def test_a_reader_who_comes_back(visit):
     assert page.evaluate(SHIFTS) <= shifts + 0.001, "what is told must not move the page"
     link.click()
     expect(page).to_have_url(f"{visit.home}{page_of(5)}#{section}")
+
+
+def test_a_chapter_whose_tasks_are_done_stays_gold(visit):
+    page = visit()
+    exercises, guesses = (int(page.locator('.card[data-chapter="5"]').get_attribute(f"data-{n}")) for n in TASKS)
+    page.goto(f"{visit.home}{page_of(5)}")
+    ticks = page.locator(".exercise").get_by_role("checkbox", name="Done").all()
+    assert (len(ticks), page.locator(".guess").count()) == (exercises, guesses)
+    for tick in ticks:
+        tick.check()
+    for guess in page.locator(".guess").all():
+        page.goto(visit.home)
+        expect(page.locator(".finished")).to_have_count(0)
+        page.goto(f"{visit.home}{page_of(5)}")
+        if guess.locator("li button").count():
+            guess.locator("li button").first.click()
+        else:
+            guess.locator("input").fill("1")
+            guess.locator("input").press("Enter")
+    page.goto(visit.home)
+    found = page.locator(".finished").evaluate_all("parts => parts.map(({ dataset }) => dataset.chapter)")
+    assert set(found) == {"5"}
+    assert len(found) > 1, "the card, and parts of the map"
+    expect(page.locator('.card[data-chapter="5"] .been')).to_have_text("all guesses and exercises done")
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ READ = """(node) => {
         chances: all(".ab-next li").map((row) => row.lastChild.textContent),
         bars: all(".ab-next li").map((row) => value(row, "w").toFixed(4)),
         outlines: all(".ab-next li").map((row) => value(row, "old").toFixed(4)),
-        said: codes([node.querySelector("[role=status]").textContent]),
+        said: codes([node.querySelector(".ab-said [role=status]").textContent]),
         near: [".ab-cards b", "ul b", "tr:not(:last-child) td:nth-child(3)", ".ab-share", "td:last-child",
             ".ab-products b"].flatMap(texts),
     };

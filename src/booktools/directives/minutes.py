@@ -35,7 +35,7 @@ class Minutes:
         words = sum(_words_in(cell.source) for cell in core if cell.cell_type == "markdown")
         cells = sum(map(is_read_as_code, core))
         reading = words / WORDS_A_MINUTE + CODE_CELL * cells
-        touching, exercises = WIDGET * sum(map(widgets_in, core)), EXERCISE * _exercises_in(notebook)
+        touching, exercises = WIDGET * sum(map(widgets_in, core)), EXERCISE * tasks_in(notebook)["exercises"]
         return cls(words, cells, round(reading), touching, exercises)
 
     @classmethod
@@ -93,6 +93,11 @@ def widgets_in(cell) -> int:
     return len(widgets_shown_by(cell))
 
 
-def _exercises_in(notebook) -> int:
-    texts = (cell.source for cell in notebook.cells if cell.cell_type == "markdown")
-    return sum(len(re.findall(r"^\s*[`:]{3,}\{exercise(?:-start)?\}", text, re.MULTILINE)) for text in texts)
+def tasks_in(notebook) -> dict[str, int]:
+    """How many exercises there are to do, and guesses to make."""
+    texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    kinds = {"exercises": r"exercise(?:-start)?", "guesses": "guess"}
+    return {
+        name: sum(len(re.findall(rf"^\s*[`:]{{3,}}\{{{kind}\}}", text, re.MULTILINE)) for text in texts)
+        for name, kind in kinds.items()
+    }

@@ -17,7 +17,6 @@ import { stored } from "./seen.js";
 import { lens, signed, spoken, streams, wall } from "./stage.js";
 
 const ZOOMS = ["whole", "block", "head", "product"];
-const MANY = 10; // tokens whose words lie side by side on a phone
 const [NARROW, PACE, SHOWN] = [640, 80, 6]; // pixels; milliseconds a block; words that could come next
 
 // The likeliest next words, a bar each, and an outline for what it was before.
@@ -156,6 +155,7 @@ async function render({ model, el }) {
     const { picture, tokens, token: i } = now;
     const before = now.off.length ? full : null;
     root.style.setProperty("--n", tokens.length);
+    if (!from.querySelector(":checked")) from.querySelectorAll("input")[i].checked = true;
     all.draw(now, tall);
     would.draw(now, before);
     bars.draw(picture.ends(i), before?.ends(i));
@@ -183,7 +183,6 @@ async function render({ model, el }) {
     from.replaceChildren(
       pick("token", Object.fromEntries(seen.tokens.map((word, j) => [j, verbatim(spoken(word))])), listed),
     );
-    root.classList.toggle("ab-many", seen.tokens.length > MANY);
   }
   root.addEventListener("keydown", (event) => event.key === "Escape" && zoomBy(-1));
   const size = new ResizeObserver(() => {
@@ -200,13 +199,15 @@ async function render({ model, el }) {
   subscriptions.follow(["sink"], () => (sink.ariaPressed = model.get("sink")));
   film.play();
   let ends = () => {};
-  // Only a page has scripts that come later.
-  if (typeof model.get("vectors") === "string") {
+  const come = async () => {
+    root.setAttribute("aria-busy", "true");
     const { more } = await import(new URL("more.js", import.meta.url));
     const parts = { root, own, engine, near, closer };
     const news = { file, here, shown, become, play: film.play };
     ends = await more({ model, subscriptions, offers: say.offer, ...parts, ...news });
-  }
+    root.removeAttribute("aria-busy");
+  };
+  if (typeof model.get("vectors") === "string") come(); // only a page has scripts that come later
   return () => {
     size.disconnect();
     subscriptions.end();

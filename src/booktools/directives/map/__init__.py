@@ -11,11 +11,11 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from attnbook.language import count, words
-from booktools.book.contents import Chapter
+from booktools.book.contents import Chapter, read_notebook
 from booktools.book.edition import Edition
 from booktools.directives import Room
 from booktools.directives.map.drawing import Lead, draw_file, draw_map
-from booktools.directives.minutes import Minutes
+from booktools.directives.minutes import Minutes, tasks_in
 from booktools.directives.page import edition_of
 
 HERE = Path(__file__).parent
@@ -32,15 +32,18 @@ class Card:
     pictogram: str
     address: str
     minutes: int
+    tasks: dict[str, int]
 
     def html(self) -> str:
         say = words(HERE)["card"]
         title = f'<a href="{escape(self.address)}">{escape(self.title)}</a>'
         about = count(say["minutes"], self.minutes)
+        tasks = "".join(f' data-{name}="{n}"' for name, n in self.tasks.items())
         return (
-            f'<li class="card" data-chapter="{self.number}">'
+            f'<li class="card" data-chapter="{self.number}"{tasks}>'
             f'{pictogram_svg(self.pictogram)}<p class="about">{self.number} · {about}'
-            f'<span class="been" data-been="{say["been"]}" data-done="{say["done"]}" hidden>{say["been"]}</span></p>'
+            f'<span class="been" data-been="{say["been"]}" data-done="{say["done"]}" data-all="{say["all"]}" hidden>'
+            f"{say['been']}</span></p>"
             f"<h3>{title}</h3><p>{escape(self.promise)}</p></li>"
         )
 
@@ -115,9 +118,10 @@ def chapter_leads(edition: Edition, builder=None, page: str = "") -> list[Lead]:
 def cards(edition: Edition, builder, page: str) -> list[Card]:
     found = []
     for each in edition.chapters:
-        time = Minutes.read(each.path)  # of the English: the same in every language
+        notebook = read_notebook(each.path)  # in English: minutes and tasks are the same in every language
+        time, to = Minutes.of(notebook), address(each, builder, page)
         minutes = time.reading + time.touching
-        found.append(Card(each.number, each.title, each.promise, each.pictogram, address(each, builder, page), minutes))
+        found.append(Card(each.number, each.title, each.promise, each.pictogram, to, minutes, tasks_in(notebook)))
     return found
 
 

@@ -100,14 +100,25 @@ keepPlace("", document.querySelector("h1")?.firstChild.textContent);
 const contents = document.querySelector(".contents");
 
 function showPlaces() {
-  const { visited, last, done } = place();
+  const { visited, last, done, guessed } = place();
+  const doneIn = (chapter) => done.filter((id) => Number(/^ch(\d+)-/.exec(id)?.[1]) === chapter).length;
+  const guessedIn = (chapter) => Object.keys(guessed).filter((key) => Number.parseInt(key, 10) === chapter).length;
+  const finished = new Set();
+  for (const { dataset } of contents.querySelectorAll(".card")) {
+    const chapter = Number(dataset.chapter);
+    if (doneIn(chapter) >= dataset.exercises && guessedIn(chapter) >= dataset.guesses) finished.add(chapter);
+  }
   for (const node of contents.querySelectorAll("[data-chapter]")) {
-    const been = visited.includes(Number(node.dataset.chapter));
+    const chapter = Number(node.dataset.chapter);
+    const been = visited.includes(chapter);
+    const all = been && finished.has(chapter);
     node.classList.toggle("visited", been);
+    node.classList.toggle("finished", all);
     for (const mark of node.querySelectorAll(".been")) {
-      const n = done.filter((id) => Number(/^ch(\d+)-/.exec(id)?.[1]) === Number(node.dataset.chapter)).length;
+      const n = doneIn(chapter);
       mark.hidden = !been;
       mark.textContent = n ? mark.dataset.done.replace("{n}", n) : mark.dataset.been;
+      if (all) mark.textContent = mark.dataset.all;
     }
   }
   const goOn = contents.querySelector(".go-on");
