@@ -18,7 +18,7 @@ export ATTNBOOK_LANGUAGE := $(LANGUAGE)
 SITE := _build/html-$(LANGUAGE)
 endif
 unexport PYTHONDONTWRITEBYTECODE # a module is compiled once, and not by every process again
-.PHONY: help setup programs check lint quick dev serve book site pdf epub zip lab test slow devices ci processors rehearse notebooks bench gpu links lighthouse versions release clean
+.PHONY: help setup programs check lint quick dev serve book site pdf epub zip slides lab test slow devices ci processors rehearse notebooks bench gpu links lighthouse versions release clean
 
 help:                                   ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -39,13 +39,16 @@ book: .venv/ready                       ## the site's pages, in _build/html, or 
 	$(BIN)/attnbook address
 	$(BIN)/attnbook book $(SITE)
 
-site: pdf epub zip                      ## the site as it is published: its pages, and beside them the PDF, EPUB and zip
+site: pdf epub slides zip               ## the site as it is published: its pages, and beside them PDF, EPUB, slides and zip
 
 pdf: book programs                      ## the book once more as PDF, beside its pages
 	$(BIN)/attnbook pdf $(SITE)
 
 epub: book programs                     ## and as EPUB
 	$(BIN)/attnbook epub $(SITE)
+
+slides: book programs                   ## and its decks of slides as PDF: a slide a page, with notes, as a handout
+	$(BIN)/attnbook slides $(SITE)
 
 zip: book                               ## and packed, to be read where there is no network
 	$(BIN)/attnbook zip $(SITE)

@@ -111,6 +111,17 @@ def pdf(args) -> None:
 
 
 @command(
+    "Print the decks of slides as PDF: a slide a page, with the speaker's notes, and as a handout to write on.",
+    Argument("html", type=Path, metavar="HTML_FOLDER", help="where the site is, such as _build/html"),
+)
+def slides(args) -> None:
+    from booktools.book.edition import edition
+    from booktools.printers.slides import print_decks
+
+    print(*print_decks(edition(Path()), args.html), sep="\n")
+
+
+@command(
     "Print the site once more as EPUB, for a reading device, and offer it on the first page.",
     Argument("html", type=Path, metavar="HTML_FOLDER", help="where the site is, such as _build/html"),
 )
@@ -232,12 +243,17 @@ def widget(args) -> None:
 def translation(args) -> None:
     from booktools.book import glossary
     from booktools.book.assignment import assignment_paths
-    from booktools.book.contents import pages
+    from booktools.book.contents import deck_paths, pages
     from booktools.book.translation import digest, texts_of, translation_state, write_missing
 
     root = Path()
     with speaking(args.language):
-        for path in args.pages or [*pages(root), *root.glob(glossary.FILE), *assignment_paths(root)]:
+        for path in args.pages or [
+            *pages(root),
+            *deck_paths(root).values(),
+            *root.glob(glossary.FILE),
+            *assignment_paths(root),
+        ]:
             page = path.as_posix()
             english = texts_of(page, root)
             if args.write:

@@ -22,7 +22,7 @@ from booktools.live import EARLY
 from booktools.serving import Quiet
 from booktools.site.style import join_styles
 
-FOLDERS = ("assignments", "chapters", "src", "translations")
+FOLDERS = ("assignments", "chapters", "slides", "src", "translations")
 STATIC = "src/booktools/site/front/static"
 FEED = "/changes"
 # Goes into a page when it is served: the site itself holds nothing of it.
@@ -191,7 +191,7 @@ def update(changed: set[Path], root: Path, html: Path, build: Builder) -> bool:
     static = root / STATIC
     scripts = {path for path in changed if path.suffix in (".js", ".css") or path.is_relative_to(static)}
     scripts -= {path for path in scripts if _is_in_a_pages_address(path, root)}
-    written = {root: (".md", ".bib", ".ipynb"), root / "chapters": (".ipynb",)}
+    written = {root: (".md", ".bib", ".ipynb"), root / "chapters": (".ipynb",), root / "slides": (".md",)}
     pages = {path for path in changed if path.suffix in written.get(path.parent, ())}
     if changed - scripts - pages:
         return build.everything()

@@ -14,6 +14,7 @@ from attnbook.language import ENGLISH
 from booktools.book import BookError
 
 LAST_GREEN = "colab/last-green.json"  # in the repository and on the site
+DECK = ".slides.md"  # how the name of an outline ends
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,11 @@ def pages(root: Path) -> list[Path]:
     """The source files of every page, in reading order."""
     toc = _read_yaml(root / "_toc.yml")
     return [_find_page(root, name) for name in _page_names(toc)]
+
+
+def deck_paths(root: Path) -> dict[str, Path]:
+    """The outlines of slides, by the stem of their chapter."""
+    return {path.name.removesuffix(DECK): path for path in sorted(root.glob(f"slides/*{DECK}"))}
 
 
 def chapters(root: Path) -> list[Chapter]:

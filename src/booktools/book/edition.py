@@ -13,7 +13,7 @@ from attnbook.language import ENGLISH, speaking
 from booktools.book import glossary
 from booktools.book.address import Address, address
 from booktools.book.assignment import Assignment, assignment_paths
-from booktools.book.contents import Chapter, chapters, edition_language, pages, read_notebook, settings
+from booktools.book.contents import Chapter, chapters, deck_paths, edition_language, pages, read_notebook, settings
 from booktools.book.formulas import Formulas
 from booktools.book.from_scratch import from_scratch
 from booktools.book.labels import Entry, Label, collect_labels, entries_of, texts_of
@@ -66,6 +66,11 @@ class Edition:
     def chapters(self) -> list[Chapter]:
         written = (chapter.path for chapter in chapters(self.root))
         return [Chapter.of(path, self._notebook(f"chapters/{path.name}")) for path in written]
+
+    @cached_property
+    def decks(self) -> dict[str, str]:
+        """The paths of outlines of slides, by the stem of their chapter."""
+        return {stem: path.relative_to(self.root).as_posix() for stem, path in deck_paths(self.root).items()}
 
     def notebook(self, page: str) -> NotebookNode:
         """A page that is a notebook: a copy, to be made into something else."""

@@ -25,6 +25,7 @@ ROOMS = (
     "glossary",
     "guess",
     "map",
+    "slide",
     "story",
     "touch",
     "widget",

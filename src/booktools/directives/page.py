@@ -1,7 +1,11 @@
-"""What page forms have in common: raw HTML, the edition that is being printed, a row of buttons."""
+"""What page forms have in common: raw HTML, the edition that is being printed, a row of buttons, a QR code."""
 
+from base64 import b64encode
+from html import escape
+from io import BytesIO
 from pathlib import Path
 
+import segno
 from docutils import nodes
 
 from booktools.book.edition import Edition, edition
@@ -22,3 +26,11 @@ def buttons(here, stem: str, root: str, folder: str, say: dict[str, str], more: 
         f'<p class="run-row"><a class="button" href="{here.colab(stem, folder)}">{say["open"]}</a>'
         f'<a class="button" href="{root}{folder}/{stem}.ipynb" download>{say["download"]}</a>{more}</p>'
     )
+
+
+def qr_code(address: str) -> str:
+    """An address as a QR code, which is said as it is read."""
+    made = BytesIO()
+    segno.make(address, micro=False).save(made, kind="svg", border=0, xmldecl=False, svgns=True)
+    data = b64encode(made.getvalue()).decode()
+    return f'<img class="code" alt="{escape(address)}" src="data:image/svg+xml;base64,{data}">'

@@ -123,7 +123,7 @@ def doctrees(to: Path) -> Path:
 
 def digest(edition: Edition) -> str:
     """A hash of what makes more than one page, such as titles and numbers, to which others refer."""
-    made_by = sha256(repr((edition.root, edition.language, edition.labels)).encode())
+    made_by = sha256(repr((edition.root, edition.language, edition.labels, list(edition.decks))).encode())
     for path in _what_makes_pages(edition.root):
         made_by.update(path.relative_to(edition.root).as_posix().encode() + path.read_bytes())
     return made_by.hexdigest()

@@ -9,6 +9,7 @@ STEPS = (
     page.tidy_up,
     page.draw_figures,
     page.head_chapter,
+    page.head_deck,
     page.raise_title,
     api_links.link_api_names,
     page.make_stubs,
@@ -24,6 +25,7 @@ def _finish(app, pagename, templatename, context, doctree):
     made = page.Page(app, pagename, context)
     for step in STEPS:
         step(made)
+    return "deck.html" if made.taught else None
 
 
 def setup(app):

@@ -25,6 +25,8 @@ def chapter_head(heading: str, chapter: Chapter, edition: Edition, root: str) ->
         *(f"<span>{say['time'][part].format(n=getattr(time, part))}</span>" for part in ("touching", "exercises")),
     )
     own = f'<a href="{root}index.html#how-to-read-it">{say["own"]}</a>'
+    if deck := edition.decks.get(chapter.stem):
+        own += f' <a href="{root}{deck.removesuffix(".md")}.html">{say["slides"]["open"]}</a>'
     links = buttons(edition.here, chapter.stem, root, "colab", say["notebook"], own)
     titled = re.sub(r"(?<=<h1>)(.*?)(?=<)", lambda text: without_number(text[1]), heading)
     return (
@@ -33,6 +35,13 @@ def chapter_head(heading: str, chapter: Chapter, edition: Edition, root: str) ->
         f'<a class="lead-picture ab-stage" href="{root}index.html#map" aria-label="{escape(say["to_map"])}">'
         f"{pictogram_svg(chapter.pictogram)}{draw_small(chapter_leads(edition), chapter.number)}</a></header>"
     )
+
+
+def first_slide(heading: str, chapter: Chapter) -> str:
+    """The head of a deck around its <h1>."""
+    say = words(HERE)
+    place = f'<p class="number">{say["title"]} · {say["number"].format(n=chapter.number)}</p>'
+    return f'<div class="first"><div>{place}{heading}</div>{pictogram_svg(chapter.pictogram)}</div>'
 
 
 def last_run(green, name):

@@ -7,6 +7,7 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Any
 
+import nbformat
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.errors import ExtensionError
@@ -19,7 +20,8 @@ from booktools import live
 from booktools.book import HERE as BOOK
 from booktools.book.address import address
 from booktools.book.cell_kinds import fold_on_page
-from booktools.book.contents import edition_language
+from booktools.book.contents import DECK, edition_language
+from booktools.book.deck import Deck
 from booktools.directives import front
 from booktools.directives.page import edition_of, raw
 from booktools.site.style import join_styles
@@ -102,6 +104,7 @@ def _configure(app, config):
     config.html_favicon = str(FRONT / "static/favicon.svg")
     config.html_title = say["title"]
     config.html_baseurl = here.site
+    config.nb_custom_formats = {DECK: ["myst_nb.core.read.standard_nb_read", {}, False]}
     config.myst_substitutions |= {"site": f"<{here.site}>", "source": f"[{core['source']}]({here.repository})"}
     config.nb_code_prompt_show, config.nb_code_prompt_hide = say["code"]["show"], say["code"]["hide"]
     config.numfig_format |= {kind: core["numbered"][kind].format(n="%s") for kind in ("exercise", "figure")}
@@ -114,7 +117,22 @@ def _read_edition(app, docname, source):
     """Sphinx reads what the edition says; checks and our solutions are folded."""
     page = Path(app.env.doc2path(docname)).relative_to(app.srcdir).as_posix()
     edition = edition_of(app.env)
+    if page.endswith(DECK):
+        source[0] = _composed(app, edition, page)
+        return
     source[0] = fold_on_page(edition.notebook(page)) if page.endswith(".ipynb") else edition.text(page)
+
+
+def _composed(app, edition, page):
+    """The source of a deck, which is made of its outline and of its chapter."""
+    (chapter,) = [each for each in edition.chapters if edition.decks.get(each.stem) == page]
+    app.env.note_dependency(edition.page_of(chapter))
+    return nbformat.writes(Deck.read(edition, chapter).notebook())
+
+
+def _keep_decks(app, config):
+    """Decks are pages that no table of contents names."""
+    config.exclude_patterns = [each for each in config.exclude_patterns if not each.endswith(DECK)]
 
 
 def _name_parts(app, doctree):
@@ -165,6 +183,7 @@ def setup(app):
         app.add_role(name, colour_role(name))
     app.add_post_transform(Dropdowns)
     app.connect("config-inited", _configure)
+    app.connect("config-inited", _keep_decks, priority=990)  # after the contents have excluded what they don't name
     app.connect("builder-inited", _copy_files)
     app.connect("source-read", _read_edition)
     app.connect("doctree-read", _name_parts, priority=400)  # before Sphinx notes what the contents are

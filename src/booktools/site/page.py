@@ -27,12 +27,14 @@ from booktools.book.edition import Edition
 from booktools.book.widget_html import widgets_in
 from booktools.directives.exercise import HERE as EXERCISE
 from booktools.directives.page import edition_of
+from booktools.directives.slide import HERE as SLIDE
 from booktools.site import link_preview
-from booktools.site.chapter_head import chapter_head, last_run
+from booktools.site.chapter_head import chapter_head, first_slide, last_run
 from booktools.site.content_security_policy import content_security_policy, first_paint
 
 HERE = Path(__file__).parent
 PIXELS = 1.55  # of a page to a point of a figure: its letters are a little smaller than the text's
+OF_DECKS = {f"_static/{name}.js" for name in ("touch", "widgets/shared/host", "slide")}
 UNUSED_SCRIPTS = {f"_static/{name}.js" for name in ("scripts/sphinx-book-theme", "doctools", "sphinx_highlight")}
 
 log = logging.getLogger(__name__)
@@ -61,6 +63,12 @@ class Page:
     @cached_property
     def chapter(self) -> Chapter | None:
         return next((each for each in self.edition.chapters if self.name == f"chapters/{each.stem}"), None)
+
+    @cached_property
+    def taught(self) -> Chapter | None:
+        """The chapter whose deck the page is."""
+        decks = self.edition.decks
+        return next((each for each in self.edition.chapters if decks.get(each.stem) == f"{self.name}.md"), None)
 
     @property
     def root(self) -> str:
@@ -106,6 +114,15 @@ def head_chapter(page: Page) -> None:
     if 'class="ran"' in page.body:  # book.js may know of a later date
         dates = {name: words(language.HERE)[name] for name in ("date", "months")}
         page.body += f'<script type="application/json" id="dates">{as_json(dates)}</script>'
+
+
+def head_deck(page: Page) -> None:
+    """A deck has a title, and scripts of its own in place of a page's."""
+    if not (chapter := page.taught):
+        return
+    page.body = re.sub(r"<h1>.*?</h1>", lambda h1: first_slide(h1[0], chapter), page.body, count=1)
+    page.context["title"] = words(HERE)["slides"]["title"].format(title=chapter.title)
+    page.context["talk_words"] = as_json(words(SLIDE)["talk"])
 
 
 def aside(body: str) -> tuple[str, str]:
@@ -164,6 +181,11 @@ def choose_files(page: Page) -> None:
         context["early"] = early_files(page.body, page.root)
         for script in ("touch.js", "widgets/shared/host.js"):  # before the frame's
             app.add_js_file(script, priority=0, type="module", fetchpriority="high")
+    if page.taught:
+        app.add_js_file("slide.js", type="module")
+        scripts = [js for js in context["script_files"] if js.filename in OF_DECKS]
+        context["script_files"], context["css_files"] = [_deferred(script) for script in scripts], []
+        return
     if 'class="guess"' in page.body:
         app.add_js_file("guess.js", type="module")
     if 'class="exercise ' in page.body:

@@ -138,7 +138,8 @@ def sections(app) -> Iterator[list]:
     edition, env, say = edition_of(app.env), app.env, words(HERE)["search"]
     asides, symptoms = say["aside"].split(" | "), say["symptoms"]
     reader = Reader(edition)
-    for name in sorted(env.found_docs - {LIST, CHECKS}):
+    decks = {page.removesuffix(".md") for page in edition.decks.values()}  # what they say is in their chapters
+    for name in sorted(env.found_docs - {LIST, CHECKS} - decks):
         page = env.titles[name].astext()
         for number, (anchor, title, *said) in enumerate(reader.sections(env.get_doctree(name))):
             where = f"{name}.html#{anchor}" if number else f"{name}.html"

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from docutils.parsers.rst.directives import positive_int, unchanged
+from docutils.parsers.rst.directives import nonnegative_int, unchanged
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
@@ -39,7 +39,7 @@ class guess(nodes.General, nodes.Element):
 
 class Guess(SphinxDirective):
     has_content = True
-    option_spec = {"number": unchanged, "hides": positive_int, "because": unchanged}  # noqa: RUF012
+    option_spec = {"number": unchanged, "hides": nonnegative_int, "because": unchanged}  # noqa: RUF012
 
     def run(self):
         node = guess(number=self.options.get("number", ""), hides=self.options.get("hides", 1))
@@ -66,7 +66,7 @@ class Cards(SphinxPostTransform):
             at = node.parent.index(node)
             following: list[Any] = node.parent[at + 1 :]
             hidden = [after for after in following if not isinstance(after, nodes.section)][: node["hides"]]
-            if node["number"] not in "".join(shown(after) for after in hidden):
+            if hidden and node["number"] not in "".join(shown(after) for after in hidden):
                 log.warning("the number of a guess must stand in what it hides: %s", node["number"], location=node)
             for after in hidden:
                 after["classes"] += ["veiled", f"guess-{count}"]

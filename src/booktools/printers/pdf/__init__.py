@@ -6,12 +6,10 @@ is known once that is printed: first with numbers that are guessed, then with th
 
 import json
 import re
-from base64 import b64encode
 from html import escape, unescape
 from io import BytesIO
 from pathlib import Path
 
-import segno
 from playwright.sync_api import Browser, ViewportSize
 from pypdf import PdfReader
 
@@ -19,6 +17,7 @@ from attnbook.language import words
 from booktools.book import BookError
 from booktools.book.edition import Edition
 from booktools.directives.map import pictogram_svg
+from booktools.directives.page import qr_code
 from booktools.printers.book_files import list_on_first_page
 from booktools.printers.browser_pages import Part, book_parts, call_javascript, new_page, site_in_browser
 from booktools.progress import progress
@@ -57,7 +56,7 @@ def assemble(edition: Edition, pages: list[Part]) -> str:
             description=escape(site["description"]),
             about=say["about"].format(licence=site["foot"]["licence"], version=edition.version),
             here=escape(edition.here.site),
-            code=_qr_code(edition.here.site),
+            code=qr_code(edition.here.site),
             say=say,
             links="".join(f'<link rel="stylesheet" href="{style}">' for style in styles),
             style=(HERE / "pdf.css").read_text("utf-8") + "".join(map(_running_head, *zip(*heads, strict=True))),
@@ -75,17 +74,9 @@ def _running_head(part: str, title: str) -> str:
 
 def section(part: Part) -> str:
     """A part, in which a code leads to where each widget is live."""
-    html = LIVE.sub(lambda live: f"{live[1]}{_qr_code(unescape(live[2]))}", part.html)
+    html = LIVE.sub(lambda live: f"{live[1]}{qr_code(unescape(live[2]))}", part.html)
     about = f'id="{part.name}" data-part data-title="{escape(part.title)}" data-number="{part.number}"'
     return f'<article class="bd-article" {about}>{html}</article>'
-
-
-def _qr_code(address: str) -> str:
-    """An address as a QR code, which is said as it is read."""
-    made = BytesIO()
-    segno.make(address, micro=False).save(made, kind="svg", border=0, xmldecl=False, svgns=True)
-    data = b64encode(made.getvalue()).decode()
-    return f'<img class="code" alt="{escape(address)}" src="data:image/svg+xml;base64,{data}">'
 
 
 def print_until_settled(browser: Browser, address: str, document: str, sheet: tuple[int, int]) -> bytes:

@@ -8,6 +8,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 from attnbook.language import words
 from booktools.book.edition import Edition
 from booktools.printers.book_files import list_on_first_page
+from booktools.printers.slides import name_in_list
 
 HERE = Path(__file__).parent
 NAME, MODEL = "attention-you-can-touch.zip", "attention-you-can-touch-model.zip"
@@ -20,8 +21,9 @@ def print_zip(edition: Edition, html: Path) -> list[Path]:
     with edition.spoken(), TemporaryDirectory() as temporary:
         folder = Path(temporary, FOLDER)
         site = folder / "book"
-        shutil.copytree(html, site, ignore=shutil.ignore_patterns(Path(MODELS).name, f"{FOLDER}*"))
+        shutil.copytree(html, site, ignore=shutil.ignore_patterns(Path(MODELS).name, f"{FOLDER}*", "*.pdf"))
         list_on_first_page(site)  # none of the files that are not in it
+        name_in_list(edition, site)
         shutil.copy(HERE / "start.py", folder)
         (folder / "READ ME.txt").write_text(words(HERE.parent)["zip"], "utf-8")
         pack(html / NAME, folder, FOLDER)

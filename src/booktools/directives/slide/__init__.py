@@ -1,0 +1,126 @@
+"""The slides of a deck: what comes step by step, what stands beside, what only the speaker sees; and a list of decks.
+
+Outlines are read in `book/deck.py`, which sets the marks from which boxes are made here. `slide.js` makes a talk of
+the page, and `slide.desk.js` the window of whoever speaks.
+"""
+
+from html import escape
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util.docutils import SphinxDirective
+
+from attnbook.language import words
+from booktools.book.deck import Deck
+from booktools.book.edition import Edition
+from booktools.directives import Room
+from booktools.directives.page import edition_of, qr_code, raw
+
+HERE = Path(__file__).parent
+
+
+class mark(nodes.General, nodes.Element):
+    """Where a slide changes: `kind` says how, `told` to what."""
+
+
+class Slide(SphinxDirective):
+    has_content = True
+    required_arguments = 1
+
+    def run(self):
+        return [mark(kind=self.arguments[0], told="\n".join(self.content).strip())]
+
+
+class Boxes(SphinxPostTransform):
+    """Makes boxes of what stands between marks, and takes the other slides out of the first."""
+
+    default_priority = 430  # after guesses have become cards and widgets have got their frames
+    formats = ("html",)
+
+    def run(self):
+        if not self.env.metadata[self.env.docname].get("deck"):
+            return
+        edition = edition_of(self.env)
+        (chapter,) = [each for each in edition.chapters if each.stem == deck_stem(self.env.docname)]
+        first = next(iter(self.document.findall(nodes.section)))
+        rest = [child for child in first.children if isinstance(child, nodes.section)]
+        for section in rest:
+            first.remove(section)
+        first.parent += nodes.section("", *rest)  # one level down, so that the first alone has an <h1>
+        for section in (first, *rest):
+            title, *children = section.children
+            section["classes"].append("slide")
+            section.children = []
+            section += [title, *boxes(section, children, to_chapter(edition, chapter))]
+
+
+def deck_stem(docname: str) -> str:
+    """The stem of the chapter whose deck a page is.
+
+    >>> deck_stem("slides/05_dots.slides")
+    '05_dots'
+    """
+    return Path(docname).name.removesuffix(".slides")
+
+
+def boxes(section, children, chapter):
+    """The columns of a slide, with its steps in them, and its notes."""
+    column, notes = nodes.container(classes=["column"]), nodes.container(classes=["notes"])
+    columns, place = [column], column
+    for child in children:
+        kind = child["kind"] if isinstance(child, mark) else ""
+        if not kind:
+            place += child
+        elif kind in ("step", "instead"):
+            place = nodes.container(classes=["step", kind])
+            column += place
+        elif kind == "beside":
+            place = column = nodes.container(classes=["column"])
+            columns.append(column)
+        elif kind == "notes":
+            place = notes
+        elif kind in ("minutes", "pairs"):
+            section["classes"] += [f"minutes-{child['told']}", kind]
+        elif kind == "chapter":
+            columns.append(nodes.container("", raw(chapter), classes=["column"]))
+        else:
+            place += raw(f'<template class="{kind}" data-told="{escape(child["told"])}"></template>')
+    section["classes"].append(f"columns-{len(columns)}")
+    return [nodes.container("", *columns, classes=["wall"]), notes]
+
+
+def to_chapter(edition: Edition, chapter) -> str:
+    """Where the chapter is: as a code for those who look at the wall, and as a link."""
+    address = edition.here.page(edition.page_of(chapter))
+    said = words(HERE)["to_chapter"].format(n=chapter.number)
+    return (
+        f'<p class="to-chapter"><a href="../chapters/{chapter.stem}.html">{qr_code(address)}<span>{said}</span></a></p>'
+    )
+
+
+class Decks(SphinxDirective):
+    """A list of all decks, with how long each takes; `attnbook slides` adds what it has printed of them."""
+
+    def run(self):
+        edition, say = edition_of(self.env), words(HERE)["list"]
+        items = []
+        for chapter in edition.chapters:
+            if page := edition.decks.get(chapter.stem):
+                self.env.note_dependency(page)
+                self.env.note_dependency(edition.page_of(chapter))
+                deck = Deck.read(edition, chapter)
+                about = say["about"].format(slides=len(deck.slides), minutes=deck.minutes)
+                link = f'<a href="{page.removesuffix(".md")}.html">{chapter.number}. {escape(chapter.title)}</a>'
+                items.append(f'<li>{link}, {about}<span data-printed="{chapter.stem}"></span></li>')
+        return [raw(f'<ul class="decks">{"".join(items)}</ul>')]
+
+
+def setup(app):
+    app.add_node(mark)
+    app.add_directive("slide", Slide)
+    app.add_directive("decks", Decks)
+    app.add_post_transform(Boxes)
+
+
+ROOM = Room(("slide", "decks"), setup, lambda directive, page: None, is_read=False)

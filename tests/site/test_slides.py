@@ -1,0 +1,202 @@
+"""Decks: what an outline may say, how its slides look, how a talk goes, and its paper. Each deck is opened once."""
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import expect
+from pypdf import PdfReader
+
+from attnbook.widgets import all_widgets
+from attnbook.widgets.shared.files import Asset
+from booktools.book import BookError
+from booktools.book.deck import Deck
+from booktools.book.edition import edition
+from booktools.printers import slides as printer
+from tests import ROOT
+from tests.browser.pages import WIDGET
+from tests.site.test_pages import COLOURS, LOAD_IMAGES, has_contrast, is_accessible
+from tests.widgets.laws import agree, live
+
+BOOK = edition(ROOT)
+DECKS = [chapter for chapter in BOOK.chapters if chapter.stem in BOOK.decks]
+DOTS = next(chapter for chapter in DECKS if chapter.number == 5)
+WALL = {"width": 1920, "height": 1080}
+TYPE = 36  # pixels, so that the last row can read
+# What leaves its slide, or is cut; of text outside widgets, what is too small.
+FAULTS = """(least) => [...document.querySelectorAll(".slide")].flatMap((slide, n) => {
+    const bad = [], edge = slide.getBoundingClientRect(), wall = slide.querySelector(".wall");
+    const said = (what) => bad.push(`${n + 1}: ${what}`);
+    if (wall.scrollHeight > wall.clientHeight + 2) said("the wall is too full");
+    for (const node of slide.querySelectorAll(".wall *, h1, h2")) {
+        const box = node.getBoundingClientRect();
+        if (box.width < 3 || !box.height || node.closest(".katex-mathml, svg, .ab-widget")) continue;
+        if (box.right > edge.right || box.bottom > edge.bottom || box.left < edge.left || box.top < edge.top)
+            said(`${node.localName}.${node.className} leaves its slide`);
+    }
+    for (const code of slide.querySelectorAll("pre:not(.touch pre)"))
+        if (code.scrollWidth > code.clientWidth + 1) said(`code is cut: ${code.textContent.slice(0, 30)}`);
+    const texts = document.createTreeWalker(slide, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+        const { parentElement: node, data } = texts.currentNode;
+        if (!data.trim() || !node.checkVisibility() || node.closest(".notes, .katex, .touch, svg")) continue;
+        const size = parseFloat(getComputedStyle(node).fontSize);
+        if (size < least) said(`${Math.round(size)} px: ${data.trim().slice(0, 30)}`);
+    }
+    return bad;
+})"""
+
+
+def changed(old: str, new: str) -> Deck:
+    """The deck of chapter 5, with a change in its outline."""
+    text = BOOK.text(BOOK.decks[DOTS.stem])
+    assert old in text
+
+    class Changed:
+        decks, notebook, page_of = BOOK.decks, staticmethod(BOOK.notebook), staticmethod(BOOK.page_of)
+
+        @staticmethod
+        def text(_page):
+            return text.replace(old, new)
+
+    return Deck.read(Changed, DOTS)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("of 0: 9 %", "of 0: 8 %", "it says 8 %, and no cell"),
+        ("four features:", "five features:", "it says five, and no cell"),
+        ("{take} hand-output\n", "{take} hand-outputs\n", "the cell hand-outputs, which its chapter doesn't have"),
+        (r":only: \Q\K\T", r":only: \K\Q\T", r"does not hold \K\Q\T"),
+        (":nth: 2\n```\n\n+++ pairs", ":nth: 99\n```\n\n+++ pairs", "asked for number 99"),
+        ("+++ instead", "+++ insted", "got 'insted'"),
+        (":show: code", ":shows: code", "got shows"),
+        ("+++ set {width: 4}", "+++ set {wide: 4}", "of the names"),
+        ("2|3-4|5-8|9", "2|3-44", "line 44 of"),
+    ],
+)
+def test_an_outline_says_only_what_its_chapter_does(old, new, says):
+    with pytest.raises(BookError, match=re.escape(says)):
+        changed(old, new)
+
+
+@pytest.mark.parametrize("chapter", DECKS, ids=lambda chapter: chapter.stem)
+def test_one_idea_a_slide_and_an_hour_in_all(chapter):
+    deck = Deck.read(BOOK, chapter)
+    assert 30 <= len(deck.slides) <= 45
+    assert 45 <= deck.minutes <= 60
+    for slide in deck.slides:
+        assert slide.leans, f"{slide.title!r} takes nothing from its chapter and notes nothing"
+        said = len(re.findall(r"\w+", re.sub(r"\{\w+\}", "", " ".join(slide.words))))
+        assert said <= 45, f"{slide.title!r} has {said} words on its wall"
+    assert any("Hands up" in slide.title for slide in deck.slides)
+
+
+def twins(site, path, deck):
+    """The Python twins of a deck's widgets, as they are after the last step of their slides."""
+    kinds, states = {kind.name: kind for kind in all_widgets()}, iter(_last_states(deck))
+    for name, stored in WIDGET.findall(site.text(path)):
+        kind = kinds[name]
+        inputs = [trait for trait, of in kind.inputs().items() if not isinstance(of, Asset)]
+        first = {trait: json.loads(stored)[trait] for trait in inputs}
+        yield kind(**first | next(states))
+
+
+def _last_states(deck):
+    for slide in deck.slides:
+        for cell in slide.cells:
+            if any("data-afm" in output.get("data", {}).get("text/html", "") for output in cell.get("outputs", ())):
+                yield slide.states[-1][1] if slide.states else {}
+
+
+@pytest.mark.parametrize("chapter", DECKS, ids=lambda chapter: chapter.stem)
+def test_a_deck(site, visit, chapter):
+    """All slides at their last step: nothing leaves its slide, all can be read, widgets are what PyTorch says."""
+    path = BOOK.decks[chapter.stem].removesuffix(".md") + ".html"
+    page = visit(f"{path}?as=pages", viewport=WALL, motion="reduce")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    expect(page.locator("[data-afm]:not([data-mounted])")).to_have_count(0)
+    for place, twin in enumerate(twins(site, path, Deck.read(BOOK, chapter))):
+        agree(live(page, place), twin)
+    page.evaluate(LOAD_IMAGES)
+    page.evaluate("async () => { await document.fonts.ready; dispatchEvent(new Event('resize')); }")
+    assert page.evaluate(FAULTS, TYPE) == []
+    is_accessible(page, {**COLOURS, "runOnly": ["image-alt", "button-name", "label", "svg-img-alt"]})
+    has_contrast(page)
+    page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    has_contrast(page)
+
+
+def at(page):
+    return page.evaluate("location.hash")
+
+
+def test_a_talk(visit):
+    """By keys, a remote and a finger; no widget takes the arrows; the desk follows the wall, and the other way."""
+    path = BOOK.decks[DOTS.stem].removesuffix(".md") + ".html"
+    page = visit(path, viewport=WALL, touch=True)
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".slide.here h2")).to_contain_text("Which kind")
+    expect(page.locator(".turner [role=status]")).to_contain_text("Slide 2 of")
+    assert page.locator(".slide.here .step.shown").count() == 0
+    page.keyboard.press("PageDown")
+    assert page.locator(".slide.here .step.shown").count() == 1
+    page.keyboard.press("PageDown")
+    expect(page.locator(".slide.here [data-mounted]")).to_have_count(1)
+
+    with page.context.expect_page() as opening:
+        page.keyboard.press("s")
+    desk = opening.value
+    now = desk.frame_locator("iframe.now")
+    expect(now.locator(".slide.here h2")).to_contain_text("Which word does")
+    expect(desk.frame_locator("iframe.next").locator(".slide.here h2")).to_contain_text("What is looked for")
+    expect(desk.locator(".desk .said")).to_contain_text("Take bets before each press")
+    causal = ".slide.here .ab-widget input[value=causal]"
+    page.locator(causal).click()  # what is done on the wall is seen at the desk
+    expect(now.locator(causal)).to_be_checked()
+    before = at(page)
+    page.keyboard.press("ArrowRight")  # though the mouse has pressed a control
+    assert at(page) != before
+    desk.keyboard.press("PageUp")
+    expect(page).to_have_url(re.compile(f"{before}$"))
+    desk.close()
+
+    page.keyboard.press("b")
+    expect(page.locator("html.black .deck")).not_to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(".deck")).to_be_visible()
+    for key in ("8", "Enter", "ArrowRight"):
+        page.keyboard.press(key)
+    expect(page.locator(".slide.here .guess.answered .because")).to_be_visible()
+    finger = "([from, to]) => { for (const [kind, x] of [['touchstart', from], ['touchend', to]]) {\
+        const touch = new Touch({ identifier: 1, target: document.querySelector('.slide.here h2'), clientX: x });\
+        touch.target.dispatchEvent(new TouchEvent(kind, { bubbles: true, touches: kind === 'touchstart' ? [touch] : [],\
+            changedTouches: [touch] })); } }"
+    page.evaluate(finger, [900, 300])
+    assert at(page) == "#9"
+    page.evaluate(finger, [300, 900])
+    assert at(page) == "#8.1"
+    page.keyboard.press("o")
+    page.locator(".slide").nth(3).click()
+    assert at(page) == "#4"
+
+
+def test_a_deck_can_be_read_without_scripts(visit):
+    page = visit(BOOK.decks[DOTS.stem].removesuffix(".md") + ".html", javascript=False)
+    expect(page.locator(".slide h2").last).to_be_visible()
+    expect(page.locator(".notes").nth(2)).to_be_visible()
+
+
+def test_decks_are_printed_and_named_in_their_list(home, browser, tmp_path):
+    (tmp_path / "slides").mkdir()
+    listed = tmp_path / printer.LIST
+    listed.write_text(f'<li><span data-printed="{DOTS.stem}"></span></li>')
+    made = printer.print_deck(browser, home, DOTS.stem, tmp_path)
+    count = len(Deck.read(BOOK, DOTS).slides)
+    pages, notes, handout = (len(PdfReader(path).pages) for path in made)
+    assert pages == count
+    assert notes >= count
+    assert handout == -(-count // 3)
+    printer.name_in_list(BOOK, tmp_path)
+    assert listed.read_text().count('.pdf"') == 3
