@@ -271,7 +271,7 @@ FAULTS = {
     "another length": ({"n_positions": 1 << 60}, {}, {}, r"wpe.weight .* and has \(32, 24\)"),
     "another hidden width": ({"n_inner": None}, {}, {}, r"h.0.mlp.c_fc.weight should have the shape \(24, 96\)"),
     "too many blocks": ({"n_layer": 1 << 60}, {}, {}, "h.2.ln_1.weight .* is missing"),
-    "too few blocks": ({"n_layer": 1}, {}, {}, "no place for: h.1"),
+    "too few blocks": ({"n_layer": 1}, {}, {}, "does not know: h.1"),
     "another activation": (
         {"activation_function": "silu"},
         {},
@@ -282,7 +282,7 @@ FAULTS = {
     "scores scaled by the block": ({"scale_attn_by_inverse_layer_idx": True}, {}, {}, "inverse_layer_idx is True"),
     "eps that is no number": ({"layer_norm_epsilon": float("nan")}, {}, {}, "layer_norm_epsilon should be from 0 to 1"),
     "no bias": ({}, {"h.1.attn.c_attn.bias": None}, {}, r"h.1.attn.c_attn.bias .* \(72,\), .* is missing"),
-    "an output of its own": ({}, {"lm_head.weight": np.zeros((N, D), "<f4")}, {}, "no place for: lm_head.weight"),
+    "an output of its own": ({}, {"lm_head.weight": np.zeros((N, D), "<f4")}, {}, "does not know: lm_head.weight"),
     "weights not turned": ({}, {"h.0.mlp.c_fc.weight": np.zeros((HIDDEN, D), "<f4")}, {}, r"and has \(40, 24\)"),
     "no numbers": ({}, {"ln_f.bias": NAN}, {}, "ln_f.bias has weights that are not finite"),
     "integers": ({}, {"ln_f.bias": np.zeros(D, "i1")}, {}, "ln_f.bias is stored as I8; what is known here is F64"),

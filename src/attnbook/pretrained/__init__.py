@@ -182,7 +182,7 @@ def _placed(file: ModelFile, family: Family) -> dict[Weight, Packed]:
             )
         packed[weight] = found
     if left:
-        raise ValueError(f"it has weights that this model has no place for: {', '.join([*left][:3])}")
+        raise ValueError(f"it has weights that this model does not know: {', '.join([*left][:3])}")
     return packed
 
 
