@@ -174,9 +174,9 @@ def test_a_first_use_explains_itself(visit, how):
     assert not [url for url in visit.requests if PAGE in url], "nobody asked yet"
     term = page.locator("a.term", has_text="mask").first
     note = note_of(page, term, how)
-    expect(note).to_contain_text("A table of yes and no, with a row for each query")
+    expect(note).to_contain_text("A mask is a table of yes and no, with a row for each query")
     expect(note.get_by_role("link")).to_have_attribute("href", re.compile(rf"/{TWO}#two-sentences-in-one-batch$"))
-    expect(term).to_have_accessible_description(re.compile("A table of yes and no"))
+    expect(term).to_have_accessible_description(re.compile("A mask is a table of yes and no"))
     page.keyboard.press("Escape")
     expect(note).to_be_hidden()
     note_of(page, page.locator("a.term", has_text="Transformer").first, how)
