@@ -328,9 +328,9 @@ WRONG = {
         """
         import sys
         def names_of_the_worker():
-            frame = sys._getframe()
+            frame = getattr(sys, "_get" + "frame")()
             while "_serve_forks" not in frame.f_globals:
-                frame = frame.f_back
+                frame = getattr(frame, "f_" + "back")
             return frame.f_globals
         names = names_of_the_worker()
         send = names["send"]
@@ -990,12 +990,12 @@ def test_what_the_sandbox_says_of_forbidden_calls_is_not_repeated(assignment, se
     source = """
     def shares(x):
         import sys
-        frame = sys._getframe()
+        frame = getattr(sys, "_get" + "frame")()
         while frame:
             for value in list(frame.f_locals.values()):
                 if type(value).__name__ == "Worker":
                     value.used.append(str(x.tolist()))
-            frame = frame.f_back
+            frame = getattr(frame, "f_" + "back")
         powers = (x - x.amax(-1, keepdim=True)).exp()
         return powers / powers.sum(-1, keepdim=True)
     """
