@@ -2,9 +2,9 @@
 
 What is read lies on paper, light or dark. What is touched stands on a stage, dark in both, where weights glow.
 
-Query, key and value stay apart in the common kinds of colour blindness; weights run along one perceptually even scale,
-fixed to 0-1. Weight w has the colour oklch(L + w·dL, C + w·dC, hue), and text on it turns from black to white (or back)
-at the flip.
+Query, key and value stay apart in the common kinds of colour blindness. What is neither of them and is compared has one
+of four: one, the other, ink, the accent. Weights run along one perceptually even scale, fixed to 0-1. Weight w has the
+colour oklch(L + w·dL, C + w·dC, hue), and text on it turns from black to white (or back) at the flip.
 """
 
 from textwrap import indent
@@ -21,6 +21,8 @@ LIGHT: dict[str, str | float] = {
     "ab-panel": "#f6f3f6",
     "ab-accent": "#5b3fc4",
     "ab-on-accent": "#ffffff",
+    "ab-one": "#00757c",
+    "ab-other": "#ad4a00",
     "weight-L": 0.985,
     "weight-dL": -0.63,
     "weight-C": 0.004,
@@ -43,6 +45,8 @@ DARK: dict[str, str | float] = LIGHT | {
     "ab-panel": "#1c1925",
     "ab-accent": "#b9a5ff",
     "ab-on-accent": "#15131c",
+    "ab-one": "#48d0c8",
+    "ab-other": "#ff9457",
     "weight-L": 0.21,
     "weight-dL": 0.67,
     "weight-C": 0.02,

@@ -14,7 +14,7 @@ from attnbook.tasks.senses import MEANINGS, three_matrices
 from attnbook.widgets import BankInContext
 from attnbook.widgets.bank_in_context import TRIES
 from tests.browser.hands import Finger, Mouse, bring, middle, stops, swiped
-from tests.browser.pages import PHONE, bare
+from tests.browser.pages import DESKTOP, PHONE, bare
 from tests.sizes import is_light, zipped
 from tests.widgets.laws import Moving, agree, live
 from tests.widgets.oracles import doubles
@@ -257,6 +257,65 @@ def cosines_told(spot, first, second, cosine):
     x, y = (spot[0] - middle[0]) / radius, (middle[1] - spot[1]) / radius
     right, up = half / radius, ((1 + cosine) / 2) ** 0.5
     return -x * right + y * up, x * right + y * up
+
+
+COLLIDING = """(node) => {
+    const seen = (text) => Number(getComputedStyle(text.closest("g")).opacity) > 0.5 && text.checkVisibility();
+    const texts = [...node.querySelectorAll(".ab-sky text")].filter((text) => text.textContent && seen(text));
+    const boxes = texts.map((text) => [text.textContent, text.getBoundingClientRect()]);
+    const both = (a, b, from, to) => Math.min(a[to], b[to]) - Math.max(a[from], b[from]);
+    const hit = ([, a], [, b]) => both(a, b, "left", "right") > 2 && both(a, b, "top", "bottom") > 6;
+    return boxes.flatMap((a, i) => boxes.slice(i + 1).filter((b) => hit(a, b)).map((b) => a[0] + " " + b[0]));
+}"""
+
+
+@pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_names_of_stars_are_clear_of_each_other(visit, viewport):
+    html = bare(BankInContext(**HERO, tables=False))
+    page = visit("bare.html", viewport=viewport, motion="reduce", served={"bare.html": html})
+    node = live(page)
+    node.locator(".ab-sky svg").wait_for()
+    for words in [*list(TRIES)[1:], HERO["tokens"]]:
+        node.get_by_role("button", name="Change the sentence").click()
+        for place in range(len(words.split())):
+            node.locator(".ab-line button").nth(place).click()
+            page.wait_for_function("() => new Promise((done) => setTimeout(() => done(true)))")
+            colliding = node.evaluate(COLLIDING)
+            assert not colliding, f"{words.split()[place]}: {colliding}"
+            assert node.evaluate("(node) => node.scrollWidth <= node.clientWidth")
+
+
+def test_marked_words_answer_and_the_others_say_why_they_do_not(visit):
+    """Training taught the marked words where to look: each looks at something half as much again as any other."""
+    page = visit("bare.html", motion="reduce", served={"bare.html": bare(BankInContext(**HERO, tables=False))})
+    node = live(page)
+    for words in [*list(TRIES)[1:], HERO["tokens"]]:
+        node.get_by_role("button", name="Change the sentence").click()
+        keys = node.locator(".ab-line button").filter(visible=True)
+        marked = keys.evaluate_all("(keys) => keys.map((key) => key.ariaDescription !== null)")
+        most = {True: [], False: []}
+        for place, is_marked in enumerate(marked):
+            keys.nth(place).click()
+            told = node.locator("[role=status]").text_content()
+            assert told == ("" if is_marked else "Training taught only bank, bat, spring, plant, match where to look.")
+            twin = BankInContext(words, place=place, matrices="learned", asked=True)
+            most[is_marked].append(twin.look()[1].max().item())
+        assert min(most[True]) > 1.5 * max(most[False])
+
+
+def test_it_moves_once_by_itself_and_never_where_motion_is_reduced(visit):
+    for motion, moves in (("no-preference", [True]), ("reduce", [])):
+        html = bare(BankInContext(**HERO, tables=False), BankInContext(asked=True))
+        watch = (
+            "<script>moved = []; new MutationObserver((all) => all.forEach(({ target }) => target.matches('.ab-body')"
+        )
+        watch += " && target.hasAttribute('data-moving') && moved.push(target.matches('.ab-hero'))))"
+        watch += ".observe(document, { subtree: true, attributeFilter: ['data-moving'] })</script>"
+        page = visit("bare.html", motion=motion, served={"bare.html": html.replace("<body>", f"<body>{watch}")})
+        for place in range(2):
+            live(page, place)
+        page.wait_for_function("() => !document.querySelector('[data-moving]')")
+        assert page.evaluate("moved") == moves
 
 
 def test_a_word_without_a_vector_stays_as_a_ghost(visit):

@@ -1,9 +1,12 @@
 """The widgets' colours: kept apart by everybody, text that can be read, an even scale."""
 
+import re
+
 import pytest
 import torch
 
 from attnbook.colours import DARK, LIGHT, STAGE
+from attnbook.widgets.shared.files import ROOMS
 
 each_theme = pytest.mark.parametrize("theme", [LIGHT, DARK, STAGE], ids=["light", "dark", "stage"])
 # Machado, Oliveira & Fernandes (2009), severity 1, for linear sRGB
@@ -54,8 +57,29 @@ def test_query_key_and_value_stay_apart(theme, vision):
 
 
 @each_theme
+@pytest.mark.parametrize("vision", VISION)
+def test_what_is_compared_besides_stays_apart(theme, vision):
+    """One, the other, ink and the accent, in all kinds of vision; and for most people from query, key and value."""
+    eye = torch.tensor(VISION[vision], dtype=torch.float32)
+    roles = ["attn-query", "attn-key", "attn-value"] if vision == "normal" else []
+    names = ["ab-one", "ab-other", "ab-ink", "ab-accent", *roles]
+    seen = {name: oklab(eye @ linear(theme[name])) for name in names}
+    close = {(a, b): 100 * (seen[a] - seen[b]).norm().item() for a in names[:2] for b in names if a != b}
+    assert min(close.values()) >= 5, {pair: round(apart, 1) for pair, apart in close.items() if apart < 5}
+
+
+@pytest.mark.parametrize("name", ["recall_race", "bank_in_context"])
+def test_what_is_no_query_key_or_value_wears_another_colour(name):
+    """In the sentence only the word that asks, a query, is marked by a colour of a role."""
+    roles = re.findall(r"--attn-(\w+)", "".join(path.read_text("utf-8") for path in (ROOMS / name).glob("*.css")))
+    assert roles == (["query"] if name == "bank_in_context" else [])
+
+
+@each_theme
 @pytest.mark.parametrize("ground", ["ab-paper", "ab-panel"])
-@pytest.mark.parametrize("text", ["attn-query", "attn-key", "attn-value", "ab-ink", "ab-soft", "ab-accent"])
+@pytest.mark.parametrize(
+    "text", ["attn-query", "attn-key", "attn-value", "ab-ink", "ab-soft", "ab-accent", "ab-one", "ab-other"]
+)
 def test_coloured_text_can_be_read(theme, text, ground):
     low, high = sorted(luminance(linear(theme[name])) for name in (text, ground))
     assert (high + 0.05) / (low + 0.05) >= 4.5

@@ -6,6 +6,7 @@ import {
   dot,
   element,
   fill,
+  fillNodes,
   follower,
   headed,
   length,
@@ -78,8 +79,9 @@ function litWord(press, drop) {
   return { key, numbers, node };
 }
 
-// The words of the sentence in a line: one that is pressed asks; each can be moved elsewhere, or out.
-function wordLine(label, { now, move, remove }, ask) {
+// The words of the sentence in a line: one that is pressed asks; each can be moved elsewhere, or out. Marked are those with
+// two meanings to choose from.
+function wordLine(say, between, { now, move, remove }, ask) {
   const put = (from, to) => (to === null ? remove(from) : move(from, to));
   const line = Array.from({ length: MOST }, (_, i) =>
     litWord(
@@ -89,7 +91,7 @@ function wordLine(label, { now, move, remove }, ask) {
   );
   const light = beams();
   const nodes = line.map((each) => each.node);
-  const node = element("div", { class: "ab-line", role: "group", "aria-label": label }, light.node, ...nodes);
+  const node = element("div", { class: "ab-line", role: "group", "aria-label": say.sentence }, light.node, ...nodes);
   // How many other words of the line stand before a point, or null if it is far from the line.
   const before = (x, y, but) => {
     const box = node.getBoundingClientRect();
@@ -112,6 +114,7 @@ function wordLine(label, { now, move, remove }, ask) {
     line.forEach(({ node: word, key, numbers }, i) => {
       word.hidden = i >= tokens.length;
       key.textContent = tokens[i] ?? "";
+      key.ariaDescription = tokens[i] in between ? say.two : null;
       key.setAttribute("aria-pressed", i === place);
       key.classList.toggle("ab-weight", i in weights);
       key.style.setProperty("--full", Math.min(1, 2 * weights[i])); // half of the attention is full light
@@ -217,7 +220,7 @@ async function render({ model, el }) {
     hint.textContent = fill(say.full, { most: MOST });
   });
   const film = motion(say.motion, say.happens);
-  const line = wordLine(say.sentence, text, (place) => {
+  const line = wordLine(say, between, text, (place) => {
     update(model, { place });
     film.play();
   });
@@ -250,16 +253,19 @@ async function render({ model, el }) {
     ...(tables ? bench() : []),
     row(another, own),
     hint,
+    ...(tables ? [] : [element("div", { class: "ab-sky" })]),
   );
 
   const draw = () => {
     const [tokens, place] = text.now();
     const [asked, vectors] = [model.get("asked"), enough(tokens)];
-    hint.textContent = "";
+    const learned = model.get("matrices") === "learned";
+    const untaught = asked && learned && !between[tokens[place]];
+    hint.replaceChildren(...(untaught ? fillNodes(say.taught, { words: verbatim(listed(Object.keys(between))) }) : []));
     ask.textContent = fill(say.ask, { word: tokens[place] });
     ask.hidden = asked;
     const x = vectors && tokens.map(vectors.of);
-    const found = asked && x ? look(x, place, model.get("matrices") === "learned" && reader) : {};
+    const found = asked && x ? look(x, place, learned && reader) : {};
     line.draw(found);
     film.node.hidden = !asked;
     // The meanings of the word itself, or else of the one that it looks at most.
@@ -274,12 +280,13 @@ async function render({ model, el }) {
     }
     if (asked && !(tables ? all : vectors)) fetchAll().then(draw);
     if (!tables) {
-      const now = { tokens, place, x, ends, all, between, line, found };
+      const now = { tokens, place, x, ends, all, line, found };
       const besides = import(new URL("hero.js", import.meta.url)); // a page has it
       besides.then(({ hero }) => hero(model, root, now));
     }
   };
   subscriptions.follow(["tokens", "place", "matrices", "asked"], draw);
+  if (!tables) film.play();
   return subscriptions.end;
 }
 

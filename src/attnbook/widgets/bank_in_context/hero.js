@@ -6,7 +6,7 @@ import { nearestWords } from "../shared/nearest.js";
 import { wordVectors } from "../shared/lexicon.js";
 
 // Neighbours that are named; words that pull; neighbours of each meaning; how wide a letter is, how high a name.
-const [NEAR, PULL, FAR, LETTER, HIGH] = [3, 2, 2, 7, 16];
+const [NEAR, PULL, FAR, LETTER, HIGH] = [3, 2, 2, 7.5, 16];
 const [LEFT, BOTTOM, RADIUS, STEPS, MOST] = [180, 262, 218, 3, 14];
 
 const onTheRight = (x) => x > LEFT + 60;
@@ -46,28 +46,42 @@ function star(kind) {
   return { kind, node, draw };
 }
 
-// How far each name goes down or up from its star, so that it is clear of the stars and of the names before it, if it can.
-function clear(names) {
-  const taken = names.map(([, [x, y]]) => [x - 5, x + 5, y]);
-  return names.map(([word, [x, y]]) => {
-    const [from, to] = [9, 9 + LETTER * word.length].map((far) => (onTheRight(x) ? x - far : x + far));
+// How far each name goes down or up from its star, so that it is clear of all stars and of the names before it, if it can.
+function clear(stars) {
+  const taken = stars.map(({ at: [x, y] }) => [x - 5, x + 5, y]);
+  return stars.map(({ spot, word, at: [x, y] }) => {
+    const wide = LETTER * word.length;
+    if (spot.kind === "ab-end") {
+      taken.push([x - wide / 2, x + wide / 2, y - HIGH]);
+      return 0;
+    }
+    const [from, to] = [9, 9 + wide].map((far) => (onTheRight(x) ? x - far : x + far));
     const [left, right] = [Math.min(from, to), Math.max(from, to)];
     const free = (at) =>
       taken.every(([start, end, high]) => end < left || start > right || Math.abs(high - at) >= HIGH);
     const shifts = Array.from({ length: 13 }, (_, n) => (n % 2 ? -5 : 5) * Math.ceil(n / 2));
     const lower = shifts.find((shift) => free(y + shift));
-    taken.push([left, right, y + (lower ?? 0)]);
+    if (lower !== undefined) taken.push([left, right, y + lower]);
     return lower;
   });
 }
 
-// The stars of some words, beside those known already. In a crowd the far ones are left out.
-function name(spots, known, words) {
-  const lower = clear([...known, ...words]).slice(known.length);
-  spots.forEach((spot, i) => {
-    const [word, at] = words[i] ?? [];
-    const crowded = spot.kind === "ab-far" && lower[i] !== 0;
-    spot.draw(crowded || known.some(([other]) => other === word) ? "" : (word ?? ""), at, lower[i]);
+// What is shown after another comes in its place.
+const INSTEAD = { "ab-before": "ab-after", "ab-after": "ab-before" };
+
+// Some words at each kind of star, the most important first: a word has one name; one that has no room is left out, and so
+// is one that is far and in a crowd.
+function name(groups) {
+  const all = groups.flatMap(([spots, words]) =>
+    spots.map((spot, i) => ({ spot, word: words[i]?.[0], at: words[i]?.[1] })),
+  );
+  const once = ({ spot, word }, n) =>
+    word && !all.slice(0, n).some((other) => other.word === word && other.spot.kind !== INSTEAD[spot.kind]);
+  const named = all.filter(once);
+  const lower = clear(named);
+  for (const { spot } of all) spot.draw("");
+  named.forEach(({ spot, word, at }, i) => {
+    if (lower[i] === 0 || (lower[i] && spot.kind !== "ab-far")) spot.draw(word, at, lower[i]);
   });
 }
 
@@ -130,7 +144,7 @@ function map(some, say, root) {
   };
   new MutationObserver(carry).observe(root, { attributeFilter: ["style"] });
 
-  const draw = ({ tokens, place, x, ends: meanings, all, between, found: { weights, became } }) => {
+  const draw = ({ tokens, place, x, ends: meanings, all, found: { weights, became } }) => {
     const vectors = all ?? some;
     const asks = tokens[place];
     const [first, second] = meanings.map((word) => some.of(word));
@@ -160,19 +174,17 @@ function map(some, say, root) {
       [meanings[0], at(first)],
       [meanings[1], at(second)],
     ];
-    const itself = [[asks, way[0]]];
-    name(ends, [], fixed);
-    name(alone, fixed, itself);
-    name(pulls, [...fixed, ...itself], pulling);
-    const known = [...fixed, ...itself, ...pulling];
-    name(before, known, was);
-    name(after, known, becomes);
-    name(around, [...known, ...was, ...becomes], far);
+    name([
+      [ends, fixed],
+      [alone, [[asks, way[0]]]],
+      [pulls, pulling],
+      [before, was],
+      [after, becomes],
+      [around, far],
+    ]);
 
     const [alike, here] = [was, becomes].map((near) => verbatim(listed(near.map(([word]) => word))));
-    const trained = Object.keys(between);
-    const more = trained.includes(asks) ? [] : fillNodes(` ${say.trained}`, { words: verbatim(listed(trained)) });
-    text.replaceChildren(...fillNodes(say.near, { word: verbatim(asks), alone: alike, here }), ...more);
+    text.replaceChildren(...fillNodes(say.near, { word: verbatim(asks), alone: alike, here }));
     carry();
   };
   return { parts: [sky, text], draw };
@@ -186,11 +198,10 @@ async function open(model, root) {
   const styled = new Promise((done) => style.addEventListener("load", done));
   document.head.append(style);
   const line = (now) => haunt(now.tokens) && now.line.draw(now.found);
-  if (!matchMedia("(width >= 76rem)").matches) return line;
   const [bytes, answer] = await Promise.all([asset(model, "stars"), fetch(besides("later.json")), styled]);
   const { parts, draw } = map(wordVectors(bytes), await answer.json(), root);
-  const node = element("div", { class: "ab-sky" }, ...parts);
-  root.append(node);
+  const node = root.querySelector(".ab-sky");
+  node.append(...parts);
   return (now) => {
     line(now);
     node.toggleAttribute("data-none", !now.ends);
