@@ -41,7 +41,7 @@ def to_single_bytes(model: nn.Module, **more) -> bytes:
     for x in model.parameters():
         units.append(float(f"{x.detach().abs().max().item() / 127:.6g}"))
         steps.append((x.detach() / units[-1]).round().clamp(-127, 127).to(torch.int8).flatten())
-    return first_line(more, units=units, shapes=_shapes(model)) + torch.cat(steps).numpy().tobytes()
+    return _line({"units": units, "shapes": _shapes(model)}, more) + torch.cat(steps).numpy().tobytes()
 
 
 def _shapes(model: nn.Module) -> dict:
@@ -54,13 +54,17 @@ def _shapes(model: nn.Module) -> dict:
 
 
 def first_line(more: Mapping[str, Any], **facts) -> bytes:
-    """What is said of the numbers that follow: a line of JSON, of an even number of bytes, in which all may begin.
+    """What is said of numbers of two bytes: a line of JSON, of an even number of bytes, so that they may follow.
 
-    >>> first_line({"word": "bank"}, n=2)
-    b' {"n":2,"word":"bank"}\\n'
+    >>> first_line({"word": "banks"}, n=2)
+    b' {"n":2,"word":"banks"}\\n'
     """
-    line = json.dumps({**facts, **more}, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    line = _line(facts, more)
     return line.rjust(len(line) + len(line) % 2)
+
+
+def _line(facts: Mapping[str, Any], more: Mapping[str, Any]) -> bytes:
+    return json.dumps({**facts, **more}, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
 def header(path: Path) -> dict:

@@ -2,7 +2,7 @@
 
 import json
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 import traitlets
@@ -58,7 +58,7 @@ class HeadsOff(traitlets.List):
         super().__init__(traitlets.List(traitlets.Int(min=0), minlen=2, maxlen=2))
 
     def validate(self, obj, value) -> list[list[int]]:
-        heads = super().validate(obj, value)
+        heads: Any = super().validate(obj, value)
         for block, head in heads:
             if block >= LAYERS or head >= HEADS:
                 raise traitlets.TraitError(f"off lists (block, head) below ({LAYERS}, {HEADS}); got ({block}, {head})")
