@@ -5,10 +5,10 @@ head_kinds for each of two samples of sixty sentences: which heads look one back
 copying    for each of two draws of random tokens said twice, with heads that were chosen on another: what share of the
            second time is right (`copied`), the loss on plain text (`plain`), and on the second time of plain text said
            twice (`again`), with nothing off, six induction heads, six others, the head (16, 0), and three of its kind
-said_twice for 60 prompts of each kind, random tokens, random words and sentences, said twice: the quartiles of prompts
-           of the share of the second time that is right, and in how many prompts fewer than half as many are right as
-           with nothing off (`halved`), with nothing off, six induction heads, six others of the same blocks, the head
-           (16, 0), and three of its kind; and the quartiles of what is right the first time (`once`)
+said_twice for 60 prompts of each kind, 12 random tokens, random words and the beginnings of sentences, said twice: the
+           quartiles of prompts of the share of the second time that is right, and in how many of them it is less than
+           half of what it is with nothing off (`halved`), with nothing off, six induction heads, and six others of the
+           same blocks; and the quartiles of what is right the first time (`once`)
 sink       for each of eight texts: the loss of tokens 65 to 160 when all may be seen, the last 64, these and the first,
            all but the first, all but the sixth, and when the first was never there (`deleted`); the mean weight on the
            first token, its share of weight times length of the value, and how long its value is, by those of others
@@ -175,11 +175,9 @@ def said_twice(kind: int, count: int = 60) -> dict[str, object]:
     n = ids_BL.shape[1]
     same = [(block, h) for block in sorted({block for block, _ in six}) for h in range(9) if (block, h) not in six]
     found: dict[str, list[Tensor]] = {}
-    for draw, once_BL in enumerate(ids_BL.split(10)):  # ten prompts, and six others of their own
+    for draw, once_BL in enumerate(ids_BL.split(20)):  # twenty prompts, and six others of their own
         twice_BL = torch.cat([once_BL, once_BL], 1)
-        others = random.Random(draw).sample(same, 6)
-        tried = {"nothing": [], "six": six, "others": others, "back": BACK[:1], "others_back": BACK[1:]}
-        for off, heads in tried.items():
+        for off, heads in {"nothing": [], "six": six, "others": random.Random(draw).sample(same, 6)}.items():
             with changed(heads, without):
                 right_BL = _scores_of(stream(twice_BL)[:, :-1]).argmax(-1) == twice_BL[:, 1:]
             found.setdefault(off, []).append(right_BL[:, n:].double().mean(1))
@@ -194,11 +192,11 @@ def said_twice(kind: int, count: int = 60) -> dict[str, object]:
     return row
 
 
-def _random_tokens(count: int) -> Tensor:
-    return twice(30, B=count)[:, :25]
+def _random_tokens(count: int, L: int = 12) -> Tensor:
+    return twice(30, B=count, n=L)[:, :L]
 
 
-def _random_words(count: int, L: int = 25) -> Tensor:
+def _random_words(count: int, L: int = 12) -> Tensor:
     words = sorted({word.strip(",.").lower() for n in (0, 1) for text in plain(n) for word in text.split()})
     draw = random.Random(30)
     return _beginnings([" ".join(draw.sample(words, L)) for _ in range(count)], L)
