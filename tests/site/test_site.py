@@ -298,6 +298,9 @@ def test_buttons_of_a_chapter(site, chapter):
     own = links.pop("Run it in your own Jupyter")
     assert resolve(html_of(chapter), own["href"]) == ("index.html", "how-to-read-it")
     assert "pip install jupyterlab" in site.soup("index.html").select_one("#how-to-read-it").get_text()
+    if (ROOT / f"slides/{chapter.stem}.slides.md").is_file():
+        deck, _ = resolve(html_of(chapter), links.pop("Slides")["href"])
+        assert deck == f"slides/{chapter.stem}.slides.html"
     assert links.keys() == {name for open_it, download_it, _ in notebooks for name in (open_it, download_it)}
     for open_it, download_it, folder in notebooks:
         assert links[open_it]["href"] == HERE.colab(chapter.stem, folder)

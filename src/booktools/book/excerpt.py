@@ -58,7 +58,7 @@ def _unlabelled(tex: str) -> str:
 def spoken(source: str) -> str:
     """The words of a cell as a speaker reads them: no heading, no label, nothing that only a page can do.
 
-    >>> print(spoken("## Why?\\n\\nIt {drag}`grows <width 1..9>`. {when}`width: 9`\\n\\n:::{note}\\nSo *much*.\\n:::"))
+    >>> print(spoken("## Why?\\n\\nIt {drag}`grows <width 1..9>`{when}`width: 9`.\\n\\n:::{note}\\nSo *much*.\\n:::"))
     It grows.
     <BLANKLINE>
     So *much*.

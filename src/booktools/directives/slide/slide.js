@@ -94,16 +94,23 @@ function fit(slide) {
     for (const pre of code) pre.style.fontSize = `${size * less}rem`;
     if (!isFull()) break;
   }
-  for (const frame of wall.querySelectorAll(".touch:has([data-mounted])")) {
-    let [low, high] = [0.4, 1.25];
-    for (let turn = 0; turn < 8; turn++) {
-      const zoom = (low + high) / 2;
-      frame.style.setProperty("--zoom", zoom);
-      if (isFull()) high = zoom;
-      else low = zoom;
+  for (const frame of wall.querySelectorAll(".touch:has([data-mounted])"))
+    for (const share of [1, 0.9, 0.8, 0.7, 0.6]) {
+      frame.style.setProperty("--share", share); // what is as high as it is wide fits where it is less wide
+      if (zoom(frame, isFull)) break;
     }
-    frame.style.setProperty("--zoom", low.toFixed(3));
+}
+// The largest zoom at which a frame fits; whether there is one.
+function zoom(frame, isFull) {
+  let [low, high] = [0.55, 1.25];
+  for (let turn = 0; turn < 7; turn++) {
+    const middle = (low + high) / 2;
+    frame.style.setProperty("--zoom", middle);
+    if (isFull()) high = middle;
+    else low = middle;
   }
+  frame.style.setProperty("--zoom", low.toFixed(3));
+  return !isFull();
 }
 function narrow(node, inside) {
   node.style.fontSize = "";
