@@ -137,4 +137,5 @@ def test_the_command_tells_a_hint(tmp_path, capsys):
     assert "A hint where to look, but no evidence." in told
     assert "<mark>    y3 = x.exp() + 3 * x.sum(-1, keepdim=True)</mark>" in told
     assert "<b>" not in told
-    assert "http" not in told
+    assert "http:" not in told
+    assert "https:" not in told

@@ -71,8 +71,9 @@ ROOMS = {
         "reports": "wording tables pages run_tests scores gradescope",
         "summary": "wording tables pages run_tests scores",
         "similar_work": "wording tables pages similarity submissions",
+        "by_hand": "wording tables pages submissions adjustments run_tests scores",
         "commands": "wording sandbox platforms roster lateness adjustments prove classroom scores reports summary "
-        "similar_work booktools.arguments booktools.printers",  # which print the copies that students get
+        "similar_work by_hand booktools.arguments booktools.printers",  # which print the copies that students get
     },
 }
 # What all of a package may import of the other ones.
