@@ -105,7 +105,8 @@ def _smooth(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
     for before, a, b, after in zip([points[0], *points], points, points[1:], [*points[2:], points[-1]], strict=False):
         for t in (k / 12 for k in range(13)):
             shares = (-t + 2 * t**2 - t**3, 2 - 5 * t**2 + 3 * t**3, t + 4 * t**2 - 3 * t**3, t**3 - t**2)
-            line.append(tuple(sum(map(mul, shares, zs)) / 2 for zs in zip(before, a, b, after, strict=True)))
+            x, y = (sum(map(mul, shares, zs)) / 2 for zs in zip(before, a, b, after, strict=True))
+            line.append((x, y))
     return line
 
 
