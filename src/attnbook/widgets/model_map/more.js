@@ -6,10 +6,10 @@ import { stored } from "../shared/stored.js";
 
 // Doors, by the part of the picture beside which they stand.
 const DOORS = {
-  ".ab-of-wall": ["heads", "sink", "before", "pictures", "sounds"],
+  ".ab-of-wall": ["heads", "sink", "before"],
   ".ab-of-lens": ["embedding", "positions"],
   ".ab-next": ["writing"],
-  ".ab-ways": ["looks", "block", "cache", "switches"],
+  ".ab-ways": ["looks", "block", "cache", "switches", "pictures", "sounds"],
 };
 
 /**
