@@ -146,7 +146,7 @@ code
 
 def test_forgotten_texts_are_noticed(forgotten_on, tmp_path, monkeypatch):
     book = linked_book(tmp_path, f"format: jb-book\nroot: index\nchapters:\n- file: {CHAPTER}\n")
-    for name in ("_config.yml", "chapters", "index.md"):
+    for name in ("_config.yml", "chapters", "index.md", "slides"):
         (book / name).unlink()
     config = (ROOT / "_config.yml").read_text("utf-8")
     (book / "_config.yml").write_text(config.replace(" booktools.site]", " forgetful, booktools.site]"), "utf-8")

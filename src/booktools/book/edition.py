@@ -70,7 +70,8 @@ class Edition:
     @cached_property
     def decks(self) -> dict[str, str]:
         """The paths of outlines of slides, by the stem of their chapter."""
-        return {stem: path.relative_to(self.root).as_posix() for stem, path in deck_paths(self.root).items()}
+        written, stems = deck_paths(self.root), [chapter.stem for chapter in self.chapters]
+        return {stem: written[stem].relative_to(self.root).as_posix() for stem in stems if stem in written}
 
     def notebook(self, page: str) -> NotebookNode:
         """A page that is a notebook: a copy, to be made into something else."""

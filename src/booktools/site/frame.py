@@ -22,6 +22,7 @@ from booktools.book.address import address
 from booktools.book.cell_kinds import fold_on_page
 from booktools.book.contents import DECK, edition_language
 from booktools.book.deck import Deck
+from booktools.book.edition import edition
 from booktools.directives import front
 from booktools.directives.page import edition_of, raw
 from booktools.site.style import join_styles
@@ -131,8 +132,9 @@ def _composed(app, edition, page):
 
 
 def _keep_decks(app, config):
-    """Decks are pages that no table of contents names."""
-    config.exclude_patterns = [each for each in config.exclude_patterns if not each.endswith(DECK)]
+    """Decks of the book's chapters are pages that no table of contents names."""
+    decks = edition(Path(app.srcdir)).decks.values()
+    config.exclude_patterns = [each for each in config.exclude_patterns if each not in decks]
 
 
 def _name_parts(app, doctree):
