@@ -86,7 +86,7 @@ class Deck:
         try:
             for slide in outline.slides(f"# {chapter.title}\n\n{edition.text(page)}"):
                 slides.append(slide)
-                if strange := untied(slide):
+                if strange := _untied(slide):
                     raise BookError(f"it says {strange}, and no cell that it takes or notes does")
         except BookError as why:
             at = outline.slide.title
@@ -241,7 +241,7 @@ def _mark(kind: str, told: str = "") -> NotebookNode:
     return new_markdown_cell(f"```{{slide}} {kind}\n{told}\n```")
 
 
-def untied(slide: Slide) -> str:
+def _untied(slide: Slide) -> str:
     """The first number in the outline's own words that no cell of its slide says; notes may count to twelve."""
     said = [number.value for cell in slide.leans for text in _texts(cell) for number in numbers_in(text)]
     for texts, is_wall in ((slide.words, True), (slide.notes, False)):

@@ -44,16 +44,16 @@ def print_deck(browser: Browser, address: str, stem: str, to: Path) -> list[Path
         page = new_page(browser, viewport={"width": 1920, "height": 1080}, service_workers="block")
         page.goto(f"{address}slides/{stem}.slides.html?as={kind}")
         page.evaluate(READY)
-        made.append(to / file_name(stem, kind))
+        made.append(to / _file_name(stem, kind))
         page.pdf(path=made[-1], prefer_css_page_size=True, print_background=True)
         page.close()
     return made
 
 
-def file_name(stem: str, kind: str) -> str:
+def _file_name(stem: str, kind: str) -> str:
     """Where the print of a deck is on the site.
 
-    >>> file_name("05_dots", "notes")
+    >>> _file_name("05_dots", "notes")
     'slides/05_dots-notes.pdf'
     """
     return f"slides/{stem}-{kind}.pdf"
@@ -64,7 +64,7 @@ def name_in_list(edition: Edition, html: Path) -> None:
     say, page = words(SLIDE)["list"], html / LIST
 
     def named(found: re.Match) -> str:
-        there = {kind: file_name(found[1], kind) for kind in say["files"]}
+        there = {kind: _file_name(found[1], kind) for kind in say["files"]}
         links = [
             f'<a href="{name}">{say["files"][kind]}</a>' for kind, name in there.items() if (html / name).is_file()
         ]

@@ -42,7 +42,7 @@ class Boxes(SphinxPostTransform):
         if not self.env.metadata[self.env.docname].get("deck"):
             return
         edition = edition_of(self.env)
-        (chapter,) = [each for each in edition.chapters if each.stem == deck_stem(self.env.docname)]
+        (chapter,) = [each for each in edition.chapters if each.stem == _deck_stem(self.env.docname)]
         first = next(iter(self.document.findall(nodes.section)))
         rest = [child for child in first.children if isinstance(child, nodes.section)]
         for section in rest:
@@ -52,13 +52,13 @@ class Boxes(SphinxPostTransform):
             title, *children = section.children
             section["classes"].append("slide")
             section.children = []
-            section += [title, *boxes(section, children, to_chapter(edition, chapter))]
+            section += [title, *boxes(section, children, _to_chapter(edition, chapter))]
 
 
-def deck_stem(docname: str) -> str:
+def _deck_stem(docname: str) -> str:
     """The stem of the chapter whose deck a page is.
 
-    >>> deck_stem("slides/05_dots.slides")
+    >>> _deck_stem("slides/05_dots.slides")
     '05_dots'
     """
     return Path(docname).name.removesuffix(".slides")
@@ -90,7 +90,7 @@ def boxes(section, children, chapter):
     return [nodes.container("", *columns, classes=["wall"]), notes]
 
 
-def to_chapter(edition: Edition, chapter) -> str:
+def _to_chapter(edition: Edition, chapter) -> str:
     """Where the chapter is: as a code for those who look at the wall, and as a link."""
     address = edition.here.page(edition.page_of(chapter))
     said = words(HERE)["to_chapter"].format(n=chapter.number)
