@@ -14,6 +14,7 @@ from playwright.sync_api import sync_playwright
 from booktools.serving import serving
 
 ROOT = Path(__file__).parents[4]
+DECK = ".slides.html"  # where a widget starts on its own slide, as large as there is room
 WIDTHS = (360, 412, 768, 1280)
 START = """async () => {
     for (const widget of document.querySelectorAll("[data-afm]")) {
@@ -36,7 +37,7 @@ def heights(site: Path) -> dict[str, list[int]]:
         for width in WIDTHS:
             page = browser.new_page(viewport={"width": width, "height": 800})
             for file in sorted(site.rglob("*.html")):
-                if b'class="touch' not in file.read_bytes():
+                if b'class="touch' not in file.read_bytes() or file.name.endswith(DECK):
                     continue
                 name = file.relative_to(site).with_suffix("").as_posix()
                 page.goto(f"{home}{name}.html")
