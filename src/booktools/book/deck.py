@@ -147,7 +147,7 @@ class Outline:
             raise BookError(f"after +++ stands nothing, or one of {', '.join(COMMANDS)}; got {name!r}")
         if name in ("minutes", "pairs"):
             if not rest.isdigit():
-                raise BookError(f"+++ {name} is followed by a whole number, got {rest!r}")
+                raise BookError(f"+++ {name} is followed by an integer, got {rest!r}")
             self.slide.minutes = int(rest)
         if name == "set":
             rest = self.state(rest)
