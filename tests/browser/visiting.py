@@ -23,17 +23,24 @@ FLAGS = (
 )
 
 
-# Per package, not per session: while Playwright runs, this thread can't run the event loop that notebooks need.
-@pytest.fixture(scope="package")
-def browser():
+@contextmanager
+def chromium():
+    """A browser without a page."""
     expect.set_options(timeout=PATIENCE)
     with sync_playwright() as driver:
         program = next(filter(None, map(shutil.which, NAMES)), driver.chromium.executable_path)
         if not Path(program).is_file():
             pytest.fail("There is no Chromium to test the site in. `make setup` installs one, or says how.")
-        chromium = driver.chromium.launch(executable_path=program, args=FLAGS.split())
-        yield chromium
-        chromium.close()
+        started = driver.chromium.launch(executable_path=program, args=FLAGS.split())
+        yield started
+        started.close()
+
+
+# Per package, not per session: while Playwright runs, this thread can't run the event loop that notebooks need.
+@pytest.fixture(scope="package")
+def browser():
+    with chromium() as started:
+        yield started
 
 
 class Lasting(Quiet):

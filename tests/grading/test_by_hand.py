@@ -13,11 +13,17 @@ from grading.scores import Scoring
 from grading.submissions import Submission
 from tests.browser.clocks import PATIENCE
 from tests.browser.pages import PHONE
-from tests.browser.visiting import browser  # noqa: F401 (a fixture)
+from tests.browser.visiting import chromium
 from tests.grading.three_things import answered, write
 
 ADJUSTED = 'login,exercise,points,comment\nada,2. A line,-0.5,"Right, but ""long""."\nada,all,1,\n'
 EVIL = "def shares(x):\n    return '</pre><script>document.title = 1</script><img src=http://x.org onerror=alert(1)>'"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as started:
+        yield started
 
 
 @pytest.fixture
@@ -63,7 +69,7 @@ def test_it_shows_code_results_and_who_asks_first(page):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_what_is_typed_is_a_table_that_the_grader_reads(scheme, page, browser, tmp_path):  # noqa: F811
+def test_what_is_typed_is_a_table_that_the_grader_reads(scheme, page, browser, tmp_path):
     context = browser.new_context(viewport=PHONE, color_scheme=scheme, accept_downloads=True)
     tab = context.new_page()
     tab.goto(page.as_uri())

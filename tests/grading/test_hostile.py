@@ -802,6 +802,15 @@ def test_a_process_that_never_gets_a_processor_is_not_waited_for_without_end(ass
         run_tests(trusting, code_of(answered(shares=body("while True: pass")), trusting), server, LIMITS)
 
 
+def test_a_server_waits_for_work_however_long_sockets_of_this_process_wait():
+    socket.setdefaulttimeout(5)
+    try:
+        with ForkServer() as server, server.open(LIMITS) as sandbox:
+            assert sandbox.run({"name": "one", "source": "1", "forbidden": []}) is None
+    finally:
+        socket.setdefaulttimeout(None)
+
+
 def test_what_can_be_read_may_have_gone(monkeypatch):
     """A kernel may say that there is something, and then there is nothing."""
     (pipe, other), waits = socket.socketpair(), []

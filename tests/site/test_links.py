@@ -1,5 +1,7 @@
 """What leads out of the book is followed: to a host of this machine, in a book of one page."""
 
+import socket
+
 import pytest
 
 from booktools.book import BookError
@@ -18,6 +20,13 @@ class Host(Quiet):
         self.end_headers()
 
     do_GET = do_HEAD
+
+
+@pytest.fixture(autouse=True)
+def _patience():
+    """Sphinx sets for all sockets of the process how long they wait."""
+    yield
+    socket.setdefaulttimeout(None)
 
 
 @pytest.fixture

@@ -48,6 +48,7 @@ class ForkServer:
             raise BookError(NO_BUBBLEWRAP)
         self.walled = walled
         self.control, inside = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        inside.settimeout(None)  # whatever this process has set for all of its sockets: the other one waits
         self.process: Any = subprocess.Popen(
             (_behind_bubblewrap if walled else worker)(inside.fileno()),
             stdin=subprocess.DEVNULL,
