@@ -10,8 +10,10 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
+from booktools.book.contents import deck_paths
 from booktools.printers.offline import add_worker, manifest, named_files
 from booktools.serving import serving
+from tests import ROOT
 from tests.browser.clocks import until
 from tests.browser.pages import PAGES, settle
 from tests.browser.visiting import FOLDER, Lasting
@@ -234,7 +236,8 @@ def test_the_worker_knows_all_that_pages_ask_for(site, visit):
     page.wait_for_load_state("networkidle")
     asked = {url.removeprefix(visit.home).partition("?")[0] for url in visit.requests if url.startswith(visit.home)}
     assert asked - {FIVE, "colab/last-green.json"} <= needed
-    assert set(known["pages"]) == set(PAGES) - {"404.html"}
+    decks = {f"slides/{chapter}.slides.html" for chapter in deck_paths(ROOT)}
+    assert set(known["pages"]) == set(PAGES) - {"404.html"} | decks
 
 
 def test_names_are_read_from_pages_styles_and_scripts():
