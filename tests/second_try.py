@@ -10,11 +10,17 @@ DIED_ONCE = pytest.StashKey[set[str]]()
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_handlecrashitem(crashitem, report, sched):
-    """Keeps in mind who died, and lets the first time pass; xdist gives the test to another process by itself."""
+    """Keeps in mind who died, and lets the first time pass. To xdist, a test whose process died has still to be run."""
     died = sched.config.stash.setdefault(DIED_ONCE, set())
     if crashitem not in died:
         died.add(crashitem)
         report.outcome = "again"
+        return
+    for file, tests in list(sched.workqueue.items()):
+        if crashitem in tests:
+            tests[crashitem] = True
+            if all(tests.values()):
+                del sched.workqueue[file]
 
 
 def pytest_report_teststatus(report):

@@ -129,7 +129,9 @@ def _fields(login: str, exercise: str, title: str, own: Adjustment | None) -> st
     if FORMULA.search(login):
         return f"<p>{escape(say('by_hand_odd'))}</p>"
     about = f'data-login="{escape(login)}" data-exercise="{escape(exercise)}"'
-    points, comment = (f"{own.points:g}" if own.points else "", own.comment) if own else ("", "")
+    points, comment = (
+        (f"{own.points:.4f}".rstrip("0").rstrip(".") if own.points else "", own.comment) if own else ("", "")
+    )
     named = escape(f"{login}, {title}")
     return (
         f"<fieldset {about}><label>{escape(say('by_hand_points'))} "

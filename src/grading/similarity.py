@@ -111,7 +111,10 @@ def statements(source: str, full: int = FULL) -> dict[tuple, set[int]]:
         inner = {name: block for name in BLOCKS if isinstance(block := getattr(node, name, None), list)}
         for name in inner:
             setattr(own, name, [])
-        piece = tuple(word for word, _ in _words(ast.unparse(own)))  # a pair of parentheses makes no difference
+        try:
+            piece = tuple(word for word, _ in _words(ast.unparse(own)))  # a pair of parentheses makes no difference
+        except RecursionError:  # a sum of hundreds can be parsed, and not be written
+            continue
         last = inner["body"][0].lineno - 1 if inner.get("body") else node.end_lineno or 0
         if len(piece) >= full:
             found[piece] |= set(range(node.lineno, max(node.lineno, last) + 1))

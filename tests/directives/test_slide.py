@@ -160,10 +160,11 @@ def test_a_talk(visit):
     assert at(page) != before
     desk.keyboard.press("PageUp")
     expect(page).to_have_url(re.compile(f"{before}$"))
-    desk.close()
 
     page.keyboard.press("b")
     expect(page.locator("html.black .deck")).not_to_be_visible()
+    expect(desk.locator("html.black .desk .said")).to_be_visible()
+    desk.close()
     page.keyboard.press("Escape")
     expect(page.locator(".deck")).to_be_visible()
     for key in ("8", "Enter", "ArrowRight"):

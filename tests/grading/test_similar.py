@@ -10,7 +10,7 @@ from booktools.book.assignment import Assignment
 from booktools.book.limits import Limits
 from booktools.cli import main
 from grading.run_tests import run_tests
-from grading.similarity import MANY, similar, stretches
+from grading.similarity import MANY, similar, statements, stretches
 from grading.submissions import code_of
 from tests import ROOT
 from tests.grading.styles import STYLES, disguised
@@ -46,6 +46,11 @@ def test_all_styles_are_right(five, server):
 
 def cells(style):
     return list(STYLES[style].values())
+
+
+def test_a_statement_that_is_too_deep_to_be_written_is_left_out():
+    found = statements("x = " + "1 + " * 400 + "1\ny = f(a, b) + g(c, d)", 5)
+    assert list(found.values()) == [{2}]
 
 
 def test_right_answers_in_other_styles_are_far_below_the_threshold(alike):

@@ -28,7 +28,10 @@ def test_after():
 """
 
 
-@pytest.mark.parametrize(("times", "code", "said"), [(1, 0, "3 passed, 1 died and tried again"), (2, 1, "1 failed")])
+@pytest.mark.parametrize(
+    ("times", "code", "said"),
+    [(1, 0, "3 passed, 1 died and tried again"), (9, 1, "1 failed, 2 passed, 1 died and tried again")],
+)
 def test_what_hangs_is_tried_once_more(times, code, said, tmp_path):
     (tmp_path / "test_hangs.py").write_text(HANGS.format(times=times))
     options = ["-n", "1", "--dist", "loadfile", "-o", "faulthandler_timeout=2", "-o", "faulthandler_exit_on_timeout=1"]

@@ -90,6 +90,7 @@ export async function reader(parts) {
     if (field.value) update(model, { text: field.value, written: [], token: most - 1 });
   });
   const write = () => {
+    if (busy || !next.length) return; // what comes next is known when the text has been read
     const [[, , id]] = next;
     if (id === last || full) return stop();
     update(model, { written: [...model.get("written"), id], token: most - 1 });

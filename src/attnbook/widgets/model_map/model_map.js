@@ -201,11 +201,14 @@ async function render({ model, el }) {
   let ends = () => {};
   const come = async () => {
     root.setAttribute("aria-busy", "true");
-    const { more } = await import(new URL("more.js", import.meta.url));
-    const parts = { root, own, engine, near, closer };
-    const news = { file, here, shown, become, play: film.play };
-    ends = await more({ model, subscriptions, offers: say.offer, ...parts, ...news });
-    root.removeAttribute("aria-busy");
+    try {
+      const { more } = await import(new URL("more.js", import.meta.url));
+      const parts = { root, own, engine, near, closer };
+      const news = { file, here, shown, become, play: film.play };
+      ends = await more({ model, subscriptions, offers: say.offer, ...parts, ...news });
+    } finally {
+      root.removeAttribute("aria-busy");
+    }
   };
   if (typeof model.get("vectors") === "string") come(); // only a page has scripts that come later
   return () => {

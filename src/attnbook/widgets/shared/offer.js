@@ -12,10 +12,19 @@ import { button, fill, whole } from "./core.js";
  */
 export async function offer({ model, size }, say, panel, status, bring) {
   const folder = new URL(`../../models/${model}/`, import.meta.url).href;
-  const run = button(fill(say.run, { n: whole(size / 1e6) }), () =>
-    bring(folder, wait).catch(() => (status.textContent = say.failed)),
-  );
-  const wait = () => panel.replaceChildren(run);
+  let asked = false;
+  const run = button(fill(say.run, { n: whole(size / 1e6) }), () => {
+    if (asked) return;
+    asked = true;
+    bring(folder, wait).catch(() => {
+      asked = false;
+      status.textContent = say.failed;
+    });
+  });
+  const wait = () => {
+    asked = false;
+    panel.replaceChildren(run);
+  };
   run.classList.add("ab-start");
   wait();
   status.textContent = matchMedia("(pointer: coarse)").matches ? say.phone : say.hint;

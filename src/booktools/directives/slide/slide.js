@@ -129,7 +129,7 @@ function go(to, how = 0, { told = false } = {}) {
   slides.forEach((slide, n) => {
     slide.classList.toggle("here", n === at);
     slide.classList.toggle("near", Math.abs(n - at) === 1);
-    slide.inert = n !== at;
+    slide.inert = n !== at && !html.classList.contains("all");
   });
   draw(at);
   deck.style.setProperty("--done", at / Math.max(1, slides.length - 1));

@@ -22,8 +22,8 @@ def print_zip(edition: Edition, html: Path) -> list[Path]:
         folder = Path(temporary, FOLDER)
         site = folder / "book"
         shutil.copytree(html, site, ignore=shutil.ignore_patterns(Path(MODELS).name, f"{FOLDER}*", "*.pdf"))
-        list_on_first_page(site)  # none of the files that are not in it
         name_in_list(edition, site)
+        list_on_first_page(site)  # none of the files that are not in it
         shutil.copy(HERE / "start.py", folder)
         (folder / "READ ME.txt").write_text(words(HERE.parent)["zip"], "utf-8")
         pack(html / NAME, folder, FOLDER)
