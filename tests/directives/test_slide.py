@@ -72,8 +72,11 @@ def changed(old: str, new: str) -> Deck:
         (":nth: 2\n```\n\n+++ pairs", ":nth: 99\n```\n\n+++ pairs", "asked for number 99"),
         ("+++ instead", "+++ insted", "got 'insted'"),
         (":show: code", ":shows: code", "got shows"),
+        (":show: code", ":show: code\n:cut: 3-99", "cut asks for lines 3-99 of"),
         ("+++ set {width: 4}", "+++ set {wide: 4}", "of the names"),
         ("2|3-4|5-8|9", "2|3-44", "line 44 of"),
+        (":nth: 2\n```\n\n+++ pairs", ":nth: two\n```\n\n+++ pairs", f"{DOTS.stem}.slides.md, slide "),
+        ("+++ set {width: 4}", "+++ set {width: 4", f"{DOTS.stem}.slides.md, slide "),
     ],
 )
 def test_an_outline_says_only_what_its_chapter_does(old, new, says):

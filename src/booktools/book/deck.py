@@ -88,7 +88,7 @@ class Deck:
                 slides.append(slide)
                 if strange := _untied(slide):
                     raise BookError(f"it says {strange}, and no cell that it takes or notes does")
-        except BookError as why:
+        except (BookError, ValueError, yaml.YAMLError) as why:
             at = outline.slide.title
             raise BookError(f"{page}, slide {at!r}: {why}.") from why
         return cls(chapter, slides)
@@ -216,7 +216,10 @@ def _shown(cell: NotebookNode, options: dict[str, str]) -> NotebookNode:
     cell.metadata = nbformat.from_dict({"tags": [*tags, *SHOWS[show]], "mystnb": said})
     if cut := options.get("cut"):
         start, _, end = cut.partition("-")
-        cell.source = dedent("\n".join(cell.source.split("\n")[int(start) - 1 : int(end or start)]))
+        lines = cell.source.split("\n")
+        if not 0 < int(start) <= int(end or start) <= len(lines):
+            raise BookError(f"cut asks for lines {cut} of {len(lines)}")
+        cell.source = dedent("\n".join(lines[int(start) - 1 : int(end or start)]))
     return cell
 
 
