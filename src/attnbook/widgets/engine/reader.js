@@ -70,7 +70,10 @@ export async function reader(parts) {
   function start() {
     worker?.terminate();
     worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
-    worker.addEventListener("error", () => trouble("worker"));
+    worker.addEventListener("error", () => {
+      worker.terminate(); // it may go on with the next message
+      trouble("worker");
+    });
     worker.addEventListener("message", ({ data }) => {
       if (data.trouble) trouble(data.trouble);
       else if (data.full) kept = say.full;
