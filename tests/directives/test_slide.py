@@ -182,6 +182,7 @@ def test_a_talk(visit):
     page.evaluate(finger, [300, 900])
     assert at(page) == "#8.1"
     page.keyboard.press("o")
+    page.keyboard.press("ArrowRight")
     page.locator(".slide").nth(3).click()
     assert at(page) == "#4"
 

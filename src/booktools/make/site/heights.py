@@ -11,10 +11,10 @@ from shutil import which
 
 from playwright.sync_api import sync_playwright
 
+from booktools.book.contents import DECK
 from booktools.serving import serving
 
 ROOT = Path(__file__).parents[4]
-DECK = ".slides.html"  # where a widget starts on its own slide, as large as there is room
 WIDTHS = (360, 412, 768, 1280)
 START = """async () => {
     for (const widget of document.querySelectorAll("[data-afm]")) {
@@ -37,7 +37,8 @@ def heights(site: Path) -> dict[str, list[int]]:
         for width in WIDTHS:
             page = browser.new_page(viewport={"width": width, "height": 800})
             for file in sorted(site.rglob("*.html")):
-                if b'class="touch' not in file.read_bytes() or file.name.endswith(DECK):
+                is_deck = file.with_suffix(".md").name.endswith(DECK)  # a widget there has all the room of its slide
+                if is_deck or b'class="touch' not in file.read_bytes():
                     continue
                 name = file.relative_to(site).with_suffix("").as_posix()
                 page.goto(f"{home}{name}.html")
