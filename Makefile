@@ -15,7 +15,7 @@ LOWEST := _build/lowest
 PATIENTLY := -n 3 --max-worker-restart 3 -p tests.second_try # three at once on two cores, since a test in a browser waits half of its time
 ifeq ($(origin LANGUAGE),command line)
 export ATTNBOOK_LANGUAGE := $(LANGUAGE)
-SITE := _build/html-$(LANGUAGE)
+SITE := _build/html/$(LANGUAGE)
 endif
 unexport PYTHONDONTWRITEBYTECODE # a module is compiled once, and not by every process again
 .PHONY: help setup programs check lint quick dev serve book site pdf epub zip slides lab test slow devices ci processors rehearse notebooks bench gpu links lighthouse versions release clean
@@ -35,7 +35,7 @@ programs: .venv/ready
 	@.ci/packages
 	@touch $@
 
-book: .venv/ready                       ## the site's pages, in _build/html, or in _build/html-zh for LANGUAGE=zh
+book: .venv/ready                       ## the site's pages, in _build/html; for LANGUAGE=zh only those in Chinese, with all that is begun
 	$(BIN)/attnbook address
 	$(BIN)/attnbook book $(SITE)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from attnbook.language import PSEUDO, speaking
 from booktools.book.myst import blocks
-from booktools.book.translation import OPENING, texts_of, write_missing
+from booktools.book.translation import OPENING, write_missing
 from tests import ROOT
 
 # What stands before a text on its first line: quote marks, bullets, the marks of a heading.
@@ -18,7 +18,7 @@ def bracketed(source: str) -> str:
     """A page's MyST with each of its texts in brackets, and all else as it was.
 
     >>> print(bracketed("# A *title*\\n\\n- one\\n- two\\n  lines\\n\\n$$x$$"))
-    # ⟦A *title*⟧
+    # ⟦Đ A *title*⟧
     <BLANKLINE>
     - ⟦one⟧
     - ⟦two
@@ -29,8 +29,10 @@ def bracketed(source: str) -> str:
     lines = source.split("\n")
     for block in blocks(source):
         start, end = block.map
-        if block.type in ("inline", "heading"):
+        if block.type == "inline":
             lines[start:end] = around(lines[start:end])
+        elif block.type == "heading":
+            lines[start:end] = around(lines[start:end], "⟦Đ ")
         elif block.type in ("fence", "colon_fence") and (opening := FENCE.match(lines[start])):
             lines[start : end - 1] = directive(opening, lines[start + 1 : end - 1])
         elif block.type == "front_matter":
@@ -38,13 +40,13 @@ def bracketed(source: str) -> str:
     return "\n".join(lines)
 
 
-def around(lines: list[str]) -> list[str]:
-    """The lines of a text, or of a row of a table, in brackets."""
+def around(lines: list[str], opening: str = "⟦") -> list[str]:
+    """The lines of a text, or of a row of a table, in brackets. (A heading with a letter more: its anchor stays.)"""
     if lines[0].startswith("|"):
         return [re.sub(r"(?<=\| )([^|]*[^|\s][^|]*)(?= \|)", r"⟦\1⟧", line) for line in lines]
     text = "\n".join(lines).rstrip()
     begin = MARKS.match(text).end()
-    return f"{text[:begin]}⟦{text[begin:]}⟧".split("\n")
+    return f"{text[:begin]}{opening}{text[begin:]}⟧".split("\n")
 
 
 def directive(opening: re.Match, inside: list[str]) -> list[str]:
@@ -60,7 +62,7 @@ def translate_pages(root: Path, pages: list[str]) -> None:
     """Write the translations of these pages into the language of nobody."""
     with speaking(PSEUDO):
         for page in pages:
-            path = write_missing(texts_of(page, root), page, root)
+            path = write_missing(page, root)
             _, *parts = OPENING.split(path.read_text(encoding="utf-8"))
             texts = (bracketed(text.strip("\n")) for text in parts[2::3])
             made = (f"+++ {' '.join(block)}\n" for block in zip(parts[::3], parts[1::3], strict=True))

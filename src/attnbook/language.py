@@ -23,6 +23,7 @@ from typing import Any, SupportsFloat, SupportsIndex
 
 HERE = Path(__file__).parent
 ENGLISH = "en"
+PLURALS = {"zero", "one", "two", "few", "many", "other"}
 PSEUDO = "en-XA"  # nobody's language: English in brackets, so that a text which is in no file of words stands out
 _spoken: ContextVar[str | None] = ContextVar("language", default=None)
 
@@ -128,13 +129,9 @@ def _read(file: Path) -> dict:
 
 def _over(english, translated):
     """A translation where there is one, the English elsewhere."""
-    if isinstance(english, dict) and isinstance(translated, dict):
-        return {name: _over(text, translated.get(name, text)) for name, text in english.items()} | {
-            name: text
-            for name, text in translated.items()
-            if name not in english  # a plural that English has not
-        }
-    return translated
+    if isinstance(english, dict) and isinstance(translated, dict) and not english.keys() <= PLURALS:
+        return {name: _over(text, translated.get(name, text)) for name, text in english.items()}
+    return translated  # of a plural all forms: those that the language has, and none of the English ones
 
 
 def _bracketed(english: Any) -> Any:

@@ -55,10 +55,11 @@ def notebook(name: str) -> Path:
     return path
 
 
-def page(name: str) -> Path:
+def translatable(name: str) -> Path:
     path = Path(name)
-    if path.suffix not in (".ipynb", ".md") or not path.is_file():
-        raise argparse.ArgumentTypeError(f"{name} is no page; expected the path of an existing .ipynb or .md file")
+    if not (path.suffix in (".ipynb", ".md", ".toml") or path.name == "en.json") or not path.is_file():
+        told = "expected the path of an existing .ipynb, .md or en.json file, or glossary.toml"
+        raise argparse.ArgumentTypeError(f"{name} is no page; {told}")
     return path
 
 

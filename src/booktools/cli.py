@@ -12,10 +12,10 @@ from booktools.arguments import (
     jobs,
     notebooks,
     only,
-    page,
     parser,
     positive,
     tag,
+    translatable,
 )
 from booktools.book import BookError
 
@@ -85,15 +85,17 @@ def address(args) -> None:
 
 
 @command(
-    "Print the site, with the wheel and the Colab notebooks, or bring it up to date.",
+    "Print the site in all its languages, with the wheel and the Colab notebooks, or bring it up to date.",
     Argument("html", type=Path, metavar="HTML_FOLDER", help="where it goes, such as _build/html"),
 )
 def book(args) -> None:
-    from booktools.book.edition import edition
+    from booktools.book.edition import edition, editions
     from booktools.printers.book_files import any_missing
     from booktools.printers.site import print_site
 
-    print_site(edition(Path()), args.html)
+    one = edition(Path())
+    for each in [one] if one.is_draft else editions(one.root):  # one that ATTNBOOK_LANGUAGE asks for, or all
+        print_site(each, args.html if one.is_draft else args.html / each.folder)
     print(f"The book is in {args.html}, its first page {args.html / 'index.html'}")
     if any_missing(args.html):
         print("A published site also offers the book as PDF, EPUB and zip: `make site` adds them.")
@@ -229,41 +231,49 @@ def widget(args) -> None:
 
 
 @command(
-    "How far a translation is: what is stale or missing is shown in English.",
+    "How far a translation is, and what has changed since; fails where numbers, formulas, code or links differ.",
     Argument("language", type=tag, metavar="LANGUAGE", help="such as zh or pt-BR"),
     Argument(
-        "pages", nargs="*", type=page, metavar="PAGE", help="a page or assignment, chapters/NN_….ipynb (default: all)"
+        "pages",
+        nargs="*",
+        type=translatable,
+        metavar="PAGE",
+        help="a page, an assignment, or words, such as src/booktools/site/en.json (default: all)",
     ),
     Argument(
         "--write",
         action="store_true",
         help="write what is missing to translations/, in English, to be written over",
     ),
+    Argument("--seen", action="store_true", help="note that all of the named pages agrees with today's English"),
 )
 def translation(args) -> None:
     from booktools.book import glossary
     from booktools.book.assignment import assignment_paths
     from booktools.book.contents import deck_paths, pages
-    from booktools.book.translation import digest, texts_of, translation_state, write_missing
+    from booktools.book.translation import word_files, write_missing, write_seen
+    from booktools.book.translation_report import report
 
-    root = Path()
+    if args.seen and not args.pages:
+        raise BookError("--seen needs the pages that you have looked at.")
+    root, faulty = Path(), 0
     with speaking(args.language):
         for path in args.pages or [
             *pages(root),
             *deck_paths(root).values(),
             *root.glob(glossary.FILE),
             *assignment_paths(root),
+            *word_files(root),
         ]:
             page = path.as_posix()
-            english = texts_of(page, root)
-            if args.write:
-                write_missing(english, page, root)
-            found = translation_state(english, page, root)
-            print(f"{page}: {len(found.translated)} of {len(english)} translated")
-            for name in found.stale:
-                print(f"    stale: {name}, whose English is {digest(english[name])} now")
-            if found.missing:
-                print(f"    missing: {', '.join(found.missing)}")
+            for wanted, write in ((args.write, write_missing), (args.seen, write_seen)):
+                if wanted:
+                    write(page, root)
+            lines, faults = report(page, root)
+            print(*lines, sep="\n")
+            faulty += faults
+    if faulty:
+        raise BookError(f"{faulty} texts do not say what their English says, or print stars. Lines with “wrong” tell.")
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -17,6 +17,7 @@ from watchfiles import Change, DefaultFilter, watch
 from attnbook.widgets.shared.files import page_files
 from booktools import live
 from booktools.book import BookError
+from booktools.book.edition import edition
 from booktools.directives import front
 from booktools.live import EARLY
 from booktools.serving import Quiet
@@ -106,9 +107,10 @@ def dev(root: Path, html: Path, port: int) -> None:
     if not (html / "index.html").is_file():
         raise BookError(f"{html} holds no index.html. Build the book first: `make dev` does both.")
     build = Builder(root, html)
-    with Server(html, port) as server:
+    beside = edition(root).folder  # whose pages lead to others, a folder above
+    with Server(html.parent if beside else html, port) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        print(f"The book is at http://127.0.0.1:{server.server_port}/  (Ctrl-C stops it)", flush=True)
+        print(f"The book is at http://127.0.0.1:{server.server_port}/{beside}  (Ctrl-C stops it)", flush=True)
         try:
             for changed in _saved(root):
                 start, names = time.perf_counter(), ", ".join(sorted(path.name for path in changed))
@@ -192,7 +194,12 @@ def update(changed: set[Path], root: Path, html: Path, build: Builder) -> bool:
     scripts = {path for path in changed if path.suffix in (".js", ".css") or path.is_relative_to(static)}
     scripts -= {path for path in scripts if _is_in_a_pages_address(path, root)}
     written = {root: (".md", ".bib", ".ipynb"), root / "chapters": (".ipynb",), root / "slides": (".md",)}
-    pages = {path for path in changed if path.suffix in written.get(path.parent, ())}
+    overlays = {
+        path
+        for path in changed
+        if path.suffix == ".md" and path.is_relative_to(root / "translations") and path.name != "terms.md"
+    }
+    pages = {path for path in changed if path.suffix in written.get(path.parent, ())} | overlays
     if changed - scripts - pages:
         return build.everything()
     if scripts:

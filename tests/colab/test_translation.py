@@ -1,6 +1,8 @@
 """Chapters in another language: texts by cell, beside the English, with the hash of what was translated."""
 
+import json
 import re
+import subprocess
 from copy import deepcopy
 from pathlib import Path
 
@@ -18,11 +20,13 @@ from booktools.book.localize import localize
 from booktools.book.translation import digest, translate, translate_page
 from booktools.directives import assignment, exercise
 from booktools.printers import colab, setup_cells, student
+from tests import ROOT
 from tests.pseudo import linked_book, translate_pages
 from tests.widgets.forgotten import forgotten_in_table, left_over
 
 PAGE = "chapters/05_dots.ipynb"
 TITLE, WHY = "# 5. Dots", "Why divide?\n\n- Because."
+WHY_ZH = "为什么除？\n\n- 因为。"
 CODE = "x = 1  # why divide?\n'# 5. Dots'"
 
 
@@ -79,16 +83,29 @@ def test_english_and_what_has_no_translation_stay_as_they_are(tmp_path):
         assert translate(small(), PAGE, tmp_path).cells[0].source == "# 5. 点"
 
 
-def test_a_stale_text_is_shown_in_english(tmp_path):
-    write(tmp_path, block("title", "# 5. Points", "# 5. 点") + block("why", WHY, "为什么？"))
-    assert [cell.source for cell in in_chinese(tmp_path).cells] == [TITLE, CODE, "为什么？", "Not yet."]
+OLDER = "\n\n[此处的英文后来有改动，译文尚未跟上。]{.older}"
+
+
+def test_a_stale_text_stays_with_a_note_while_both_count_the_same(tmp_path):
+    write(tmp_path, block("title", "# 5. Points", "# 5. 点") + block("code:alt", "Dots.", "两个点。"))
+    made = in_chinese(tmp_path)
+    assert made.cells[0].source == f"# 5. 点{OLDER}"
+    assert made.cells[1].metadata.mystnb.image.alt == "两个点。"
+
+
+@pytest.mark.parametrize(
+    "text", ["# 5. 点\n\n2 个", "5. 点", "# 5. `dots`", "# 5. 点\n\n- 点", "# 5. [点](dots.md)", "# 5. $n$"]
+)
+def test_a_stale_text_that_counts_otherwise_is_shown_in_english(tmp_path, text):
+    write(tmp_path, block("title", "# 5. Points", text))
+    assert in_chinese(tmp_path).cells[0].source == TITLE
 
 
 def test_a_page_is_one_text(tmp_path):
     write(tmp_path, block("page", "# Hello", "# 你好"), page="index.md")
     with speaking("zh"):
         assert translate_page("# Hello", "index.md", tmp_path) == "# 你好"
-        assert translate_page("# Hello!", "index.md", tmp_path) == "# Hello!"
+        assert translate_page("# Hello 2", "index.md", tmp_path) == "# Hello 2"
 
 
 @pytest.mark.parametrize(
@@ -110,10 +127,10 @@ def test_what_is_stale_or_missing_is_listed_and_can_be_written(tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     (tmp_path / "chapters").mkdir()
     nbformat.write(small(), tmp_path / PAGE)
-    write(tmp_path, block("why", WHY, "为什么？") + block("title", "# 5. Points", "# 5. 点"))
+    write(tmp_path, block("why", WHY, WHY_ZH) + block("title", "# 5. Points", "# 5. 点"))
     assert cli.main(["translation", "zh", PAGE]) == 0
-    stale = f"    stale: title, whose English is {digest(TITLE)} now\n"
-    listed = f"{PAGE}: 1 of 6 translated\n{stale}    missing: :description, code:alt, code:caption, late\n"
+    listed = f"{PAGE}: 2 of 6 translated, 1 changed\n    changed: title\n"
+    listed += "    missing: :description, code:alt, code:caption, late\n    in translations/zh/chapters/05_dots.md\n"
     assert capsys.readouterr().out == listed
     for _ in range(2):
         assert cli.main(["translation", "zh", PAGE, "--write"]) == 0
@@ -123,7 +140,79 @@ def test_what_is_stale_or_missing_is_listed_and_can_be_written(tmp_path, monkeyp
     fresh = f"+++ late {digest('Not yet.')}\n\nNot yet.\n"
     assert kept in written
     assert written.endswith(fresh)
-    assert [cell.source for cell in in_chinese(tmp_path).cells] == [TITLE, CODE, "为什么？", "Not yet."]
+    assert [cell.source for cell in in_chinese(tmp_path).cells] == [f"# 5. 点{OLDER}", CODE, WHY_ZH, "Not yet."]
+
+
+def test_who_has_seen_what_changed_says_so(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "chapters").mkdir()
+    nbformat.write(small(), tmp_path / PAGE)
+    write(tmp_path, block("title", "# 5. Points", "# 5. 点"))
+    assert cli.main(["translation", "zh", "--seen"]) == 1
+    assert "--seen needs the pages" in capsys.readouterr().err
+    assert cli.main(["translation", "zh", PAGE, "--seen"]) == 0
+    assert in_chinese(tmp_path).cells[0].source == "# 5. 点"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("为什么除？", "wrong: why lacks item of a list"),
+        ("为什么除以 2？\n\n- 因为。", "wrong: why has number 2"),
+        ("**为什么除？**因为", "wrong: why has ** in"),
+        ("% meant: number 2\n为什么除以 2？\n\n- 因为。", ""),
+    ],
+)
+def test_a_translation_that_says_something_else_is_red(tmp_path, monkeypatch, capsys, text, told):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "chapters").mkdir()
+    nbformat.write(small(), tmp_path / PAGE)
+    write(tmp_path, block("why", WHY, text))
+    assert cli.main(["translation", "zh", PAGE]) == bool(told)
+    assert told in capsys.readouterr().out
+    assert "% meant" not in in_chinese(tmp_path).cells[2].source
+
+
+def git(root, *command):
+    name = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
+    subprocess.run(["git", *name, *command], cwd=root, check=True, capture_output=True)
+
+
+def test_the_report_shows_which_words_changed(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    git(tmp_path, "init", "-q")
+    (tmp_path / "chapters").mkdir()
+    notebook = small()
+    for late in ("Not yet, but later.", "Not yet, but much later."):
+        notebook.cells[3].source = late
+        nbformat.write(notebook, tmp_path / PAGE)
+        git(tmp_path, "add", ".")
+        git(tmp_path, "commit", "-qm", late)
+    write(tmp_path, block("late", "Not yet, but later.", "还没有，以后再说。"))
+    assert cli.main(["translation", "zh", PAGE]) == 0
+    assert "changed: late\n        Not yet, but {+much+} later.\n" in capsys.readouterr().out
+
+
+def test_words_have_a_lock_of_hashes(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    room = tmp_path / "src/room"
+    room.mkdir(parents=True)
+    english = {"on": "Next", "back": "Back", "found": {"one": "{n} word", "other": "{n} words"}}
+    (room / "en.json").write_text(json.dumps(english), "utf-8")
+    (room / "zh.json").write_text('{"on": "下一个", "found": {"other": "{n} 个词"}}', "utf-8")
+    page = "src/room/en.json"
+    assert cli.main(["translation", "zh", page, "--seen"]) == 0
+    assert capsys.readouterr().out == f"{page}: 2 of 3 translated\n    missing: back\n"
+    (room / "en.json").write_text(json.dumps(english | {"on": "Next one"}), "utf-8")
+    assert cli.main(["translation", "zh", page]) == 0
+    assert "2 of 3 translated, 1 changed\n    changed: on\n" in capsys.readouterr().out
+
+
+def test_what_the_book_has_of_translations_is_in_order(capsys, monkeypatch):
+    """Of a text whose English has not changed: the same numbers, formulas, code and links."""
+    monkeypatch.chdir(ROOT)
+    for folder in (ROOT / "translations").iterdir():
+        assert cli.main(["translation", folder.name]) == 0, capsys.readouterr().out
 
 
 def test_an_edition_has_the_language_of_its_settings_or_of_the_command(tmp_path, monkeypatch):

@@ -104,6 +104,10 @@ def test_terms_that_were_asked_for_have_the_chinese_that_was_asked_for():
 # ---- first uses ----
 
 
+def edition_with(terms):
+    return SimpleNamespace(glossary=terms, has=lambda page: True, source_of=lambda name: f"{name}.md")
+
+
 def first_uses(*parts):
     """What becomes of a chapter's parts in a book that has two terms."""
     document = nodes.section("", *parts)
@@ -112,7 +116,7 @@ def first_uses(*parts):
     env = SimpleNamespace(docname="chapters/02_masks")
     step = SimpleNamespace(document=document, env=env, app=SimpleNamespace(builder=builder))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(room, "edition_of", lambda env: SimpleNamespace(glossary=terms))
+        patch.setattr(room, "edition_of", lambda env: edition_with(terms))
         room.FirstUses.run(step)
     return document, [(link.astext(), link["refuri"]) for link in document.findall(nodes.reference) if link["classes"]]
 

@@ -24,7 +24,10 @@ def plainly(directive, name, **edition):
     """What a directive says in a notebook of somebody's own book."""
     here = Address("https://github.com/ada/book")
     return rooms()[directive].plain(
-        None, SimpleNamespace(page=f"chapters/{name}", edition=SimpleNamespace(here=here, **edition))
+        None,
+        SimpleNamespace(
+            page=f"chapters/{name}", edition=SimpleNamespace(here=here, home_of=lambda page: here, **edition)
+        ),
     )
 
 

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from attnbook import language
-from attnbook.language import count, day, number, speaking, whole, words
+from attnbook.language import PLURALS, count, day, number, speaking, whole, words
 from tests import ROOT
 
-FORMS = {"zero", "one", "two", "few", "many", "other"}
 FOLDERS = sorted(path.parent for path in (ROOT / "src").rglob("en.json"))
 
 
@@ -24,7 +23,7 @@ def faults(english, translated, name="") -> list[str]:
         return [] if gaps(english) == gaps(translated) else [f"{name} needs the gaps {sorted(gaps(english))}"]
     if isinstance(english, list):
         return faults_of_list(english, translated, name)
-    if "other" in english and english.keys() <= FORMS:
+    if "other" in english and english.keys() <= PLURALS:
         return faults_of_plural(english, translated, name)
     unknown = [f"{name}.{key} is no text of English" for key in translated if key not in english]
     known = [key for key in translated if key in english]
@@ -41,7 +40,7 @@ def faults_of_list(english, translated, name) -> list[str]:
 def faults_of_plural(english, translated, name) -> list[str]:
     """How many forms there are is the language's own affair; a form may leave out the number."""
     needed = set().union(*map(gaps, english.values()))
-    wrong = [form for form, text in translated.items() if form not in FORMS or not gaps(text) <= needed]
+    wrong = [form for form, text in translated.items() if form not in PLURALS or not gaps(text) <= needed]
     found = [f"{name}.{form} is no plural, or has other gaps" for form in wrong]
     return found if gaps(translated.get("other", "")) == needed else [*found, f"{name}.other needs {sorted(needed)}"]
 

@@ -38,7 +38,7 @@ def printed(book, monkeypatch):
     def pages(root, to, strict):
         fresh.append(not to.exists())
         to.mkdir(parents=True, exist_ok=True)
-        printer.doctrees(to).mkdir(exist_ok=True)
+        printer.doctrees(ROOT, to).mkdir(exist_ok=True)
         if (root / "broken").exists():
             raise BookError("Sphinx minds something")
 
@@ -58,6 +58,8 @@ def test_a_page_of_its_own_does_not_make_all_pages_anew(book, printed):
     write(book, "# 5. Dots\n\nOther words.")
     (book / "index.md").write_text("# Book\n\nMore.\n")
     assert not printed()
+    (book / "translations/zh/notation.md").write_text("")
+    assert not printed()
 
 
 @pytest.mark.parametrize(
@@ -66,7 +68,7 @@ def test_a_page_of_its_own_does_not_make_all_pages_anew(book, printed):
         ("_toc.yml", "format: jb-book\nroot: index\n"),
         ("notation.md", "# Letters"),
         ("src/booktools/new.py", ""),
-        ("translations/zh/index.md", ""),
+        ("glossary.toml", ""),
         ("assignments/source/05_dots.ipynb", "{}"),
         ("colab/last-green.json", "{}"),
         ("index.md", "# Another title, to which other pages may refer\n"),

@@ -1,7 +1,7 @@
 """Where the book lives, written once: `repository.url` in `_config.yml`. Everything else is derived from it."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from booktools.book import BookError
@@ -26,9 +26,12 @@ class Address:
     'https://colab.research.google.com/github/ada/book/blob/gh-pages/colab/05_dots.ipynb'
     >>> Address("https://github.com/ada/ada.github.io").site
     'https://ada.github.io/'
+    >>> Address("https://github.com/ada/book", "zh/").page("index.md")
+    'https://ada.github.io/book/zh/index.html'
     """
 
     repository: str
+    folder: str = ""  # of an edition that stands beside the book's own
 
     @property
     def full_name(self) -> str:
@@ -43,7 +46,12 @@ class Address:
     def site(self) -> str:
         owner, name = self.full_name.split("/")
         host = f"{owner}.github.io"
-        return f"https://{host}/" if name.lower() == host.lower() else f"https://{host}/{name}/"
+        return f"https://{host}/{'' if name.lower() == host.lower() else f'{name}/'}{self.folder}"
+
+    @property
+    def own(self) -> "Address":
+        """That of the edition in the book's own language, which has files that all others share."""
+        return replace(self, folder="")
 
     def page(self, source: str) -> str:
         """The page made from a source file, given by its path in the repository."""
@@ -51,7 +59,7 @@ class Address:
 
     def colab(self, stem: str, folder: str = "colab") -> str:
         """Where Colab opens a notebook that the site holds in a folder."""
-        return f"https://colab.research.google.com/github/{self.full_name}/blob/gh-pages/{folder}/{stem}.ipynb"
+        return f"https://colab.research.google.com/github/{self.full_name}/blob/gh-pages/{self.folder}{folder}/{stem}.ipynb"
 
 
 def address(root: Path | str = ".") -> Address:

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,9 +61,29 @@ def settings(root: Path) -> dict:
 
 
 def edition_language(root: Path) -> str:
-    """The language of the edition that is being made: what ATTNBOOK_LANGUAGE says, else `_config.yml`."""
+    """The language of the edition that is being made: what ATTNBOOK_LANGUAGE says, else the book's own."""
+    return os.environ.get("ATTNBOOK_LANGUAGE") or own_language(root)
+
+
+def own_language(root: Path) -> str:
+    """The language of the edition that stands at the book's own address, as `_config.yml` says."""
     config = (settings(root).get("sphinx") or {}).get("config") or {}
-    return os.environ.get("ATTNBOOK_LANGUAGE") or config.get("language", ENGLISH)
+    return config.get("language", ENGLISH)
+
+
+def contents_without(root: Path, absent: Callable[[str], tuple[str, str] | None]) -> dict:
+    """What `_toc.yml` says, with a link for each page that is absent, of which the function says title and address."""
+
+    def kept(entry):
+        if isinstance(entry, list):
+            return [kept(item) for item in entry]
+        if not isinstance(entry, dict):
+            return entry
+        if "file" in entry and (link := absent(entry["file"])):
+            return {"title": link[0], "url": link[1]}
+        return {key: kept(value) for key, value in entry.items()}
+
+    return kept(_read_yaml(root / "_toc.yml"))
 
 
 def pages(root: Path) -> list[Path]:

@@ -10,11 +10,14 @@ from pathlib import Path
 
 from docutils.nodes import make_id
 
+from attnbook.language import language
 from booktools.book import BookError
 
+HAN = re.compile(r"[\u4e00-\u9fff]")
 FILE = "glossary.toml"
 PAGE = "glossary.md"  # where all of them stand
-NEEDED, FREE = {"name", "section", "says", "zh"}, {"also", "symbol", "hover"}
+NEEDED, FREE = {"name", "section", "says", "zh"}, {"also", "symbol", "hover", "zh_within"}
+INSIDE = r"(?:[^\W\u4e00-\u9fff]|-)"  # what a word of Latin letters goes on with
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,7 @@ class Term:
     also: Sequence[str] = ()  # other names, by which it is found
     symbol: str = ""  # TeX
     hover: Sequence[str] | None = None  # the words that explain themselves; all of its names if it doesn't say
+    zh_within: Sequence[str] = ()  # Chinese words that hold its one sign and mean something else
 
     @property
     def anchor(self) -> str:
@@ -47,13 +51,31 @@ class Term:
 
     @property
     def words(self) -> Sequence[str]:
-        """What is looked for in a text."""
-        return (self.name, *self.also) if self.hover is None else self.hover
+        """What is looked for in a text; in Chinese its Chinese names, too."""
+        english = (self.name, *self.also) if self.hover is None else self.hover
+        return [*self.hanzi, *english] if language().startswith("zh") else english
+
+    @property
+    def hanzi(self) -> Sequence[str]:
+        """Its Chinese names that can be found in a text; one of a single sign only if it says in which words it isn't.
+
+        >>> Term("teacher forcing", "", "", "强制教学（又称教师强制）").hanzi, Term("value", "", "", "值").hanzi
+        (['强制教学', '教师强制'], [])
+        >>> Term("key", "", "", "键", zh_within=["关键"]).hanzi
+        ['键']
+        """
+        names = map(str.strip, re.split(r"（又称|[（）/、]", self.zh))
+        return [name for name in names if len(HAN.findall(name)) > (not self.zh_within)]
 
 
 def read_terms(path: Path) -> list[Term]:
     """The terms of a file, which says all that is needed, and has each name once, in their order."""
-    terms = [_read_term(entry) for entry in tomllib.loads(path.read_text("utf-8")).get("term", [])]
+    return terms_in(path.read_text("utf-8"))
+
+
+def terms_in(text: str) -> list[Term]:
+    """The same, from what the file says."""
+    terms = [_read_term(entry) for entry in tomllib.loads(text).get("term", [])]
     names = Counter(name for each in terms for name in {each.name, *each.also})
     if twice := [name for name, times in names.items() if times > 1]:
         raise BookError(f"{FILE} has {', '.join(twice)} twice. Keep one, or take the word out of `also`.")
@@ -68,7 +90,7 @@ def _read_term(entry: dict) -> Term:
     if wrong := NEEDED - entry.keys() | entry.keys() - NEEDED - FREE:
         raise BookError(f"{FILE}, {name}: {', '.join(sorted(wrong))} is missing, or no field of a term.")
     for field, text in entry.items():
-        kind = list if field in ("also", "hover") else str
+        kind = list if field in ("also", "hover", "zh_within") else str
         if not isinstance(text, kind) or (field in NEEDED - {"zh"} and not text):
             raise BookError(f"{FILE}, {name}: {field} must be {'a list of texts' if kind is list else 'a text'}.")
     return Term(**entry)
@@ -88,25 +110,39 @@ def term_finder(terms: Iterable[Term]) -> Callable[[str], Iterator[tuple[int, in
     """Returns a function that finds terms in a text, in singular or plural, and yields (start, end, term) of each.
 
     >>> find = term_finder([Term("mask", "", "", ""), Term("causal mask", "", "", "")])
-    >>> [(start, end, _read_term.name) for start, end, _read_term in find("Masks and causal masks, unmasked.")]
+    >>> [(start, end, term.name) for start, end, term in find("Masks and causal masks, unmasked.")]
     [(0, 5, 'mask'), (10, 22, 'causal mask')]
+
+    Chinese has no blanks, so that a word of it is found wherever it stands.
+
+    >>> from attnbook.language import speaking
+    >>> with speaking("zh"):
+    ...     find = term_finder([Term("mask", "", "", "掩码"), Term("key", "", "", "键", zh_within=["关键"])])
+    ...     [(start, end, term.name) for start, end, term in find("关键是给键加掩码：masks也行。")]
+    [(4, 5, 'key'), (6, 8, 'mask'), (9, 14, 'mask')]
     """
-    words = sorted(((word, each) for each in terms for word in each.words), key=lambda pair: -len(pair[0]))
-    ways = "|".join(f"({_word_pattern(word)})" for word, _ in words)
-    pattern = re.compile(rf"(?<![\w-])(?:{ways})(?:e?s)?(?![\w-])")
+    named = [(word, each) for each in terms for word in each.words]
+    others = [(word, None) for each in terms for word in each.zh_within]
+    words = sorted(named + others, key=lambda pair: -len(pair[0]))
+    pattern = re.compile("|".join(f"({_word_pattern(word)})" for word, _ in words))
 
     def find(text: str) -> Iterator[tuple[int, int, Term]]:
         for found in pattern.finditer(text):
-            yield *found.span(), next(each for way, (_, each) in zip(found.groups(), words, strict=True) if way)
+            term = next(each for way, (_, each) in zip(found.groups(), words, strict=True) if way)
+            if term:
+                yield *found.span(), term
 
     return find
 
 
 def _word_pattern(word: str) -> str:
-    r"""A pattern for a word, which may begin a sentence, and whose blanks may be ends of lines.
+    """A pattern for a word, which may begin a sentence or be a plural, and whose blanks may be ends of lines.
 
-    >>> _word_pattern("beam search"), _word_pattern("QK-norm")
-    ('[bB]eam\\s+search', 'QK\\-norm')
+    >>> [re.findall(_word_pattern("beam search"), text) for text in ("Beam\\nsearches", "beam-search", "beam searched")]
+    [['Beam\\nsearches'], [], []]
     """
+    if HAN.search(word):
+        return re.escape(word)
     first = f"[{word[0]}{word[0].upper()}]" if word[:2].islower() else re.escape(word[0])
-    return first + re.escape(word[1:]).replace(r"\ ", r"\s+")
+    spelled = first + re.escape(word[1:]).replace(r"\ ", r"\s+")
+    return rf"(?<!{INSIDE}){spelled}(?:e?s)?(?!{INSIDE})"

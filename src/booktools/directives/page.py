@@ -20,6 +20,13 @@ def edition_of(env) -> Edition:
     return edition(Path(env.srcdir))
 
 
+def relative_uri(edition: Edition, builder, page: str, target: str) -> str:
+    """The way from a page to another; one that the edition lacks is in the book's own, a folder above."""
+    if edition.has(edition.source_of(target)):
+        return builder.get_relative_uri(page, target)
+    return f"{'../' * (page.count('/') + 1)}{target}.html"
+
+
 def buttons(here, stem: str, root: str, folder: str, say: dict[str, str], more: str = "") -> str:
     """A row of buttons that `say` what they do: run a notebook in Colab, or take it home; and what more there is."""
     return (

@@ -27,7 +27,7 @@ def setup_cell(edition: Edition, notebook, *, peer: bool = False) -> str:
             clone=project(edition.root)["version"],
             version=edition.version,
             needs=" ".join(_requirements(edition.root, peer=peer)),
-            book=edition.here.site + edition.wheel,
+            book=edition.here.own.site + edition.wheel,
             beside=" ".join(_pinned_requirement(edition.root, name) for name in wanted if wanted[name]),
         )
     )

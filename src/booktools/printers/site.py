@@ -11,7 +11,8 @@ from types import MappingProxyType
 
 from booktools.book import BookError
 from booktools.book.contents import settings
-from booktools.book.edition import Edition
+from booktools.book.edition import Edition, editions
+from booktools.book.edition import edition as current_edition
 from booktools.printers.site_files import add_site_files
 
 # What more than one page is made of: when some of it has changed, no page stands as it was.
@@ -26,21 +27,21 @@ FILES = (
     "README.md",
     "LICENSE",
 )
-FOLDERS = ("src/attnbook", "src/booktools", "src/handful", "translations", "assignments/source", "colab")
+FOLDERS = ("src/attnbook", "src/booktools", "src/handful", "assignments/source", "colab")
 
 
 def print_site(edition: Edition, to: Path) -> None:
     """Bring the site in a folder up to date; from nothing, where what makes all pages has changed."""
-    known = doctrees(to) / "made-by"
-    made_by = digest(edition)
-    if not known.is_file() or known.read_text() != made_by:
-        shutil.rmtree(to, ignore_errors=True)
-        shutil.rmtree(doctrees(to), ignore_errors=True)
-    known.unlink(missing_ok=True)  # what fails now is made from nothing next time, with all that Sphinx has to say
     with edition.spoken():
+        known = doctrees(edition.root, to) / "made-by"
+        made_by = digest(edition)
+        if not known.is_file() or known.read_text() != made_by or not to.is_dir():
+            shutil.rmtree(to, ignore_errors=True)
+            shutil.rmtree(known.parent, ignore_errors=True)
+        known.unlink(missing_ok=True)  # what fails now is made from nothing next time, with all that Sphinx has to say
         print_pages(edition.root, to, strict=True)
-    add_site_files(edition, to)
-    known.write_text(made_by)
+        add_site_files(edition, to)
+        known.write_text(made_by)
 
 
 def check_links(edition: Edition, to: Path, *, patience: int = 30) -> None:
@@ -94,7 +95,7 @@ def print_pages(
             **config,
         },
         builder=builder,
-        doctreedir=doctrees(to).absolute(),
+        doctreedir=doctrees(root, to).absolute(),
         force_all=everything,
         quiet=True,
         warningiserror=strict,
@@ -116,23 +117,30 @@ class Found:
         return [each for each in gc.get_objects() if issubclass(type(each), TocTreeCollector)]
 
 
-def doctrees(to: Path) -> Path:
-    """Returns the folder where Sphinx keeps what it has read for a site."""
-    return to.parent / f".{to.name}-read"
+def doctrees(root: Path, to: Path) -> Path:
+    """Returns the folder where Sphinx keeps what it has read for a site, beside that and not in it."""
+    html = to.parent if current_edition(root).folder else to
+    return html.parent / f".{'-'.join([html.name, *to.relative_to(html).parts])}-read"
 
 
 def digest(edition: Edition) -> str:
     """A hash of what makes more than one page, such as titles and numbers, to which others refer."""
-    made_by = sha256(repr((edition.root, edition.language, edition.labels, list(edition.decks))).encode())
-    for path in _what_makes_pages(edition.root):
+    offered = [(each.language, each.offered) for each in (*editions(edition.root), edition)]
+    made_by = sha256(repr((edition.root, edition.labels, list(edition.decks), offered)).encode())
+    for path in _what_makes_pages(edition.root, edition.language):
         made_by.update(path.relative_to(edition.root).as_posix().encode() + path.read_bytes())
     return made_by.hexdigest()
 
 
-def _what_makes_pages(root: Path) -> Iterator[Path]:
+def _what_makes_pages(root: Path, language: str) -> Iterator[Path]:
+    """The files, without words that only another language has. (Of translations, each page knows its own.)"""
     yield from (path for name in FILES if (path := root / name).is_file())
+    yield from sorted(root.glob(f"translations/{language.partition('-')[0]}*/terms.md"))
     for folder in FOLDERS:
-        yield from sorted(path for path in (root / folder).rglob("*") if path.is_file() and path.suffix != ".pyc")
+        for path in sorted(path for path in (root / folder).rglob("*") if path.is_file() and path.suffix != ".pyc"):
+            is_words = path.suffix == ".json" and path.with_name("en.json").is_file() and "booktools" in path.parts
+            if not is_words or path.stem == "en" or language.startswith(path.stem):
+                yield path
 
 
 def _load_extensions(root: Path) -> None:

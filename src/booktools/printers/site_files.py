@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape
 from booktools.book import BookError
 from booktools.book.address import Address
 from booktools.book.contents import LAST_GREEN, Chapter, last_green
-from booktools.book.edition import Edition
+from booktools.book.edition import Edition, editions
 from booktools.book.from_scratch import FOLDER
 from booktools.book.package import package_files, project, version
 from booktools.printers.colab import write_notebooks
@@ -21,22 +21,24 @@ from booktools.printers.student import write_copies
 
 
 def add_site_files(edition: Edition, html: Path) -> None:
-    """Add the wheel, `colab/`, `assignments/`, `from_scratch/`, a model's parts; `sitemap.xml` and a feed of changes;
-    `.nojekyll`, without which the host drops files that start with `_`; and what it takes to be there without a
-    network. Colab notebooks stay that are newer than their chapters.
+    """Add `colab/`, `assignments/`, `from_scratch/` and `sitemap.xml`; what all editions share, the wheel, a model's
+    parts, a feed of changes and `.nojekyll`, without which the host drops files that start with `_`; and what it takes
+    to be there without a network. Colab notebooks stay that are newer than their chapters.
     """
-    if not (html / edition.wheel).is_file():
-        build_wheel(edition.root, html)
     write_notebooks(edition, html / "colab", changed_chapters(edition, html / "colab"))
-    write_copies(edition, html / "assignments")
+    given = [each for name, each in edition.assignments.items() if edition.has(f"assignments/source/{name}.ipynb")]
+    write_copies(edition, html / "assignments", given)
     write_from_scratch(edition, html / FOLDER)
-    write_parts(html / "_static/models")
     if last_green(edition.root):
         shutil.copy(edition.root / LAST_GREEN, html / LAST_GREEN)
-    (html / "sitemap.xml").write_text(_sitemap(edition.pages, edition.here), "utf-8")
-    add_feed(edition, html)
-    (html / ".nojekyll").touch()
-    add_worker(html)
+    (html / "sitemap.xml").write_text(_sitemap(edition.offered, edition.here), "utf-8")
+    if not edition.folder:  # what all editions share
+        if not (html / edition.wheel).is_file():
+            build_wheel(edition.root, html)
+        write_parts(html / "_static/models")
+        add_feed(edition, html)
+        (html / ".nojekyll").touch()
+    add_worker(html, without=[each.folder for each in editions(edition.root) if each.folder])
 
 
 def changed_chapters(edition: Edition, folder: Path) -> list[Chapter]:
@@ -44,9 +46,11 @@ def changed_chapters(edition: Edition, folder: Path) -> list[Chapter]:
 
     def is_behind(chapter: Chapter) -> bool:
         printed = folder / chapter.path.name
-        return not printed.is_file() or printed.stat().st_mtime <= chapter.path.stat().st_mtime
+        written = [chapter.path, edition.overlay(edition.page_of(chapter))]
+        newest = max(path.stat().st_mtime for path in written if path.is_file())
+        return not printed.is_file() or printed.stat().st_mtime <= newest
 
-    return [chapter for chapter in edition.chapters if is_behind(chapter)]
+    return [each for each in edition.chapters if edition.has(edition.page_of(each)) and is_behind(each)]
 
 
 def build_wheel(root: Path, folder: Path) -> None:
@@ -70,7 +74,8 @@ def build_wheel(root: Path, folder: Path) -> None:
 def write_from_scratch(edition: Edition, folder: Path) -> list[Path]:
     """Write the file of each chapter that keeps something into a folder; where they went."""
     folder.mkdir(parents=True, exist_ok=True)
-    paths = {folder / f"{name}.py": text for name, text in edition.from_scratch.items()}
+    has = {chapter.stem: edition.has(edition.page_of(chapter)) for chapter in edition.chapters}
+    paths = {folder / f"{name}.py": text for name, text in edition.from_scratch.items() if has[name]}
     for path, text in paths.items():
         path.write_text(text, encoding="utf-8")
     return list(paths)

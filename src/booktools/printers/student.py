@@ -79,7 +79,7 @@ def _copy_note(assignment: Assignment, edition: Edition, student: str = "") -> s
     page = f"chapters/{assignment.name}.ipynb"
     if (edition.root / page).is_file():
         title = edition.notebook(page).cells[0].source.partition("\n")[0].removeprefix("# ")
-        link = f"[{title}]({edition.here.page(page)})"
+        link = f"[{title}]({edition.address_of(page)})"
         told = say["student"]["chapter"].format(**about, chapter=link)
     else:
         told = say["student"]["alone"].format(**about)

@@ -1,7 +1,18 @@
 """The site: what the book adds to Sphinx. What becomes of a page after Sphinx is one list of steps, in their order."""
 
 from booktools.directives import rooms
-from booktools.site import api_links, build_progress, code_listings, figures, formulas, frame, notes, page, search
+from booktools.site import (
+    api_links,
+    build_progress,
+    code_listings,
+    figures,
+    formulas,
+    frame,
+    notes,
+    other_editions,
+    page,
+    search,
+)
 
 STEPS = (
     page.say_copy,
@@ -16,6 +27,7 @@ STEPS = (
     page.choose_files,
     page.bring_words,
     page.introduce,
+    other_editions.lead_to_others,
     code_listings.wrap_listings,  # last: it changes what the others look for
 )
 
@@ -31,7 +43,7 @@ def _finish(app, pagename, templatename, context, doctree):
 def setup(app):
     for room in dict.fromkeys(rooms().values()):
         room.setup(app)
-    for part in (figures, formulas, notes, search, frame, build_progress):
+    for part in (figures, formulas, notes, search, frame, other_editions, build_progress):
         part.setup(app)
     app.connect("html-page-context", _finish, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -74,4 +74,6 @@ def link_api_names(page) -> None:
     if page.chapter and f"{api.FOLDER}/{api.MORE}.md" in page.edition.pages:
         cells = page.edition.notebook(f"{page.name}.ipynb").cells
         sources = [cell.source for cell in cells if cell.cell_type == "code"]
-        page.body = link_names(page.body, _imported_names(sources), page.root)
+        more = f"{api.FOLDER}/{api.MORE}.md"
+        root = page.root if page.edition.has(more) else f"{page.root}../"
+        page.body = link_names(page.body, _imported_names(sources), root)

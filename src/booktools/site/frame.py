@@ -12,19 +12,21 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.errors import ExtensionError
 from sphinx.locale import admonitionlabels, translators
+from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from attnbook.language import words
 from attnbook.widgets.shared.files import page_files
 from booktools import live
 from booktools.book import HERE as BOOK
-from booktools.book.address import address
 from booktools.book.cell_kinds import fold_on_page
-from booktools.book.contents import DECK, edition_language
+from booktools.book.contents import DECK
 from booktools.book.deck import Deck
 from booktools.book.edition import edition
+from booktools.book.labels import anchors_of
 from booktools.directives import front
 from booktools.directives.page import edition_of, raw
+from booktools.site.other_editions import contents
 from booktools.site.style import join_styles
 
 HERE = Path(__file__).parent
@@ -54,6 +56,36 @@ class Dropdowns(SphinxPostTransform):
             opening = f'<details class="admonition {" ".join(box["classes"])}"{html_id(box)}><summary>'
             place = box.parent.index(box)
             box.parent[place : place + 1] = [raw(opening), *title, raw("</summary>"), *body, raw("</details>")]
+
+
+class KeepAnchors(SphinxTransform):
+    """A heading in another language keeps the anchor of the English one, which links, terms and readers' marks name."""
+
+    default_priority = 100  # before links to headings are resolved
+
+    def apply(self, **_):
+        page = Path(self.env.doc2path(self.env.docname)).relative_to(self.app.srcdir).as_posix()
+        headings = [entry for entry in edition_of(self.env).entries.get(page, ()) if entry.kind == "heading"]
+        if all(heading.english == heading.said for heading in headings):
+            return
+        sections: list[Any] = [
+            each for each in self.document.findall(nodes.section) if isinstance(each[0], nodes.title)
+        ]
+        if len(headings) != len(sections):
+            raise ExtensionError(f"{page}: Sphinx counts {len(sections)} headings, the book {len(headings)}")
+        slugs = {}
+        for heading, section in zip(headings, sections, strict=True):
+            slug, anchor = anchors_of(heading)
+            was = section["ids"][0]
+            if slug in slugs or self.document.ids.get(anchor, section) is not section:
+                continue
+            section["ids"][0], section["slug"] = anchor, slug
+            del self.document.ids[was]
+            self.document.ids[anchor] = section
+            self.document.nameids |= {name: anchor for name, known in self.document.nameids.items() if known == was}
+            slugs[slug] = (section.line, anchor, section[0].astext())
+        known: Any = self.document
+        known.myst_slugs = self.env.metadata[self.env.docname]["myst_slugs"] = slugs
 
 
 def is_dropdown(node):
@@ -97,8 +129,11 @@ class Texts(NullTranslations):
 
 
 def _configure(app, config):
-    here = address(app.srcdir)
-    config.language = os.environ["ATTNBOOK_LANGUAGE"] = edition_language(app.srcdir)
+    made = edition(Path(app.srcdir))
+    here = made.here
+    config.language = os.environ["ATTNBOOK_LANGUAGE"] = made.language
+    if made.folder:
+        config.external_toc_path = str(contents(made, Path(app.doctreedir)))
     say, core = words(HERE), words(BOOK)
     config.templates_path = [str(FRONT / "templates"), *config.templates_path]
     config.html_static_path = [str(FRONT / "static"), *config.html_static_path]
@@ -121,6 +156,7 @@ def _read_edition(app, docname, source):
     if page.endswith(DECK):
         source[0] = _composed(app, edition, page)
         return
+    app.env.note_dependency(str(edition.overlay(page)))
     source[0] = fold_on_page(edition.notebook(page)) if page.endswith(".ipynb") else edition.text(page)
 
 
@@ -183,6 +219,7 @@ def style(app, exception):
 def setup(app):
     for name in ROLES:
         app.add_role(name, colour_role(name))
+    app.add_transform(KeepAnchors)
     app.add_post_transform(Dropdowns)
     app.connect("config-inited", _configure)
     app.connect("config-inited", _keep_decks, priority=990)  # after the contents have excluded what they don't name

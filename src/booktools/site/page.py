@@ -213,12 +213,13 @@ def introduce(page: Page) -> None:
     picture = here.site + link_preview.card_path(page.chapter)
     context["preview"] = link_preview.meta_tags(book, title, description, url, picture)
     if page.chapter or page.name == app.config.root_doc:
-        language = page.edition.language
-        context["preview"] += link_preview.schema_org(book, here.site, description, language, page.chapter)
+        spoken = language.marks()["language"]
+        context["preview"] += link_preview.schema_org(book, here.site, description, spoken, page.chapter)
     context["report"] = report(say["report"], page, title)
     context["source"] = f"{here.repository}/edit/main/{source_of(page)}" if known else ""
     context["first_paint"] = script = first_paint()
     context["policy"] = content_security_policy(script)
+    context["html_lang"] = language.marks()["language"]
     context["here"], context["site_path"], context["say"] = here, urlsplit(here.site).path, say
 
 

@@ -149,7 +149,7 @@ def sections(app) -> Iterator[list]:
             if name == MISTAKES and (seen := symptoms.get(anchor)):
                 said[0], aside = f"{said[0]} {seen}", False
             yield [where, title, page if number else "", *said[:2], aside, said[2]]
-    for term in edition.glossary:
+    for term in edition.glossary if LIST in env.found_docs else ():
         yield [
             f"{LIST}.html#{term.anchor}",
             term.name,
@@ -164,6 +164,8 @@ def sections(app) -> Iterator[list]:
 def _term_sections(edition: Edition) -> Iterator[list[str]]:
     """For each term of the glossary the section that teaches it, its entry, and its names."""
     for term in edition.glossary:
+        if not all(edition.has(edition.source_of(page)) for page in (term.page, LIST)):
+            continue
         where = f"{term.page}.html" + (f"#{term.place}" if term.place else "")
         yield [where, f"{LIST}.html#{term.anchor}", *filter(None, (term.name, *term.also, term.zh))]
 

@@ -4,6 +4,7 @@ import re
 from hashlib import sha256
 from pathlib import Path
 
+from attnbook.language import language
 from attnbook.widgets.shared.files import tight_style
 
 DARK, LIGHT = 'html[data-theme="dark"]', 'html[data-theme="light"]'
@@ -16,7 +17,9 @@ PARTS = BEFORE + OURS  # in their order: what comes later wins
 def join_styles(site: Path) -> None:
     """Make `_static/style.css` of its parts, and tell the pages."""
     static = site / "_static"
-    style = "".join(static.joinpath(f"{part}.css").read_text("utf-8") for part in PARTS)
+    own = static / f"{language().partition('-')[0]}.css"  # what a language adds, such as zh.css
+    parts = [*(static / f"{part}.css" for part in PARTS), *([own] if own.is_file() else [])]
+    style = "".join(part.read_text("utf-8") for part in parts)
     style = tight_style(style.replace("url(fonts/KaTeX", "url(katex/fonts/KaTeX"))
     static.joinpath("style.css").write_text(style, "utf-8")
     static.joinpath("without-scripts.css").write_text(_scriptless_dark_rules(style), "utf-8")

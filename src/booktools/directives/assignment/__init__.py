@@ -22,7 +22,9 @@ class GradedWork(SphinxDirective):
         graded = book.assignments
         if not self.arguments:
             graded = {name: each for name, each in graded.items() if name == stem}
-            links = buttons(book.here, stem, "../", "assignments", words(HERE)["buttons"])
+            home = book.home_of(f"assignments/source/{stem}.ipynb")
+            root = "../" if home == book.here else "../../"
+            links = buttons(home, stem, root, "assignments", words(HERE)["buttons"])
         if not graded:
             raise self.error(f"there is no assignment for {self.env.docname} in assignments/source")
         box = nodes.container()
@@ -36,7 +38,7 @@ def plain(_directive, page):
     name, say = PurePosixPath(page.page).stem, words(HERE)["plain"]
     if name not in page.edition.assignments:
         raise BookError(f"there is no assignments/source/{name}.ipynb to announce.")
-    here = page.edition.here
+    here = page.edition.home_of(f"assignments/source/{name}.ipynb")
     colab, notebook = here.colab(name, "assignments"), f"{here.site}assignments/{name}.ipynb"
     links = {"colab": f"[{say['open']}]({colab})", "download": f"[{say['download']}]({notebook})"}
     return page.edition.assignments[name].announce(say["links"].format(**links))

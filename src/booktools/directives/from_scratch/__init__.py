@@ -44,7 +44,7 @@ def pages(app):
     edition, say = edition_of(app.env), words(BOOK)["scratch"]
     for chapter in edition.chapters:
         text = edition.from_scratch.get(chapter.stem)
-        if not text:
+        if not text or not edition.has(edition.page_of(chapter)):
             continue
         listing = app.builder.highlighter.highlight_block(text, "python")
         told = say["back"].format(

@@ -20,7 +20,7 @@ from booktools.book.edition import Edition
 from booktools.book.glossary import Term
 from booktools.directives import Room
 from booktools.directives.guess import guess
-from booktools.directives.page import edition_of, raw
+from booktools.directives.page import edition_of, raw, relative_uri
 from booktools.directives.touch import tasks
 
 HERE = Path(__file__).parent
@@ -58,7 +58,7 @@ class Glossary(SphinxDirective):
             name += raw(f" <small>{escape(also(term))}</small>")
         said, _ = self.state.inline_text(term.says, self.lineno)
         where, _ = self.state.inline_text(place(term, edition_of(self.env)), self.lineno)
-        there = f"{self.env.app.builder.get_relative_uri(self.env.docname, term.page)}#{term.place}"
+        there = f"{relative_uri(edition_of(self.env), self.env.app.builder, self.env.docname, term.page)}#{term.place}"
         link = nodes.paragraph("", "", nodes.reference("", "", *where, refuri=there, internal=True))
         return nodes.definition_list_item("", name, nodes.definition("", nodes.paragraph("", "", *said), link))
 
@@ -70,10 +70,11 @@ class FirstUses(SphinxPostTransform):
     formats = ("html",)
 
     def run(self):
-        terms = edition_of(self.env).glossary
+        edition = edition_of(self.env)
+        terms = edition.glossary
         if not terms or not self.env.docname.startswith("chapters/"):
             return
-        page = self.app.builder.get_relative_uri(self.env.docname, LIST)
+        page = relative_uri(edition, self.app.builder, self.env.docname, LIST)
         find, told = glossary.term_finder(terms), set()
         for node in list(self.document.findall(_is_prose)):
             said, parts, done = node.astext(), [], 0
@@ -105,9 +106,13 @@ def _stands_apart(node) -> bool:
 def plain(_directive, page):
     return "\n".join(
         f"- **{term.name}**{f' ({term.zh})' if term.zh else ''}: {page.inline(term.says)} "
-        f"[{page.inline(place(term, page.edition))}]({page.edition.here.site}{term.page}.html#{term.place})"
+        f"[{page.inline(place(term, page.edition))}]({_page_address(term, page.edition)}#{term.place})"
         for term in page.edition.glossary
     )
+
+
+def _page_address(term: Term, edition: Edition) -> str:
+    return edition.address_of(edition.source_of(term.page))
 
 
 def place(term: Term, edition: Edition) -> str:

@@ -16,7 +16,7 @@ from booktools.book.edition import Edition
 from booktools.directives import Room
 from booktools.directives.map.drawing import Lead, draw_file, draw_map
 from booktools.directives.minutes import Minutes, tasks_in
-from booktools.directives.page import edition_of
+from booktools.directives.page import edition_of, relative_uri
 
 HERE = Path(__file__).parent
 PAPER = '<p class="paper" hidden></p>'  # names the whole book as PDF and other files, once they are there
@@ -33,17 +33,19 @@ class Card:
     address: str
     minutes: int
     tasks: dict[str, int]
+    is_abroad: bool  # in the book's own language, and not in the edition's
 
     def html(self) -> str:
         say = words(HERE)["card"]
         title = f'<a href="{escape(self.address)}">{escape(self.title)}</a>'
         about = count(say["minutes"], self.minutes)
+        abroad = f"<small>{say['abroad']}</small>" if self.is_abroad else ""
         tasks = "".join(f' data-{name}="{n}"' for name, n in self.tasks.items())
         return (
             f'<li class="card" data-chapter="{self.number}"{tasks}>'
             f'{pictogram_svg(self.pictogram)}<p class="about">{self.number} · {about}'
             f'<span class="been" data-been="{say["been"]}" data-done="{say["done"]}" data-all="{say["all"]}" hidden>'
-            f"{say['been']}</span></p>"
+            f"{say['been']}</span>{abroad}</p>"
             f"<h3>{title}</h3><p>{escape(self.promise)}</p></li>"
         )
 
@@ -110,7 +112,7 @@ def _keep_here() -> str:
 def chapter_leads(edition: Edition, builder=None, page: str = "") -> list[Lead]:
     """The parts of each chapter, with addresses as seen from a page."""
     return [
-        Lead(each.number, each.map, each.title, address(each, builder, page) if builder else "")
+        Lead(each.number, each.map, each.title, address(edition, each, builder, page) if builder else "")
         for each in edition.chapters
     ]
 
@@ -119,14 +121,15 @@ def cards(edition: Edition, builder, page: str) -> list[Card]:
     found = []
     for each in edition.chapters:
         notebook = read_notebook(each.path)  # in English: minutes and tasks are the same in every language
-        time, to = Minutes.of(notebook), address(each, builder, page)
+        time, to = Minutes.of(notebook), address(edition, each, builder, page)
         minutes = time.reading + time.touching
-        found.append(Card(each.number, each.title, each.promise, each.pictogram, to, minutes, tasks_in(notebook)))
+        is_abroad, tasks = not edition.has(edition.page_of(each)), tasks_in(notebook)
+        found.append(Card(each.number, each.title, each.promise, each.pictogram, to, minutes, tasks, is_abroad))
     return found
 
 
-def address(chapter: Chapter, builder, page: str) -> str:
-    return builder.get_relative_uri(page, f"chapters/{chapter.stem}")
+def address(edition: Edition, chapter: Chapter, builder, page: str) -> str:
+    return relative_uri(edition, builder, page, f"chapters/{chapter.stem}")
 
 
 def pictogram_svg(pictogram: str) -> str:

@@ -69,7 +69,8 @@ def assemble(edition: Edition, pages: list[Part]) -> str:
 def _running_head(part: str, title: str) -> str:
     """The head of the sheets of a part."""
     name = f"sheet-{part}"
-    return f'[id="{part}"] {{ page: {name} }} @page {name} {{ @top-left {{ content: {json.dumps(title)} }} }}\n'
+    said = json.dumps(title, ensure_ascii=False)
+    return f'[id="{part}"] {{ page: {name} }} @page {name} {{ @top-left {{ content: {said} }} }}\n'
 
 
 def section(part: Part) -> str:

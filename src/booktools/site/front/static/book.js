@@ -126,7 +126,8 @@ function showPlaces() {
   if (last) {
     const link = document.createElement("a");
     link.textContent = goOn.dataset.words.replace("{n}", last.chapter).replace("{title}", () => last.title);
-    link.href = last.page;
+    const card = contents.querySelector(`.card[data-chapter="${last.chapter}"] h3 a`);
+    link.href = card.href + (last.page.match(/#.*/) ?? "");
     goOn.replaceChildren(link);
   }
 }
@@ -203,6 +204,12 @@ for (const link of document.querySelectorAll(".report")) {
     link.href = address;
   });
 }
+
+// The page in another language opens at the section being read.
+for (const link of document.querySelectorAll("a.language"))
+  link.addEventListener("click", () => {
+    link.hash = sections.findLast((section) => reading.has(section))?.id ?? location.hash;
+  });
 
 // Whatever scrolls sideways can be reached and scrolled with the keyboard.
 const wide = new ResizeObserver((entries) => {

@@ -2,14 +2,22 @@
 import { terms } from "./terms.js";
 
 const LONG = 180;
+const HAN = /^\p{Script=Han}/u;
+const PIECE = /\p{Script=Han}[^\s\p{L}\p{N}]*|(?:(?!\p{Script=Han})\S)+/gu; // a Chinese sign, or a word
+
+// What stands at a place of a text, as search knows it: a word's terms, or the two pairs that a Chinese sign is in.
+export function termsAt(text, index, word) {
+  return HAN.test(word) ? [text.slice(index - 1, index + 1), text.slice(index, index + 2)].flatMap(terms) : terms(word);
+}
 
 export function excerpt(text, asked) {
-  const words = [...text.matchAll(/\S+/g)].map(({ 0: word, index }) => ({
+  const words = [...text.matchAll(PIECE)].map(({ 0: word, index }) => ({
     word,
     index,
-    hits: terms(word).filter((term) => asked.includes(term)),
+    hits: termsAt(text, index, word).filter((term) => asked.includes(term)),
+    after: /\s/.test(text[index + word.length] ?? "") ? " " : "",
   }));
-  const starts = (i) => !i || /[.!?:]$/.test(words[i - 1].word);
+  const starts = (i) => !i || /[.!?:。！？：；]$/.test(words[i - 1].word);
   const until = (from) => {
     const end = words.findIndex(({ index, word }, i) => i > from && index + word.length > words[from].index + LONG);
     return end < 0 ? words.length : end;
@@ -22,6 +30,6 @@ export function excerpt(text, asked) {
     const worth = new Set(seen).size + 0.1 * seen.length + (starts(from) ? 0.5 : 0);
     if (seen.length && worth > best.worth) best = { from, to, worth };
   }
-  const pieces = words.slice(best.from, best.to).map(({ word, hits }) => [word, hits.length > 0]);
-  return [...(starts(best.from) ? [] : [["…", false]]), ...pieces, ...(best.to < words.length ? [["…", false]] : [])];
+  const pieces = words.slice(best.from, best.to).map(({ word, hits, after }) => [word + after, hits.length > 0]);
+  return [...(starts(best.from) ? [] : [["… ", false]]), ...pieces, ...(best.to < words.length ? [["…", false]] : [])];
 }

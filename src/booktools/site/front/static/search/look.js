@@ -67,7 +67,7 @@ export class Book {
       queries: words,
       combineWith,
       tokenize: (word) => [word],
-      prefix: (word) => word === words.at(-1) && word.length > 1,
+      prefix: (word) => word === words.at(-1) && (word.length > 1 || /\p{Script=Han}/u.test(word)),
       fuzzy: (word) => word.length > 4 && !word.includes("_") && 1,
       weights: { fuzzy: 0.2, prefix: 0.5 },
       boost: Object.fromEntries(Object.entries(WEIGHTS).map(([field, weight]) => [field, i ? 0.9 * weight : weight])),

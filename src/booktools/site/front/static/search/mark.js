@@ -1,5 +1,5 @@
 // What was asked for is marked in the section that was found. The page stays as it is: the browser paints over it.
-import { terms } from "./terms.js";
+import { termsAt } from "./excerpt.js";
 
 const PASSED = "section section, script, style, .katex-mathml, .touch, .cell_input";
 
@@ -16,8 +16,8 @@ export function mark() {
       : NodeFilter.FILTER_ACCEPT;
   });
   for (let node = walker.nextNode(); node; node = walker.nextNode())
-    for (const { 0: word, index } of node.data.matchAll(/[^\s/()]+/g))
-      if (terms(word).some((term) => asked.has(term))) {
+    for (const { 0: word, index } of node.data.matchAll(/\p{Script=Han}|(?:(?!\p{Script=Han})[^\s/()])+/gu))
+      if (termsAt(node.data, index, word).some((term) => asked.has(term))) {
         const range = new Range();
         range.setStart(node, index);
         range.setEnd(node, index + word.length);

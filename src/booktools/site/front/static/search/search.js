@@ -21,7 +21,9 @@ function element(name, properties = {}, ...children) {
 }
 
 function marked(text, asked) {
-  return excerpt(text, asked).flatMap(([word, hit]) => [hit ? element("mark", { textContent: word }) : word, " "]);
+  return excerpt(text, asked).flatMap(([word, hit]) =>
+    hit ? [element("mark", { textContent: word.trimEnd() }), word.slice(word.trimEnd().length)] : word,
+  );
 }
 
 function option({ where, title, page, text, terms }, i) {

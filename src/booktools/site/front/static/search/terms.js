@@ -1,5 +1,5 @@
 // Text as search reads it: words, names in code and signs, one form for all the ways to write them.
-const TERM = /[\p{L}\p{N}_√∂∞]+/gu;
+const TERM = /\p{Script=Han}+|(?:(?!\p{Script=Han})[\p{L}\p{N}_√∂∞])+/gu; // softmax函数 is two
 const HAN = /^\p{Script=Han}+$/u;
 const INSIDE = /[_√]|(?<=\p{Ll})(?=\p{Lu})/u; // masked_softmax, √d, LayerNorm
 const SINGULAR = [
@@ -17,19 +17,18 @@ export function groups(text) {
     .replace(/\binf\b/g, "∞")
     .normalize("NFKD")
     .replace(/\p{M}/gu, "");
-  return (plain.match(TERM) ?? []).map(parts);
+  return (plain.match(TERM) ?? []).flatMap((term) => (HAN.test(term) ? pairs(term) : [parts(term)]));
 }
 
 function parts(term) {
-  if (HAN.test(term) && term.length > 1) return pairs(term);
   const inside = term.split(INSIDE).filter((part) => part.length > 1);
   const whole = singular(term.toLowerCase());
   return inside.length && inside[0] !== term ? [whole, ...inside.map((part) => singular(part.toLowerCase()))] : [whole];
 }
 
-// Chinese has no spaces: two signs are what a word is elsewhere.
+// Chinese has no spaces: two signs are what a word is elsewhere, and each two of a text count as a word.
 function pairs(term) {
-  return Array.from({ length: term.length - 1 }, (_, i) => term.slice(i, i + 2));
+  return term.length > 1 ? Array.from({ length: term.length - 1 }, (_, i) => [term.slice(i, i + 2)]) : [[term]];
 }
 
 function singular(word) {
