@@ -10,7 +10,9 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from attnbook import plots
 from attnbook.language import PSEUDO, speaking, words
+from attnbook.plots.renderings import light
 from attnbook.widgets import PaintMask
 from booktools import cli
 from booktools.book import BookError
@@ -206,6 +208,22 @@ def test_words_have_a_lock_of_hashes(tmp_path, monkeypatch, capsys):
     (room / "en.json").write_text(json.dumps(english | {"on": "Next one"}), "utf-8")
     assert cli.main(["translation", "zh", page]) == 0
     assert "2 of 3 translated, 1 changed\n    changed: on\n" in capsys.readouterr().out
+
+
+def test_labels_of_figures_that_have_no_name_are_listed(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "chapters").mkdir()
+    notebook = small()
+    drawn = light(plots.axes(height=1).set(xlabel="step")[0].figure)
+    notebook.cells[1].outputs.append(new_output("display_data", {"image/svg+xml": drawn}))
+    nbformat.write(notebook, tmp_path / PAGE)
+    write(tmp_path, block("title", TITLE, "# 5. 点"))
+    assert cli.main(["translation", "zh", PAGE]) == 0
+    assert "figures say in English: step\n" in capsys.readouterr().out
+    (tmp_path / "translations/zh/figures.toml").write_text('step = "步"', "utf-8")
+    with speaking("zh"):
+        made = localize(notebook, PAGE, tmp_path)
+    assert ">步</text>" in made.cells[1].outputs[1].data["image/svg+xml"]
 
 
 def test_what_the_book_has_of_translations_is_in_order(capsys, monkeypatch):

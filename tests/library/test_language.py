@@ -102,6 +102,13 @@ def test_an_edition_says_in_english_what_its_translation_lacks(tmp_path):
     assert said["months"][4] == "May"
 
 
+def test_a_plural_has_the_forms_of_its_language_alone(tmp_path):
+    (tmp_path / "en.json").write_text('{"found": {"one": "{n} word", "other": "{n} words"}}', "utf-8")
+    (tmp_path / "zh.json").write_text('{"found": {"other": "{n} 个词"}}', "utf-8")
+    with speaking("zh"):
+        assert count(words(tmp_path)["found"], 1) == "1 个词"
+
+
 def test_numbers_and_dates_are_written_as_the_language_does(tmp_path, monkeypatch):
     english = read(language.HERE / "en.json")
     german = english | {"number": {"decimal": ",", "group": ".", "minus": "−"}, "date": "{day}. {month} {year}"}

@@ -35,7 +35,7 @@ parts:
 # of their own.
 DATA = ", ".join(
     [
-        ".math, .terms :is(dt, h2), .letters a, .citation-list, a[href*='references.html#id'], .found a",
+        ".language, .math, .terms :is(dt, h2), .letters a, .citation-list, a[href*='references.html#id'], .found a",
         ".cell_output > .output:not(:has([data-afm])), [data-afm]",
     ]
 )

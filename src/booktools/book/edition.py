@@ -11,7 +11,7 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from attnbook.language import ENGLISH, speaking
+from attnbook.language import ENGLISH, PSEUDO, speaking
 from booktools.book import glossary
 from booktools.book.address import Address, address
 from booktools.book.assignment import Assignment, assignment_paths
@@ -93,7 +93,7 @@ class Edition:
 
     def has(self, page: str) -> bool:
         """Whether a page, an assignment or a deck is said in its language."""
-        if not self.folder:
+        if not self.folder or self.language == PSEUDO:
             return True
         if page not in self._shares:
             with self.spoken():

@@ -1,4 +1,4 @@
-"""Pages in the language of their edition: texts from its translation, widgets' tables from their Python."""
+"""Pages in the language of their edition: texts from its translation, labels of figures, widgets' tables."""
 
 from pathlib import Path
 
@@ -11,6 +11,11 @@ def localize(notebook, page: str, root: Path):
     """A notebook of the book, whose path in it is `page`, in the language spoken now."""
     translate(notebook, page, root)
     if language() != ENGLISH:  # stored outputs are English
+        from booktools.book.figure_labels import figures_of, read_table, relabel  # which load Matplotlib
+
+        if table := read_table(root):
+            for data in figures_of(notebook):
+                data["image/svg+xml"] = relabel(data["image/svg+xml"], table)
         for cell in notebook.cells:
             for output in cell.get("outputs", []):
                 if html := output.get("data", {}).get("text/html"):

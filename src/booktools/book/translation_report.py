@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from booktools.book.contents import read_notebook
 from booktools.book.earlier import changed_words, earlier_texts
 from booktools.book.translation import blocks_of, overlay_path, texts_of, translation_state
 
@@ -23,6 +24,12 @@ def report(page: str, root: Path) -> tuple[list[str], int]:
             lines.append(f"        {changed_words(text, english[name])}")
     for name, found in state.faults.items():
         lines += [f"    wrong: {name} {each}" for each in found]
+    if page.endswith(".ipynb") and state.translated:
+        from booktools.book.figure_labels import figures_of, in_table, labels, read_table  # which load Matplotlib
+
+        drawn = {text for data in figures_of(read_notebook(root / page)) for text in labels(data["image/svg+xml"])}
+        if unsaid := sorted(text for text in drawn if in_table(text, read_table(root)) is None):
+            lines.append(f"    figures say in English: {' | '.join(unsaid)}")
     if state.missing and said:
         lines.append(f"    missing: {', '.join(state.missing)}")
     if (state.stale or state.faults or (state.missing and said)) and page.endswith((".ipynb", ".md")):

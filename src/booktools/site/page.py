@@ -235,7 +235,9 @@ def report(say: dict[str, str], page: Page, title: str) -> str:
 
 
 def source_of(page: Page) -> str:
-    return Path(page.app.env.doc2path(page.name)).relative_to(page.app.srcdir).as_posix()
+    """The file in the repository that says what the page says."""
+    path = Path(page.app.env.doc2path(page.name)).relative_to(page.app.srcdir).as_posix()
+    return page.edition.overlay(path).relative_to(page.edition.root).as_posix() if page.edition.folder else path
 
 
 def tidy(body):

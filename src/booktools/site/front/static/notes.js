@@ -16,12 +16,14 @@ function equation({ hash, href }) {
 async function meaning(link) {
   glossary ??= fetch(link.href).then((answer) => answer.text());
   const page = new DOMParser().parseFromString(await glossary, "text/html");
+  note.lang = page.documentElement.lang; // where the glossary is not translated
   const said = page.getElementById(link.hash.slice(1)).nextElementSibling;
   for (const each of said.querySelectorAll("a")) each.href = new URL(each.getAttribute("href"), link.href);
   return said.childNodes;
 }
 
 async function content(node) {
+  note.lang = document.documentElement.lang;
   if (node.matches(".term")) return meaning(node);
   return [node.dataset.note ?? equation(node).cloneNode(true)];
 }

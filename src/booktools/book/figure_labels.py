@@ -1,0 +1,162 @@
+"""Labels of stored figures in another language, without running their notebooks again.
+
+A figure is stored with its letters as outlines. Each outline is named by the number of its glyph in the book's font, so
+a label can be read back. What a table says in its place is set as text, in a font of the reader's, at the same place:
+`translations/zh/figures.toml` has a line for each label, `"width #" = "核宽 #"`, in which # is a number.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
+
+from attnbook import plots
+from attnbook.language import language
+
+FILE = "figures.toml"
+SVG, LINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
+FONTS = (
+    "PingFang SC, Hiragino Sans GB, Microsoft YaHei, Noto Sans SC, Noto Sans CJK SC, WenQuanYi Micro Hei, sans-serif"
+)
+ABOVE, WIDE = 0.9, 0.55  # of an em: how high a Chinese sign stands, how wide a Latin letter is
+_GLYPH = re.compile(r"#BookSans-Regular-([0-9a-f]+)")
+_PLACE = re.compile(r"translate\(([-\d.]+) ([-\d.]+)\)(?: rotate\(([-\d.]+)\))? scale\(([\d.]+) ")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+ElementTree.register_namespace("", SVG)
+ElementTree.register_namespace("xlink", LINK)
+
+
+def read_table(root: Path) -> dict[str, str]:
+    """What labels are called in the language spoken now."""
+    for tag in (language(), language().partition("-")[0]):
+        if (path := root / "translations" / tag / FILE).is_file():
+            return tomllib.loads(path.read_text("utf-8"))
+    return {}
+
+
+def labels(svg: str) -> list[str]:
+    """The labels of a figure that have words, as it says them."""
+    said = (_read(label) for label in _labels(ElementTree.fromstring(svg)))
+    return [text for text in said if re.search(r"[A-Za-z]{2}", text)]
+
+
+def relabel(svg: str, table: Mapping[str, str]) -> str:
+    """A figure with the labels of a table; those that it lacks stay as they are."""
+    root = ElementTree.fromstring(svg)
+    parents = {child: parent for parent in root.iter() for child in parent}
+    boxes = []
+    for label in list(_labels(root)):
+        said = _read(label)
+        if (text := in_table(said, table)) not in (None, said):
+            boxes.append(_exchange(label, text or "", _align(label, parents)))
+    if not boxes:
+        return svg
+    _make_room(root, boxes)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def in_table(said: str, table: Mapping[str, str]) -> str | None:
+    """
+    >>> in_table("width 0.02", {"width #": "核宽 #"})
+    '核宽 0.02'
+    """
+    if said in table:
+        return table[said]
+    if (pattern := table.get(_NUMBER.sub("#", said))) is None:
+        return None
+    numbers = iter(_NUMBER.findall(said))
+    return re.sub("#", lambda _: next(numbers), pattern)
+
+
+def _labels(root: Element) -> Iterator[Element]:
+    """The groups that are one line of text: their only child holds the glyphs."""
+    for group in root.iter(f"{{{SVG}}}g"):
+        if group.get("id", "").startswith("text_") and len(group) == 1 and _PLACE.match(group[0].get("transform", "")):
+            yield group
+
+
+def _uses(label: Element) -> list[tuple[int, float]]:
+    """The glyphs of a label by their numbers, each with its place."""
+    found = []
+    for use in label[0].iter(f"{{{SVG}}}use"):
+        if name := _GLYPH.fullmatch(use.get(f"{{{LINK}}}href", "")):
+            at = re.match(r"translate\(([-\d.]+)", use.get("transform", ""))
+            found.append((int(name[1], 16), float(at[1]) if at else 0.0))
+    return found
+
+
+def _read(label: Element) -> str:
+    signs, _ = _font()
+    return "".join(signs.get(glyph, "?") for glyph, _ in _uses(label))
+
+
+@cache
+def _font():
+    """The signs of the book's font by their numbers, and the font at 100 units an em."""
+    from matplotlib.ft2font import FT2Font
+
+    font = FT2Font(str(Path(plots.__file__).with_name("sans.ttf")))
+    font.set_size(100, 72)
+    return {glyph: chr(code) for code, glyph in font.get_charmap().items()}, font
+
+
+def _width(label: Element) -> float:
+    """How wide a label is, at 100 units an em."""
+    glyph, at = _uses(label)[-1]
+    return at + _font()[1].load_glyph(glyph).linearHoriAdvance / 65536
+
+
+def _align(label: Element, parents: dict[Element, Element]) -> str:
+    """Where a label is held: names of axes and marks in their middle, marks beside rows at their end."""
+    ids, node = [], label
+    while node in parents:
+        node = parents[node]
+        ids.append(node.get("id", ""))
+    turned = _PLACE.match(label[0].get("transform", ""))
+    if any(name.startswith("ytick") for name in ids) or (ids[0].startswith("xtick") and turned and turned[3]):
+        return "end"
+    return "middle" if ids[0].startswith(("xtick", "matplotlib.axis_1")) else "start"
+
+
+def _exchange(label: Element, text: str, align: str) -> tuple[float, float, float, float]:
+    """Put a text in a label's place; the box that it takes."""
+    place = _PLACE.match(label[0].get("transform", ""))
+    x, y, turn, scale = (float(part or 0) for part in place.groups())  # pyrefly: ignore[missing-attribute]
+    size, held = 100 * scale, {"start": 0.0, "middle": 0.5, "end": 1.0}[align]
+    along = held * _width(label) * scale
+    for use in label[0].findall(f"{{{SVG}}}use"):
+        label[0].remove(use)  # and not what defines glyphs, which later labels use
+    turned = f" rotate({turn:g})" if turn else ""
+    look = {"style": label[0].get("style", ""), "font-size": f"{size:g}", "font-family": FONTS, "text-anchor": align}
+    new = ElementTree.SubElement(label, f"{{{SVG}}}text", look | {"transform": f"translate({x:g} {y:g}){turned}"})
+    new.set("x", f"{along:.2f}")
+    new.text = text
+    width = size * sum(WIDE if sign.isascii() else 1 for sign in text)
+    if turn:
+        return x - ABOVE * size, y - along - width, x, y - along + width
+    left = x + along - held * width
+    return left, y - ABOVE * size, left + width, y + 0.15 * size
+
+
+def _make_room(root: Element, boxes: list[tuple[float, float, float, float]]) -> None:
+    """Make a figure so large that nothing of its labels is cut off."""
+    left, top, wide, high = map(float, root.get("viewBox", "").split())
+    lefts, tops, rights, bottoms = zip(*boxes, (left, top, left + wide, top + high), strict=True)
+    new = (min(lefts), min(tops), max(rights) - min(lefts), max(bottoms) - min(tops))
+    root.set("viewBox", " ".join(f"{side:.10g}" for side in new))
+    for name, size in (("width", new[2]), ("height", new[3])):
+        root.set(name, f"{size:.10g}pt")
+    paper = root.find(f".//{{{SVG}}}g[@id='patch_1']/{{{SVG}}}path")
+    if paper is not None:
+        x, y = new[0] + new[2], new[1] + new[3]
+        paper.set("d", f"M{new[0]:g} {y:g}L{x:g} {y:g}L{x:g} {new[1]:g}L{new[0]:g} {new[1]:g}z")
+
+
+def figures_of(notebook) -> Iterator[dict]:
+    """The data of each stored figure."""
+    outputs = chain.from_iterable(cell.get("outputs", []) for cell in notebook.cells)
+    return (output.data for output in outputs if "image/svg+xml" in output.get("data", {}))
