@@ -34,6 +34,12 @@ def test_labels_are_read_back(figure):
     assert set(labels(figure)) == {"step", "share of the learning rate", "width 0.25", "Anna"}
 
 
+def test_signs_of_the_other_font_are_read_back():
+    axes = plots.axes()
+    axes.set(xlabel="★ right, of √64")
+    assert "★ right, of √64" in labels(light(axes.figure))
+
+
 def test_they_are_exchanged_and_those_without_a_name_stay(figure):
     assert labels(relabel(figure, {"step": "步"})) == [each for each in labels(figure) if each != "step"]
     assert relabel(figure, {"no such": "无"}) == figure

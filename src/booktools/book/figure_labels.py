@@ -23,7 +23,7 @@ FONTS = (
     "PingFang SC, Hiragino Sans GB, Microsoft YaHei, Noto Sans SC, Noto Sans CJK SC, WenQuanYi Micro Hei, sans-serif"
 )
 ABOVE, WIDE = 0.9, 0.55  # of an em: how high a Chinese sign stands, how wide a Latin letter is
-_GLYPH = re.compile(r"#BookSans-Regular-([0-9a-f]+)")
+_GLYPH = re.compile(r"#(BookSans-Regular|DejaVuSans)-([0-9a-f]+)")  # ★ and √ are in the second
 _PLACE = re.compile(r"translate\(([-\d.]+) ([-\d.]+)\)(?: rotate\(([-\d.]+)\))? scale\(([\d.]+) ")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 ElementTree.register_namespace("", SVG)
@@ -79,35 +79,36 @@ def _labels(root: Element) -> Iterator[Element]:
             yield group
 
 
-def _uses(label: Element) -> list[tuple[int, float]]:
-    """The glyphs of a label by their numbers, each with its place."""
+def _uses(label: Element) -> list[tuple[str, int, float]]:
+    """The glyphs of a label by their fonts and numbers, each with its place."""
     found = []
     for use in label[0].iter(f"{{{SVG}}}use"):
         if name := _GLYPH.fullmatch(use.get(f"{{{LINK}}}href", "")):
             at = re.match(r"translate\(([-\d.]+)", use.get("transform", ""))
-            found.append((int(name[1], 16), float(at[1]) if at else 0.0))
+            found.append((name[1], int(name[2], 16), float(at[1]) if at else 0.0))
     return found
 
 
 def _read(label: Element) -> str:
-    signs, _ = _font()
-    return "".join(signs.get(glyph, "?") for glyph, _ in _uses(label))
+    return "".join(_font(name)[0].get(glyph, "?") for name, glyph, _ in _uses(label))
 
 
 @cache
-def _font():
-    """The signs of the book's font by their numbers, and the font at 100 units an em."""
+def _font(name: str):
+    """The signs of the book's font, or of the one that draws what it lacks, by their numbers; and it at 100 units an em."""
+    from matplotlib import get_data_path
     from matplotlib.ft2font import FT2Font
 
-    font = FT2Font(str(Path(plots.__file__).with_name("sans.ttf")))
+    ours, other = Path(plots.__file__).with_name("sans.ttf"), Path(get_data_path(), "fonts/ttf/DejaVuSans.ttf")
+    font = FT2Font(str(ours if name.startswith("Book") else other))
     font.set_size(100, 72)
     return {glyph: chr(code) for code, glyph in font.get_charmap().items()}, font
 
 
 def _width(label: Element) -> float:
     """How wide a label is, at 100 units an em."""
-    glyph, at = _uses(label)[-1]
-    return at + _font()[1].load_glyph(glyph).linearHoriAdvance / 65536
+    name, glyph, at = _uses(label)[-1]
+    return at + _font(name)[1].load_glyph(glyph).linearHoriAdvance / 65536
 
 
 def _align(label: Element, parents: dict[Element, Element]) -> str:

@@ -167,7 +167,7 @@ def translation_state(page: str, root: Path) -> State:
     english = texts_of(page, root)
     blocks = blocks_of(page, root, english)
     alike = {name for name in blocks if not _is_words(page) and blocks[name].text == english[name].strip("\n")}
-    missing = [name for name in english if name not in blocks or name in alike]
+    missing = [name for name in english if name not in blocks or (name in alike and _says_something(english[name]))]
     done = [name for name in english if name not in missing]
     stale = [name for name in done if not blocks[name].is_of(english[name])]
     counted = [] if _is_words(page) else done  # the gaps of words have a test of their own
@@ -177,6 +177,14 @@ def translation_state(page: str, root: Path) -> State:
     faults = {name: found for name, found in wrong.items() if found}
     broken = {name: found for name, found in differ.items() if name in stale}
     return State([name for name in done if name not in stale], stale, missing, faults, broken)
+
+
+def _says_something(text: str) -> bool:
+    """
+    >>> _says_something("```{from-scratch}\\n```"), _says_something("A word.")
+    (False, True)
+    """
+    return bool(re.search(r"\w", re.sub(r"^(?:[`:]{3,}|:\w+:).*$", "", text, flags=re.MULTILINE)))
 
 
 def write_missing(page: str, root: Path) -> Path:
