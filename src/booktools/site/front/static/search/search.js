@@ -21,9 +21,10 @@ function element(name, properties = {}, ...children) {
 }
 
 function marked(text, asked) {
-  return excerpt(text, asked).flatMap(([word, hit]) =>
-    hit ? [element("mark", { textContent: word.trimEnd() }), word.slice(word.trimEnd().length)] : word,
-  );
+  return excerpt(text, asked).flatMap(([word, hit]) => {
+    const said = /^\p{Script=Han}/u.exec(word)?.[0] ?? word.trimEnd();
+    return hit ? [element("mark", { textContent: said }), word.slice(said.length)] : word;
+  });
 }
 
 function option({ where, title, page, text, terms }, i) {
