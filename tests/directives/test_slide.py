@@ -187,6 +187,18 @@ def test_a_talk(visit):
     assert at(page) == "#4"
 
 
+def test_a_widget_that_grows_when_its_data_are_there_fits(visit):
+    path = next(path for stem, path in BOOK.decks.items() if stem.startswith("07")).removesuffix(".md") + ".html"
+    page = visit(f"{path}#2", viewport=WALL)
+    expect(page.locator(".slide.here [data-mounted]")).to_have_count(1)
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".slide.here [data-mounted]").get_by_text("Nearest to what it becomes")).to_be_visible()
+    page.wait_for_function(
+        "() => { const { scrollHeight, clientHeight } = document.querySelector('.slide.here .wall');"
+        " return scrollHeight <= clientHeight; }"
+    )
+
+
 def test_a_deck_can_be_read_without_scripts(visit):
     page = visit(BOOK.decks[DOTS.stem].removesuffix(".md") + ".html", javascript=False)
     expect(page.locator(".slide h2").last).to_be_visible()

@@ -83,7 +83,6 @@ function become(slide) {
 function fit(slide) {
   if (!slide.offsetHeight) return;
   const wall = slide.querySelector(".wall");
-  const isFull = () => wall.scrollHeight > wall.clientHeight || wall.scrollWidth > wall.clientWidth;
   for (const formula of wall.querySelectorAll("div.math")) narrow(formula, ".katex-html");
   const code = [...wall.querySelectorAll("pre:not(.touch pre)")];
   for (const pre of code) narrow(pre);
@@ -92,26 +91,27 @@ function fit(slide) {
   for (let less = 1; less > 0.6; less -= 0.05) {
     wall.style.setProperty("--less", less);
     for (const pre of code) pre.style.fontSize = `${size * less}rem`;
-    if (!isFull()) break;
+    if (!isFull(wall)) break;
   }
   for (const frame of wall.querySelectorAll(".touch:has([data-mounted])"))
     for (const share of [1, 0.9, 0.8, 0.7, 0.6]) {
       frame.style.setProperty("--share", share); // what is as high as it is wide fits where it is less wide
-      if (zoom(frame, isFull)) break;
+      if (zoom(frame, wall)) break;
     }
 }
 // The largest zoom at which a frame fits; whether there is one.
-function zoom(frame, isFull) {
+function zoom(frame, wall) {
   let [low, high] = [0.55, 1.25];
   for (let turn = 0; turn < 7; turn++) {
     const middle = (low + high) / 2;
     frame.style.setProperty("--zoom", middle);
-    if (isFull()) high = middle;
+    if (isFull(wall)) high = middle;
     else low = middle;
   }
   frame.style.setProperty("--zoom", low.toFixed(3));
-  return !isFull();
+  return !isFull(wall);
 }
+const isFull = (wall) => wall.scrollHeight > wall.clientHeight || wall.scrollWidth > wall.clientWidth;
 function narrow(node, inside) {
   node.style.fontSize = "";
   for (let turn = 0; turn < 4; turn++) {
@@ -170,6 +170,8 @@ document.addEventListener("ab-live", ({ target }) => {
   const place = [...deck.querySelectorAll("[data-afm]")].indexOf(target);
   become(slide);
   requestAnimationFrame(() => fit(slide));
+  const wall = slide.querySelector(".wall");
+  new ResizeObserver(() => isFull(wall) && fit(slide)).observe(target); // it grows once more when its data are there
   target.model.on("change", () => worked && send({ widget: place, state: target.model.changes() }));
 });
 
