@@ -4,7 +4,7 @@
 class Model {
   #first;
   #state;
-  #listeners = new Map();
+  #events = new Map(); // of each listener, in the order in which they came: a later one may need what an earlier did
   constructor(first) {
     this.#first = first;
     this.#state = { ...first };
@@ -24,11 +24,11 @@ class Model {
   }
   save_changes() {}
   on(event, listener) {
-    if (!this.#listeners.has(event)) this.#listeners.set(event, new Set());
-    this.#listeners.get(event).add(listener);
+    if (!this.#events.has(listener)) this.#events.set(listener, new Set());
+    this.#events.get(listener).add(event);
   }
   off(event, listener) {
-    this.#listeners.get(event)?.delete(listener);
+    this.#events.get(listener)?.delete(event);
   }
   /** @returns {Object<string, any>} what is no longer as it was at first */
   changes() {
@@ -42,8 +42,8 @@ class Model {
   #take(values) {
     const changed = Object.keys(values).filter((name) => !same(values[name], this.#state[name]));
     Object.assign(this.#state, values);
-    const events = changed.length ? [...changed.map((name) => `change:${name}`), "change"] : [];
-    for (const listener of new Set(events.flatMap((event) => [...(this.#listeners.get(event) ?? [])]))) listener();
+    const told = changed.length ? [...changed.map((name) => `change:${name}`), "change"] : [];
+    for (const [listener, events] of [...this.#events]) if (told.some((event) => events.has(event))) listener();
   }
 }
 
