@@ -42,8 +42,9 @@ class Model {
   #take(values) {
     const changed = Object.keys(values).filter((name) => !same(values[name], this.#state[name]));
     Object.assign(this.#state, values);
-    const told = changed.length ? [...changed.map((name) => `change:${name}`), "change"] : [];
-    for (const [listener, events] of [...this.#events]) if (told.some((event) => events.has(event))) listener();
+    const happened = changed.length ? [...changed.map((name) => `change:${name}`), "change"] : [];
+    const told = [...this.#events].filter(([, events]) => happened.some((event) => events.has(event)));
+    for (const [listener] of told) listener();
   }
 }
 
