@@ -36,6 +36,8 @@ FAULTS = """(least) => [...document.querySelectorAll(".slide")].flatMap((slide, 
     }
     for (const code of slide.querySelectorAll("pre:not(.touch pre)"))
         if (code.scrollWidth > code.clientWidth + 1) said(`code is cut: ${code.textContent.slice(0, 30)}`);
+    for (const card of slide.querySelectorAll(".guess li"))
+        if (card.scrollWidth > card.clientWidth + 1) said(`a word leaves its card: ${card.textContent.trim()}`);
     const texts = document.createTreeWalker(slide, NodeFilter.SHOW_TEXT);
     while (texts.nextNode()) {
         const { parentElement: node, data } = texts.currentNode;
