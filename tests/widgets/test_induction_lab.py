@@ -133,6 +133,16 @@ def test_a_press_on_a_letter_makes_it_ask(visit):
     agree(node, InductionLab(at=13), "a press")
 
 
+def test_what_is_drawn_follows_what_is_computed_when_two_traits_change_at_once(visit):
+    from tests.browser.pages import bare
+    from tests.widgets.laws import agree, live
+
+    page = visit("bare.html", served={"bare.html": bare(InductionLab())})
+    node = live(page)
+    page.evaluate("document.querySelector('[data-afm]').model.become({ at: 15, layers: 1 })")
+    agree(node, InductionLab(at=15, layers=1), "both at once")
+
+
 def test_table_of_heads():
     page = parsed(InductionLab(off=[2]))
     assert page.caption.text.startswith("kqdvhzbm said twice: the second time it says")
