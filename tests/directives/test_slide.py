@@ -10,6 +10,7 @@ from pypdf import PdfReader
 from attnbook.widgets import all_widgets
 from attnbook.widgets.shared.files import Asset
 from booktools.book import BookError
+from booktools.book.contents import deck_page
 from booktools.book.deck import Deck
 from booktools.book.edition import edition
 from booktools.printers import slides as printer
@@ -73,7 +74,11 @@ def changed(old: str, new: str) -> Deck:
         (r":only: \Q\K\T", r":only: \K\Q\T", r"does not hold \K\Q\T"),
         (":nth: 2\n```\n\n+++ pairs", ":nth: 99\n```\n\n+++ pairs", "asked for number 99"),
         ("+++ instead", "+++ insted", "got 'insted'"),
-        (":show: code", ":shows: code", "got shows"),
+        (":show: code", ":shows: code", "take knows cut, lines, set, show; hand-query got shows"),
+        (":part: formula", ":set: {width: 4}", "of a cell of text take knows nth, only, part; hand-scores got set"),
+        (":lines: 3|4", ":lines: 3|4\n:show: output", "of assumption-code only the output is shown"),
+        (":lines: 3|4", ":set: {width: 4}", "what is taken of assumption-code shows none"),
+        ("+++ set {temperature: 10}", "```{take} why-touch\n```", "why-touch brings another"),
         (":show: code", ":show: code\n:cut: 3-99", "cut asks for lines 3-99 of"),
         ("+++ set {width: 4}", "+++ set {wide: 4}", "of the names"),
         ("2|3-4|5-8|9", "2|3-44", "line 44 of"),
@@ -118,7 +123,7 @@ def _last_states(deck):
 @pytest.mark.parametrize("chapter", DECKS, ids=lambda chapter: chapter.stem)
 def test_a_deck(site, visit, chapter):
     """All slides at their last step: nothing leaves its slide, all can be read, widgets are what PyTorch says."""
-    path = BOOK.decks[chapter.stem].removesuffix(".md") + ".html"
+    path = f"{deck_page(chapter.stem)}.html"
     page = visit(f"{path}?as=pages", viewport=WALL, motion="reduce")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     expect(page.locator("[data-afm]:not([data-mounted])")).to_have_count(0)
@@ -139,7 +144,7 @@ def at(page):
 
 def test_a_talk(visit):
     """By keys, a remote and a finger; no widget takes the arrows; the desk follows the wall, and the other way."""
-    path = BOOK.decks[DOTS.stem].removesuffix(".md") + ".html"
+    path = f"{deck_page(DOTS.stem)}.html"
     page = visit(path, viewport=WALL, touch=True)
     page.keyboard.press("ArrowRight")
     expect(page.locator(".slide.here h2")).to_contain_text("Which kind")
@@ -190,7 +195,7 @@ def test_a_talk(visit):
 
 
 def test_a_widget_that_grows_when_its_data_are_there_fits(visit):
-    path = next(path for stem, path in BOOK.decks.items() if stem.startswith("07")).removesuffix(".md") + ".html"
+    path = deck_page(next(stem for stem in BOOK.decks if stem.startswith("07"))) + ".html"
     page = visit(f"{path}#2", viewport=WALL)
     expect(page.locator(".slide.here [data-mounted]")).to_have_count(1)
     page.keyboard.press("ArrowRight")
@@ -201,8 +206,46 @@ def test_a_widget_that_grows_when_its_data_are_there_fits(visit):
     )
 
 
+PHONE = {"width": 390, "height": 844}
+READABLE = 14  # pixels on a phone
+
+
+def test_a_phone_held_upright(visit):
+    """Each slide at its last step: all is on the screen, and large enough to read."""
+    page = visit(f"{deck_page(DOTS.stem)}.html", viewport=PHONE, motion="reduce")
+    page.evaluate("document.fonts.ready")
+    for n, _ in enumerate(Deck.read(BOOK, DOTS).slides):
+        page.evaluate("(to) => { location.hash = to; }", f"#{n + 1}.99")
+        page.reload()
+        expect(page.locator(".slide.here [data-afm]:not([data-mounted])")).to_have_count(0)
+        assert page.evaluate(FAULTS, READABLE) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def test_a_browser_that_zooms_otherwise(visit):
+    """Without `currentCSSZoom` widgets are scaled: they fit, and are worked as ever."""
+    page = visit(f"{deck_page(DOTS.stem)}.html#3", viewport=WALL, motion="reduce")
+    zoomed = page.locator(".slide.here [data-mounted]").bounding_box()
+    page.add_init_script("delete Element.prototype.currentCSSZoom")
+    page.reload()
+    expect(page.locator("html.scaled .slide.here [data-mounted]")).to_have_count(1)
+    page.evaluate("document.fonts.ready")
+    assert page.evaluate(FAULTS, TYPE) == []
+    scaled = page.locator(".slide.here [data-mounted]").bounding_box()
+    assert scaled == pytest.approx(zoomed, rel=0.05)
+    page.locator(".slide.here .ab-widget input[value=causal]").click()
+    expect(page.locator(".slide.here .ab-widget input[value=causal]")).to_be_checked()
+
+
+def test_instructors_find_all_decks(site):
+    page = site.text("instructors.html")
+    for chapter in BOOK.chapters:
+        assert f">{chapter.number}. " in page
+        assert (f'href="{deck_page(chapter.stem)}.html"' in page) == (chapter in DECKS)
+
+
 def test_a_deck_can_be_read_without_scripts(visit):
-    page = visit(BOOK.decks[DOTS.stem].removesuffix(".md") + ".html", javascript=False)
+    page = visit(f"{deck_page(DOTS.stem)}.html", javascript=False)
     expect(page.locator(".slide h2").last).to_be_visible()
     expect(page.locator(".notes").nth(2)).to_be_visible()
 

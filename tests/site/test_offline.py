@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-from booktools.book.contents import deck_paths
+from booktools.book.contents import deck_page, deck_paths
 from booktools.printers.offline import add_worker, manifest, named_files
 from booktools.serving import serving
 from tests import ROOT
@@ -236,7 +236,7 @@ def test_the_worker_knows_all_that_pages_ask_for(site, visit):
     page.wait_for_load_state("networkidle")
     asked = {url.removeprefix(visit.home).partition("?")[0] for url in visit.requests if url.startswith(visit.home)}
     assert asked - {FIVE, "colab/last-green.json"} <= needed
-    decks = {f"slides/{chapter}.slides.html" for chapter in deck_paths(ROOT)}
+    decks = {f"{deck_page(chapter)}.html" for chapter in deck_paths(ROOT)}
     assert set(known["pages"]) == set(PAGES) - {"404.html"} | decks
 
 

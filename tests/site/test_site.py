@@ -14,7 +14,7 @@ from attnbook.colours import DARK
 from attnbook.widgets.shared.files import tight_style
 from booktools.book.address import address
 from booktools.book.assignment import assignment_paths
-from booktools.book.contents import deck_paths, last_green
+from booktools.book.contents import deck_page, deck_paths, last_green
 from booktools.book.edition import edition
 from booktools.printers.feed import NAME
 from booktools.rehearsal.rehearse import notebooks
@@ -32,7 +32,7 @@ each_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: pat
 
 def test_the_pages_and_notebooks_that_are_tested_are_those_of_the_site(site):
     there = [path.relative_to(site.folder).as_posix() for path in site.folder.rglob("*.html")]
-    decks = [path.relative_to(ROOT).with_suffix(".html").as_posix() for path in deck_paths(ROOT).values()]
+    decks = [f"{deck_page(chapter)}.html" for chapter in deck_paths(ROOT)]
     assert sorted(there) == sorted(PAGES + decks)  # decks are visited in tests/directives/test_slide.py
     assert [f"{name}.ipynb" for name in notebooks(site.folder)] == NOTEBOOKS
 

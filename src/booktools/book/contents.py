@@ -97,6 +97,15 @@ def deck_paths(root: Path) -> dict[str, Path]:
     return {path.name.removesuffix(DECK): path for path in sorted(root.glob(f"slides/*{DECK}"))}
 
 
+def deck_page(stem: str) -> str:
+    """The page on which the site has the deck of a chapter.
+
+    >>> deck_page("05_dots")
+    'slides/05_dots.slides'
+    """
+    return f"slides/{stem}{DECK.removesuffix('.md')}"
+
+
 def chapters(root: Path) -> list[Chapter]:
     """The pages whose file name starts with a chapter's number, such as `05_scaled_dot_product_attention`."""
     return [read_chapter(page) for page in pages(root) if re.match(r"\d\d_.*\.ipynb$", page.name)]

@@ -51,7 +51,7 @@ from booktools.book.widget_html import widgets_shown_by
 
 FOLDS = {"hide-input", "hide-output", "checks", "ours"}  # a slide shows what it is asked for
 SHOWS = {"": [], "output": ["remove-input"], "code": ["remove-output"]}
-OPTIONS = {"show", "lines", "cut", "set", "part", "nth", "only"}
+OPTIONS = {"code": {"show", "lines", "cut", "set"}, "markdown": {"part", "nth", "only"}}
 COMMANDS = ("instead", "beside", "set", "minutes", "pairs", "notes")
 
 
@@ -64,6 +64,7 @@ class Slide:
     words: list[str] = field(default_factory=list)  # the outline's own, on the wall
     notes: list[str] = field(default_factory=list)  # the outline's own, for the speaker
     leans: list[NotebookNode] = field(default_factory=list)  # cells of the chapter that it takes or notes
+    widget: str = ""  # the name of the one that it shows
     states: list[tuple[str, dict]] = field(default_factory=list)  # its widget's name and state, step by step
     minutes: int = 1
 
@@ -161,12 +162,11 @@ class Outline:
         return name == "notes"
 
     def state(self, asked: str) -> str:
-        """What a widget's state becomes, as JSON; the widget is the last one that the slide took."""
+        """What the state of the slide's widget becomes, as JSON."""
         told = yaml.safe_load(asked)
-        names = [name for cell in self.slide.leans for name in widgets_shown_by(cell)]
-        if not names:
+        if not self.slide.widget:
             raise BookError("+++ set and :set: change a widget, and this slide has taken none so far")
-        kind = next(kind for kind in all_widgets() if kind.name == names[-1])
+        kind = next(kind for kind in all_widgets() if kind.name == self.slide.widget)
         if not isinstance(told, dict) or not told or set(told) - set(kind.inputs()):
             known = ", ".join(kind.inputs())
             raise BookError(f"{kind.__name__} is set by {{name: value}}, of the names {known}; got {asked}")
@@ -187,23 +187,39 @@ class Outline:
 
     def take(self, asked: Directive) -> None:
         """Put a cell on the slide, or the part of it that is asked for."""
-        options = asked.options
-        if strange := {*options} - OPTIONS:
-            raise BookError(f"take knows {', '.join(sorted(OPTIONS))}; got {', '.join(sorted(strange))}")
-        cell = self.lean(asked.argument)
+        options, cell = asked.options, self.lean(asked.argument)
+        known = OPTIONS[cell.cell_type]
+        if strange := {*options} - known:
+            kind = "code" if cell.cell_type == "code" else "text"
+            told = f"of a cell of {kind} take knows {', '.join(sorted(known))}"
+            raise BookError(f"{told}; {asked.argument} got {', '.join(sorted(strange))}")
         if cell.cell_type == "code":
-            shown = _shown(cell, options)
-            if lines := options.get("lines"):
-                self.slide.cells.append(_mark("lines", _lit(shown.source, lines)))
-            self.slide.cells.append(shown)
-            if "set" in options:
-                self.slide.cells.append(_mark("first", self.state(options["set"])))
+            self.take_code(cell, options)
             return
         kind, only = options.get("part", ""), options.get("only", "")
         text = part(cell.source, kind, int(options.get("nth", 1))) if kind else cell.source
         if only not in text:
             raise BookError(f"the {kind} of {asked.argument} does not hold {only}")
         self.bring(f"$$\n{only}\n$$" if only else text)
+
+    def take_code(self, cell: NotebookNode, options: dict[str, str]) -> None:
+        """Put a cell of code on the slide; lines are lit in it, and what is set is its widget."""
+        shown, (show, lines) = _shown(cell, options), map(options.get, ("show", "lines"))
+        if lines and show == "output":
+            raise BookError(f"lines are lit in code, and of {cell.id} only the output is shown")
+        if lines:
+            self.slide.cells.append(_mark("lines", _lit(shown.source, lines)))
+        self.slide.cells.append(shown)
+        names = [] if show == "code" else widgets_shown_by(cell)
+        if names and self.slide.widget:
+            raise BookError(
+                f"a slide has room for one widget; it has {self.slide.widget}, and {cell.id} brings another"
+            )
+        self.slide.widget = self.slide.widget or "".join(names)
+        if "set" in options and not names:
+            raise BookError(f":set: changes the widget of its own cell, and what is taken of {cell.id} shows none")
+        if "set" in options:
+            self.slide.cells.append(_mark("first", self.state(options["set"])))
 
 
 def _shown(cell: NotebookNode, options: dict[str, str]) -> NotebookNode:

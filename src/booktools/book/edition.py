@@ -18,6 +18,7 @@ from booktools.book.assignment import Assignment, assignment_paths
 from booktools.book.contents import (
     Chapter,
     chapters,
+    deck_page,
     deck_paths,
     edition_language,
     own_language,
@@ -131,6 +132,10 @@ class Edition:
         written, stems = deck_paths(self.root), [chapter.stem for chapter in self.chapters]
         found = {stem: written[stem].relative_to(self.root).as_posix() for stem in stems if stem in written}
         return {stem: page for stem, page in found.items() if self.has(page)}
+
+    def taught(self, page: str) -> Chapter | None:
+        """The chapter whose deck a page of the site is."""
+        return next((each for each in self.chapters if each.stem in self.decks and deck_page(each.stem) == page), None)
 
     def notebook(self, page: str) -> NotebookNode:
         """A page that is a notebook: a copy, to be made into something else."""

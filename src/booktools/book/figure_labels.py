@@ -95,7 +95,7 @@ def _read(label: Element) -> str:
 
 @cache
 def _font(name: str):
-    """The signs of a font by their numbers: of the book's, or of the one that draws what it lacks; and it at 100 units an em."""
+    """The signs of the book's font, or of the one that draws what it lacks, by number; and it at 100 units an em."""
     from matplotlib import get_data_path
     from matplotlib.ft2font import FT2Font
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from playwright.sync_api import Browser
 
 from attnbook.language import marks, words
+from booktools.book.contents import deck_page
 from booktools.book.edition import Edition
 from booktools.directives.slide import HERE as SLIDE
 from booktools.printers.browser_pages import new_page, site_in_browser
@@ -42,7 +43,7 @@ def print_deck(browser: Browser, address: str, stem: str, to: Path) -> list[Path
     made = []
     for kind in words(SLIDE)["list"]["files"]:
         page = new_page(browser, viewport={"width": 1920, "height": 1080}, service_workers="block")
-        page.goto(f"{address}slides/{stem}.slides.html?as={kind}")
+        page.goto(f"{address}{deck_page(stem)}.html?as={kind}")
         page.evaluate(READY)
         made.append(to / _file_name(stem, kind))
         page.pdf(path=made[-1], prefer_css_page_size=True, print_background=True)

@@ -6,7 +6,7 @@ from html import escape
 from pathlib import Path
 
 from attnbook.language import day, whole, words
-from booktools.book.contents import Chapter, without_number
+from booktools.book.contents import Chapter, deck_page, without_number
 from booktools.book.edition import Edition
 from booktools.directives.map import chapter_leads, pictogram_svg
 from booktools.directives.map.drawing import draw_small
@@ -25,8 +25,8 @@ def chapter_head(heading: str, chapter: Chapter, edition: Edition, root: str) ->
         *(f"<span>{say['time'][part].format(n=getattr(time, part))}</span>" for part in ("touching", "exercises")),
     )
     own = f'<a href="{root}index.html#how-to-read-it">{say["own"]}</a>'
-    if deck := edition.decks.get(chapter.stem):
-        own += f' <a href="{root}{deck.removesuffix(".md")}.html">{say["slides"]["open"]}</a>'
+    if chapter.stem in edition.decks:
+        own += f' <a href="{root}{deck_page(chapter.stem)}.html">{say["slides"]["open"]}</a>'
     links = buttons(edition.here, chapter.stem, root, "colab", say["notebook"], own)
     titled = re.sub(r"(?<=<h1>)(.*?)(?=<)", lambda text: without_number(text[1]), heading)
     return (

@@ -154,15 +154,14 @@ def _read_edition(app, docname, source):
     page = Path(app.env.doc2path(docname)).relative_to(app.srcdir).as_posix()
     edition = edition_of(app.env)
     if page.endswith(DECK):
-        source[0] = _composed(app, edition, page)
+        source[0] = _composed(app, edition, edition.taught(docname))
         return
     app.env.note_dependency(str(edition.overlay(page)))
     source[0] = fold_on_page(edition.notebook(page)) if page.endswith(".ipynb") else edition.text(page)
 
 
-def _composed(app, edition, page):
-    """The source of a deck, which is made of its outline and of its chapter."""
-    (chapter,) = [each for each in edition.chapters if edition.decks.get(each.stem) == page]
+def _composed(app, edition, chapter):
+    """The source of a chapter's deck, which is made of its outline and of the chapter."""
     app.env.note_dependency(edition.page_of(chapter))
     return nbformat.writes(Deck.read(edition, chapter).notebook())
 

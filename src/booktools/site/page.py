@@ -67,8 +67,7 @@ class Page:
     @cached_property
     def taught(self) -> Chapter | None:
         """The chapter whose deck the page is."""
-        decks = self.edition.decks
-        return next((each for each in self.edition.chapters if decks.get(each.stem) == f"{self.name}.md"), None)
+        return self.edition.taught(self.name)
 
     @property
     def root(self) -> str:

@@ -23,6 +23,7 @@ from sphinx import addnodes
 
 from attnbook.language import words
 from booktools.book.api import CHECKS, FOLDER
+from booktools.book.contents import deck_page
 from booktools.book.edition import Edition
 from booktools.book.formulas import Formulas
 from booktools.directives.glossary import LIST
@@ -138,7 +139,7 @@ def sections(app) -> Iterator[list]:
     edition, env, say = edition_of(app.env), app.env, words(HERE)["search"]
     asides, symptoms = say["aside"].split(" | "), say["symptoms"]
     reader = Reader(edition)
-    decks = {page.removesuffix(".md") for page in edition.decks.values()}  # what they say is in their chapters
+    decks = set(map(deck_page, edition.decks))  # what they say is in their chapters
     for name in sorted(env.found_docs - {LIST, CHECKS} - decks):
         page = env.titles[name].astext()
         for number, (anchor, title, *said) in enumerate(reader.sections(env.get_doctree(name))):

@@ -12,6 +12,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
 from attnbook.language import words
+from booktools.book.contents import deck_page
 from booktools.book.deck import Deck
 from booktools.book.edition import Edition
 from booktools.directives import Room
@@ -42,7 +43,7 @@ class Boxes(SphinxPostTransform):
         if not self.env.metadata[self.env.docname].get("deck"):
             return
         edition = edition_of(self.env)
-        (chapter,) = [each for each in edition.chapters if each.stem == _deck_stem(self.env.docname)]
+        chapter = edition.taught(self.env.docname)
         first = next(iter(self.document.findall(nodes.section)))
         rest = [child for child in first.children if isinstance(child, nodes.section)]
         for section in rest:
@@ -53,15 +54,6 @@ class Boxes(SphinxPostTransform):
             section["classes"].append("slide")
             section.children = []
             section += [title, *boxes(section, children, _to_chapter(edition, chapter))]
-
-
-def _deck_stem(docname: str) -> str:
-    """The stem of the chapter whose deck a page is.
-
-    >>> _deck_stem("slides/05_dots.slides")
-    '05_dots'
-    """
-    return Path(docname).name.removesuffix(".slides")
 
 
 def boxes(section, children, chapter):
@@ -111,13 +103,29 @@ class Decks(SphinxDirective):
                 self.env.note_dependency(edition.page_of(chapter))
                 deck = Deck.read(edition, chapter)
                 about = say["about"].format(slides=len(deck.slides), minutes=deck.minutes)
-                link = f'<a href="{page.removesuffix(".md")}.html">{chapter.number}. {escape(chapter.title)}</a>'
+                link = f'<a href="{deck_page(chapter.stem)}.html">{chapter.number}. {escape(chapter.title)}</a>'
                 items.append(f'<li>{link}, {about}<span data-printed="{chapter.stem}"></span></li>')
         return [raw(f'<ul class="decks">{"".join(items)}</ul>')]
 
 
+def deck(_role, rawtext, text, lineno, inliner, options=None, content=None):
+    """A chapter by its number, as a link to its deck where it has one."""
+    env = inliner.document.settings.env
+    edition = edition_of(env)
+    chapter = next((each for each in edition.chapters if str(each.number) == text), None)
+    if not chapter:
+        return [], [inliner.reporter.error(f"deck is followed by a chapter's number, got {rawtext}", line=lineno)]
+    title = f"{chapter.number}. {chapter.title}"
+    if chapter.stem not in edition.decks:
+        return [nodes.Text(title)], []
+    env.note_dependency(edition.page_of(chapter))
+    there = env.app.builder.get_relative_uri(env.docname, deck_page(chapter.stem))
+    return [nodes.reference("", title, refuri=there)], []
+
+
 def setup(app):
     app.add_node(mark)
+    app.add_role("deck", deck)
     app.add_directive("slide", Slide)
     app.add_directive("decks", Decks)
     app.add_post_transform(Boxes)

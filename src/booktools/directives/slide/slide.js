@@ -7,6 +7,7 @@ const say = JSON.parse(deck.dataset.say);
 const role = new URLSearchParams(location.search).get("as") ?? "wall";
 const onPaper = ["pages", "notes", "handout"].includes(role);
 html.dataset.as = role;
+html.classList.toggle("scaled", !("currentCSSZoom" in html));
 const talk = new BroadcastChannel(`talk ${location.pathname}`);
 const send = (what) => talk.postMessage(what); // oxlint-disable-line unicorn/require-post-message-target-origin
 const fill = (text, gaps) => text.replace(/\{(\w+)\}/g, (_, name) => gaps[name]);
@@ -35,7 +36,7 @@ const KINDS = {
       },
     })),
   lines(node) {
-    const code = [...(node.parentElement.querySelector(".cell pre")?.querySelectorAll(".line") ?? [])];
+    const code = [...node.nextElementSibling.querySelector("pre").querySelectorAll(".line")];
     return node.dataset.told.split("|").map((part) => {
       const [from, to = from] = part.split("-").map(Number);
       return {
@@ -79,7 +80,8 @@ function become(slide) {
 }
 
 // Code and formulas are as large as their longest line lets them, code of one slide alike, and less if the wall is too
-// full; a widget is as large as its height. It is zoomed and not scaled, so that it is worked as on a page.
+// full; a widget is as large as its height. It is zoomed and not scaled, so that it is worked as on a page, where the
+// browser zooms as the standard says.
 function fit(slide) {
   if (!slide.offsetHeight) return;
   const wall = slide.querySelector(".wall");
@@ -102,13 +104,17 @@ function fit(slide) {
 // The largest zoom at which a frame fits; whether there is one.
 function zoom(frame, wall) {
   let [low, high] = [0.55, 1.25];
+  const show = (size) => {
+    frame.style.setProperty("--zoom", size);
+    frame.style.setProperty("--high", `${frame.offsetHeight}px`); // for one that is scaled
+  };
   for (let turn = 0; turn < 7; turn++) {
     const middle = (low + high) / 2;
-    frame.style.setProperty("--zoom", middle);
+    show(middle);
     if (isFull(wall)) high = middle;
     else low = middle;
   }
-  frame.style.setProperty("--zoom", low.toFixed(3));
+  show(low.toFixed(3));
   return !isFull(wall);
 }
 const isFull = (wall) => wall.scrollHeight > wall.clientHeight || wall.scrollWidth > wall.clientWidth;
