@@ -14,6 +14,7 @@ from booktools.printers.offline import add_worker
 from booktools.progress import progress
 
 LIST = "slides.html"
+PAPER = {"width": 1280, "height": 720}  # a slide's page, 13⅓ by 7½ inches
 # All widgets are live and of their size, all pictures and letters there.
 READY = """async () => {
     for (const image of document.images) image.loading = "eager";
@@ -42,7 +43,8 @@ def print_deck(browser: Browser, address: str, stem: str, to: Path) -> list[Path
     """Print a deck of the site at an address, in each of the ways, beside its page in a folder; where they went."""
     made = []
     for kind in words(SLIDE)["list"]["files"]:
-        page = new_page(browser, viewport={"width": 1920, "height": 1080}, service_workers="block")
+        page = new_page(browser, viewport=PAPER, service_workers="block")
+        page.emulate_media(media="print")  # laid out as it is printed, so that beams end where they should
         page.goto(f"{address}{deck_page(stem)}.html?as={kind}")
         page.evaluate(READY)
         made.append(to / _file_name(stem, kind))
