@@ -121,7 +121,8 @@ const isFull = (wall) => wall.scrollHeight > wall.clientHeight || wall.scrollWid
 function narrow(node, inside) {
   node.style.fontSize = "";
   for (let turn = 0; turn < 4; turn++) {
-    const width = inside ? (node.querySelector(inside)?.getBoundingClientRect().width ?? 0) : node.scrollWidth;
+    const within = (inside && node.querySelector(inside)?.getBoundingClientRect().width) || 0;
+    const width = Math.max(node.scrollWidth, within);
     if (width <= node.clientWidth) return;
     const size = parseFloat(getComputedStyle(node).fontSize);
     node.style.fontSize = `${(0.985 * size * node.clientWidth) / width / rem()}rem`;
