@@ -1,4 +1,4 @@
-"""The slides of a deck: what comes step by step, what stands beside, what only the speaker sees; and a list of decks.
+"""The slides of a deck: what comes step by step, what stands beside, what only the speaker sees; links to decks.
 
 Outlines are read in `book/deck.py`, which sets the marks from which boxes are made here. `slide.js` makes a talk of
 the page, and `slide.desk.js` the window of whoever speaks.
