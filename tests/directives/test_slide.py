@@ -206,6 +206,13 @@ def test_a_widget_that_grows_when_its_data_are_there_fits(visit):
     )
 
 
+def test_lines_are_lit_in_their_own_cell(site, visit):
+    path, mark = f"{deck_page(DOTS.stem)}.html", '<template class="lines"'
+    before = '<div class="cell"><pre><span class="line">of another cell</span></pre></div>'
+    page = visit(f"{path}#14.1", served={path: site.text(path).replace(mark, before + mark)}, viewport=WALL)
+    expect(page.locator(".slide.here .line.lit")).to_contain_text("scores_LM = ")
+
+
 PHONE = {"width": 390, "height": 844}
 READABLE = 14  # pixels on a phone
 
