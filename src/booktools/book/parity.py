@@ -16,6 +16,7 @@ _TITLED = {"admonition", "exercise", "exercise-start", "slide"}  # directives wh
 _WORDS = {"because"}  # options that are words
 _NUMBER = re.compile(r"(?<![\w.])(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?![\d])")
 _STARRED = re.compile(r"\*\*")
+_CODE = re.compile(r"^```\w*\n.*?^```$", re.MULTILINE | re.DOTALL)
 
 
 def differences(english: str, translated: str) -> list[str]:
@@ -38,8 +39,11 @@ def raw_stars(text: str) -> list[str]:
 
     >>> raw_stars("一**键。**二"), raw_stars("一**键**。二")
     (['一**键。**二'], [])
+    >>> raw_stars("```python\\nK**0.5\\n```")
+    []
     """
-    without = re.sub(r"\$[^$\n]+\$", "x", re.sub(r"^[`:]{3,}.*$", "", text, flags=re.MULTILINE))
+    without = _CODE.sub("", text)
+    without = re.sub(r"\$[^$\n]+\$", "x", re.sub(r"^[`:]{3,}.*$", "", without, flags=re.MULTILINE))
     tokens = (child for token in parser().parse(without) for child in token.children or ())
     return [token.content for token in tokens if token.type == "text" and _STARRED.search(token.content)]
 
