@@ -131,3 +131,11 @@ def test_what_a_stub_may_ask_for():
     found = names_above(statements(new_code_cell(source) for source in sources), stubs=())
     assert found["names"] == {"math": 0, "numpy": 0, "plots": 0, "twice": 1, "drawn": 1, "four": 2}
     assert found["definitions"] == [(1, "twice", "def twice(x):\n    return 2 * x"), (3, "twice", "")]
+
+
+def test_a_definition_that_the_page_could_not_even_read_is_left_out():
+    """A class reads its base when it is defined: one that asks for a missing base would break every answer after it."""
+    sources = ["import torch", "class Own(torch.autograd.Function):\n    pass", "def twice(x):\n    return 2 * x"]
+    sources += ["def slope(f, x):\n    return torch.autograd.functional.jacobian(f, x)"]
+    found = names_above(statements(new_code_cell(source) for source in sources), stubs=())
+    assert [name for _, name, line in found["definitions"] if line] == ["twice", "slope"]

@@ -153,10 +153,18 @@ def refuse(source: str) -> None:
                 raise NotForThePage(f"it needs torch.{name}")
             case ast.Attribute(ast.Name("nn"), name) if name not in layers:
                 raise NotForThePage(f"it needs torch.nn.{name}")
+            case ast.Attribute(ast.Attribute(ast.Name("torch"), module), name) if _lacks(f"torch.{module}", name):
+                raise NotForThePage(f"it needs torch.{module}.{name}")
             case ast.Attribute(ast.Name("attnbook"), name) if name not in names_of_library():
                 raise NotForThePage(f"it needs attnbook.{name}")
             case ast.Attribute(attr=name) if hasattr(torch.Tensor, name) and name not in _methods():
                 raise NotForThePage(f"it needs Tensor.{name}")
+
+
+def _lacks(package: str, name: str) -> bool:
+    """Whether a package of the page, such as `torch.autograd`, is without a name."""
+    own = HERE / "micropython_modules" / package.replace(".", "/") / "__init__.py"
+    return own.is_file() and name not in defined(own) and not page_has_module(f"{package}.{name}")
 
 
 @cache
