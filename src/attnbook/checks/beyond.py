@@ -144,7 +144,7 @@ WRONG_STRENGTH: dict[str, Strength] = {
 
 
 def _within(*, more: int = 0, exactly: bool = False, self_too: bool = True, hidden: bool = False) -> Near:
-    """By how many edges are walked, and whether one may stop before."""
+    """Returns who is near whom in a graph, right as it is; each argument walks the edges in a wrong way."""
 
     def near(edges: Tensor, steps: int) -> Tensor:
         start = torch.eye(len(edges))

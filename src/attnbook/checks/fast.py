@@ -148,7 +148,7 @@ def _compare(case: str, got: object, want: Tensor, axes: tuple[str, ...], why: s
 
 
 class _Watch(TorchFunctionMode):
-    """How many numbers the largest tensor has that a function of PyTorch makes."""
+    """Watches the functions of PyTorch, and keeps the size of the `largest` tensor that one of them has made."""
 
     largest = 0
 
@@ -254,7 +254,7 @@ def _back(
     inner: Callable = lambda dy, v, delta: dy @ v.mT - delta,
     outer: Callable = lambda weights, inner: weights * inner,
 ) -> Back:
-    """By each of its steps."""
+    """Returns the backward pass through a tile, right as it is; each argument puts a mistake in the place of a step."""
 
     def back(scores: Tensor, log_sum: Tensor, v: Tensor, dy: Tensor, delta: Tensor) -> tuple[Tensor, Tensor]:
         P = weights(scores, log_sum)
@@ -339,14 +339,14 @@ def _grown(cache: Callable, *pieces: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _agreed(drafted: list[int], said: list[int]) -> list[int]:
-    """The draft, up to where the model would have written something else."""
+    """Returns the drafted tokens up to the first one that the model would not have written."""
     return [mine for mine, _ in takewhile(lambda two: two[0] == two[1], zip(drafted, said, strict=False))]
 
 
 def _accept(
     agreed: Callable = _agreed, more: Callable = lambda n, said: [said[n]]
 ) -> Callable[[list[int], list[int]], list[int]]:
-    """By which of the drafted tokens stay, and what comes after those."""
+    """Returns an answer, right as it is: `agreed` says which drafted tokens stay, `more` what is added after them."""
 
     def accept(drafted: list[int], said: list[int]) -> list[int]:
         stay = agreed(drafted, said)
@@ -410,7 +410,7 @@ WRONG_MERGE: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
 
 
 def _fit(B: int = 1, layers: int = 1, heads: int = 1, size: int = 1, both: int = 2, rounded: Callable = math.floor):
-    """By the powers with which each of them counts."""
+    """Returns a count of the tokens that fit; an argument of 0 in place of 1 leaves a size out of the product."""
     return lambda room, *sizes: rounded(
         room / (both * sizes[0] ** B * sizes[1] ** layers * sizes[2] ** heads * sizes[3] * sizes[4] ** size)
     )

@@ -88,7 +88,7 @@ WRONG_CAUSAL: dict[str, Mask] = {
 
 
 def _now(L: int, M: int) -> Tensor:
-    """Each query's own position."""
+    """Returns the mask (L, M) under which each query sees its own position and no other."""
     return torch.ones(L, M).tril(M - L).triu(M - L).bool()
 
 

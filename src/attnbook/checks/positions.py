@@ -57,7 +57,7 @@ WRONG_SINUSOIDAL: dict[str, Callable[[int, int], Tensor]] = {
 
 
 def _swapped(x_LK: Tensor) -> Tensor:
-    """The two of each pair in the other order."""
+    """Exchanges the two neighbouring features of each pair."""
     return x_LK.unflatten(-1, (-1, 2)).flip(-1).flatten(-2)
 
 

@@ -198,7 +198,9 @@ WRONG_FIRST_SCORE: dict[str, Score] = {
 
 
 def _exchange(*, back: int = 1, at: Callable[[int], int] = lambda place: place) -> Callable[[Tensor, int], Tensor]:
-    """By whose vector each text is given, and where."""
+    """Returns an exchange of vectors between texts, right as it is: each gets that of the text `back` rows before it,
+    at the position that `at` makes of the one asked for.
+    """
 
     def exchange(x: Tensor, place: int) -> Tensor:
         x = x.clone()

@@ -104,7 +104,7 @@ WRONG_RUNNING: dict[str, Three] = {
 
 
 def _routed(*, before: bool = False, plain: bool = False) -> Callable[[Tensor, int], Tensor]:
-    """By whether softmax comes before the choice, and whether there is one."""
+    """Returns a router, right as it is; it can take the softmax `before` it chooses experts, or none (`plain`)."""
 
     def route(scores: Tensor, active: int) -> Tensor:
         chosen = scores.argsort(-1, descending=True)[..., :active]

@@ -171,7 +171,7 @@ def _tensors(things: Any) -> Iterator[Tensor]:
 
 
 def attempt(run: Callable[[], Any]) -> Any:
-    """What it returns; None if it raises anything."""
+    """Returns what `run()` returns, or None if it raises an error."""
     try:
         return run()
     except Exception:

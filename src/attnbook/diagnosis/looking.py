@@ -337,7 +337,7 @@ class Examination:
         return differs(changed, y, 1e-5)
 
     def half(self) -> None:
-        """In float16: whether its numbers fit."""
+        """Tells whether the layer's numbers stay finite in float16."""
         layer = self.caller.layer
         if not isinstance(layer, nn.Module):
             return

@@ -52,7 +52,7 @@ class AdditiveAttention(AttentionLayer):
         return self.blend(self.query(queries), self.key(keys), values, mask)
 
     def blend(self, q: Tensor, k: Tensor, values: Tensor, mask: Tensor | None = None) -> Tensor:
-        """The same from W_q q and W_k k, for keys that are asked again and again."""
+        """Attends from `q` = W_q q and `k` = W_k k, so that keys of many steps need be projected only once."""
         w = self.score.weight.flatten()
         if not self._asked and not self.dropout_now and (module := _fused(q, k, values)):
             return _at_once(module, q, k, values, w, mask)

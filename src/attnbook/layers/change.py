@@ -114,7 +114,7 @@ def _other(change: Change, weights: Tensor) -> Tensor:
 
 
 def _even(weights: Tensor) -> Tensor:
-    """The same for each key that has any."""
+    """Gives the same weight to each key that has any weight."""
     seen = (weights > 0).to(weights.dtype)
     return seen / seen.sum(-1, keepdim=True).clamp(min=1)
 

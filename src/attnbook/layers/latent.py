@@ -87,7 +87,7 @@ class LatentAttention(DotProductAttention):
         return self.output(rearrange(y_BHLV, "... H L V -> ... L (H V)"))
 
     def _unpacked(self, q_BHLK: Tensor, c_B1MC: Tensor, turned_B1MR: Tensor, mask: Tensor | None) -> Tensor:
-        """As in any attention: keys and values for each head."""
+        """Attends as any layer does: first it makes keys and values for each head."""
         k_BHMK, v_BHMV = (
             rearrange(part(c_B1MC.squeeze(-3)), "... M (H K) -> ... H M K", H=self.heads)
             for part in (self.key, self.value)

@@ -221,7 +221,7 @@ class LinearAttention(nn.Module):
         return self.output(self.dropout(y if self.gate is None else y * F.silu(self.gate(x))))
 
     def _heads(self, x: Tensor) -> Tensor:
-        """In heads, and in float32 at least, since many are to be added up."""
+        """Splits vectors into heads, in float32 at least, because many of them will be added up."""
         return rearrange(x, "... L (H K) -> ... H L K", H=self.heads).to(torch.promote_types(x.dtype, torch.float32))
 
     def _mixed(self, x: Tensor, cache: RunningState | None) -> Tensor:

@@ -268,7 +268,7 @@ class MultiHeadAttention(DotProductAttention):
     def _keys_and_values(
         self, keys: Tensor, values: Tensor, cache: KVCache | None, cross: bool
     ) -> tuple[Tensor, Tensor]:
-        """In heads, with what the cache holds, and into it."""
+        """Splits keys and values into heads, puts them into the cache, and returns all that it holds then."""
         held = 0 if cache is None else len(cache)
         if cache is not None and cross and held:
             return cache.recall(keys)
@@ -282,7 +282,7 @@ class MultiHeadAttention(DotProductAttention):
         return x_BHLK if self.rotary is None else self.rotary(x_BHLK, start)
 
     def _in_heads(self, x: Tensor, heads: int, norm: nn.Module | None) -> Tensor:
-        """In heads, and of one length, where that is wanted."""
+        """Splits vectors into heads, and normalises each of them if there is a norm (QK-norm)."""
         x_BHLK = rearrange(x, "... L (H K) -> ... H L K", H=heads)
         return x_BHLK if norm is None else norm(x_BHLK)
 

@@ -19,7 +19,7 @@ from attnbook.layers.multihead import MultiHeadAttention
 
 
 class Cost(NamedTuple):
-    """Of one layer; only the path may need more.
+    """What one layer costs; `path` counts layers as well, where one does not reach far enough.
 
     operations  in floating point: a product and the addition it goes into are two
     memory      numbers that the forward pass keeps for the backward pass, parameters apart

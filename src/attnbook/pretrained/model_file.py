@@ -28,7 +28,7 @@ class Packed(NamedTuple):
     data: Tensor
 
     def unpack(self) -> Tensor:
-        """In float32."""
+        """Returns the weights in float32, in their own shape."""
         return self.kind.unpack(self.data).view(self.shape)
 
 

@@ -49,6 +49,7 @@ __all__ = [
     "SoftDictionary",
     "TanhSum",
     "TextGenerator",
+    "TrainingBudget",
     "WindowMap",
     "WordMap",
 ]

@@ -44,7 +44,7 @@ def source_of(module: ModuleType, names: set[str], tensors: list[Tensor]) -> str
 
 
 def lines(module: ModuleType, tree: ast.Module, wanted: set[str], baked: dict, tensors: list[Tensor]) -> Iterator[str]:
-    """In the order of the module."""
+    """Yields the source of the wanted statements in the order in which they stand in the module."""
     for node in tree.body:
         here = [name for name in names_given(node) if name in wanted]
         if not here:

@@ -60,11 +60,11 @@ class BpeStepper(BookWidget):
         return sorted(((pair, n) for pair, n in counts.items() if pair in ranks), key=lambda pair: ranks[pair[0]])
 
     def merges(self) -> list[Pair]:
-        """All that are made, one after the other."""
+        """Returns all merges that the text leads to, in their order."""
         return [pairs[0][0] for _, pairs in self.steps()[:-1]]
 
     def tokens(self) -> list[list[bytes]]:
-        """Of each word."""
+        """Returns the tokens of each word after the steps that were taken."""
         steps = self.steps()
         return steps[min(self.step, len(steps) - 1)][0]
 

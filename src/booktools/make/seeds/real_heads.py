@@ -7,8 +7,8 @@ copying    for each of two draws of random tokens said twice, with heads that we
            twice (`again`), with nothing off, six induction heads, six others, the head (16, 0), and three of its kind
 said_twice for 60 prompts of each kind, 12 random tokens, random words and the beginnings of sentences, said twice: the
            quartiles of prompts of the share of the second time that is right, and in how many of them it is less than
-           half of what it is with nothing off (`halved`), with nothing off, six induction heads, and six others of the
-           same blocks; and the quartiles of what is right the first time (`once`)
+           half of what it is with nothing off (`halved`), with nothing off, six induction heads, six others of the same
+           blocks, the head (16, 0), and three of its kind; and the quartiles of what is right the first time (`once`)
 sink       for each of eight texts: the loss of tokens 65 to 160 when all may be seen, the last 64, these and the first,
            all but the first, all but the sixth, and when the first was never there (`deleted`); the mean weight on the
            first token, its share of weight times length of the value, and how long its value is, by those of others
@@ -177,7 +177,8 @@ def said_twice(kind: int, count: int = 60) -> dict[str, object]:
     found: dict[str, list[Tensor]] = {}
     for draw, once_BL in enumerate(ids_BL.split(20)):  # twenty prompts, and six others of their own
         twice_BL = torch.cat([once_BL, once_BL], 1)
-        for off, heads in {"nothing": [], "six": six, "others": random.Random(draw).sample(same, 6)}.items():
+        tries = {"nothing": [], "six": six, "others": random.Random(draw).sample(same, 6)}
+        for off, heads in (tries | {"back": BACK[:1], "others_back": BACK[1:]}).items():
             with changed(heads, without):
                 right_BL = _scores_of(stream(twice_BL)[:, :-1]).argmax(-1) == twice_BL[:, 1:]
             found.setdefault(off, []).append(right_BL[:, n:].double().mean(1))

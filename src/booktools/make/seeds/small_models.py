@@ -6,9 +6,9 @@ vocabularies   for each seed, models that read characters, or 512, 1,000 or 2,00
 parts          the model of characters as the chapter builds it, and with one part exchanged: with as many parameters
                in a network with ReLU, with LayerNorm, with sinusoidal positions, beside embeddings times √D as well,
                and with none; and of seed 0 with those beside embeddings times √D after four times as many steps
-sizes          three sizes, each after 200, 400 and 1,600 steps: bits per character, parameters, and operations of a
-               step of training (six for each parameter and token); and of seed 0 after 200 steps at half the rate and
-               at twice the rate
+sizes          three sizes, each trained for several numbers of steps, from 200 on: bits per character, parameters, and
+               operations of a step of training (six for each parameter and token); and of seed 0 after 200 steps at
+               half the rate and at twice the rate
 loops          of the 1,000 tokens after 400 steps: the share of four words in a row that the text has held before, in
                texts of 1,000 tokens from 16 prompts, greedily and at temperatures 0.5 and 1, with top-p 0.9; and in the
                plays, in pieces as long
@@ -114,6 +114,7 @@ def parts(seed: int) -> dict[str, float]:
 
 
 SIZES = {"small": (32, 2, 1), "middle": (64, 4, 2), "large": (128, 4, 3)}
+TRAINED = {"small": (200, 400, 800, 1600, 3200), "middle": (200, 400, 800, 1600), "large": (200, 400, 1600)}  # steps
 
 
 def sizes(seed: int) -> dict[str, object]:
@@ -123,7 +124,7 @@ def sizes(seed: int) -> dict[str, object]:
         model = model_of(65, **size)
         row[f"{name}_parameters"] = sum(p.numel() for p in model.parameters())
         row[f"{name}_operations"] = operations(model)
-        for steps in (200, 400, 1600):
+        for steps in TRAINED[name]:
             row[f"{name}_{steps}"] = bits(trained(seed, steps=steps, rate=0.64 / D, **size))
         if seed == 0:
             for times in (0.5, 2):

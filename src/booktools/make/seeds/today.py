@@ -332,7 +332,7 @@ class Recaller(nn.Module):
 
 
 class Bare(nn.RMSNorm):
-    """In the place of a norm."""
+    """A norm that does nothing, to take the place of one."""
 
     def forward(self, x: Tensor) -> Tensor:
         return x

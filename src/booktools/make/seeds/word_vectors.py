@@ -50,7 +50,7 @@ def spoken() -> list[str]:
 
 
 def subsampled(seed: int, t: float = 1e-3) -> list[str]:
-    """As the chapter does it."""
+    """Returns the words of the plays; a frequent word is dropped at random, the more often the more frequent it is."""
     words, rng = spoken(), random.Random(seed)
     counts = Counter(words)
     return [word for word in words if rng.random() < math.sqrt(t * len(words) / counts[word])]

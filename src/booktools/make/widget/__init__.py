@@ -36,7 +36,7 @@ def make_room(root: Path, name: str) -> list[Path]:
 
 
 def _enter(registry: Path, name: str) -> None:
-    """In the alphabet's order."""
+    """Adds the name to the registry of widgets, in the order of the alphabet."""
     text = registry.read_text("utf-8")
     listed = re.findall(r'^    "\w+",\n', text, re.M)
     among = "".join(sorted([*listed, f'    "{name}",\n']))
