@@ -35,7 +35,8 @@ def expected(widget) -> dict[str, Tensor]:
             [
                 (400 * math.log2(run.operations / 12e9) / math.log2(500), 190 * (3.3 - run.bits) / (3.3 - 2.4))
                 for run in runs
-            ]
+            ],
+            dtype=torch.float64,
         ),
         "beyond": torch.tensor([run not in bought for run in runs]),
         "best": torch.tensor([run == widget.best() for run in runs]),

@@ -26,7 +26,7 @@ class TrainingBudget(BookWidget):
     """Chapter 11's three models, each trained for several numbers of steps, and a budget of operations, in billions.
 
     >>> TrainingBudget(billions=64).best()
-    Run(parameters=12416, steps=800, operations=61027123200, bits=2.953)
+    Run(parameters=12416, steps=800, operations=61027123200, bits=2.947)
     """
 
     billions = traitlets.Enum([16, 32, 64, 125, 250, 500, 1000, 2000, 5000], 16).tag(sync=True)
