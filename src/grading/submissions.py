@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 from IPython.core.inputtransformer2 import TransformerManager
 
 from attnbook.language import whole
-from booktools.book.assignment import SET_UP, Assignment, nbgrader
+from booktools.book.assignment import LOOK_OVER, SET_UP, Assignment, nbgrader
 from grading.platforms import Sender
 from grading.wording import say
 
@@ -201,8 +201,8 @@ def code_of(notebook: dict, assignment: Assignment) -> list[dict]:
     cells = []
     for number, cell in enumerate((cell for cell in notebook["cells"] if cell["cell_type"] == "code"), 1):
         name, source = _cell_name(cell), "".join(cell["source"])
-        if SET_UP in source:
-            source = _own_part(source, _sets_up)
+        if SET_UP in source or LOOK_OVER in source:
+            source = _own_part(source, _is_of_copies)
         if name in checks:
             source = _without_checks(source, "\n".join(checks.values()))
         if source:
@@ -231,9 +231,13 @@ def _own_part(source: str, handed_out: Callable[[ast.stmt], bool]) -> str:
         return source
 
 
-def _sets_up(statement: ast.stmt) -> bool:
-    """Whether a statement is of the cell that installs what is missing."""
+def _is_of_copies(statement: ast.stmt) -> bool:
+    """Whether a statement is of the cells that copies have and sources don't: one installs, one looks the work over."""
     match statement:
+        case ast.ImportFrom(module=module) if module == LOOK_OVER:
+            return True
+        case ast.Expr(ast.Call(ast.Name("look_over"))):
+            return True
         case ast.FunctionDef(name="set_up") | ast.Expr(ast.Call(ast.Name("set_up"))) | ast.Delete([ast.Name("set_up")]):
             return True
     return False

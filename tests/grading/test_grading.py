@@ -20,6 +20,7 @@ import pytest
 import torch
 from markdown_it import MarkdownIt
 
+from attnbook.handing_in.backstage import OF_TORCH
 from attnbook.language import PSEUDO, speaking, words
 from booktools.book import BookError
 from booktools.book.assignment import SET_UP, Assignment, Exercise
@@ -33,7 +34,6 @@ from grading.prove import Proof, prove_all, sandbox_leaks, self_test
 from grading.reports import feedback, write_all
 from grading.run_tests import PARTS, Attempts, Outcome, Result, names_given
 from grading.sandbox import fork_server
-from grading.sandbox.forbidden_calls import OF_TORCH
 from grading.sandbox.fork_server import ForkServer
 from grading.sandbox.remote import Remote
 from grading.sandbox.tensor_sizes import SizeRecorder, replay_sizes

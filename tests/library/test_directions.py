@@ -28,6 +28,7 @@ ROOMS = {
         "tasks": "errors device _inputs layers models learning data",
         "checks": "errors language layers models learning",
         "diagnosis": "errors device _inputs language",
+        "handing_in": "language",
         "peers": "layers models",
         "plots": "errors _inputs colours language",
         "widgets": "errors _inputs colours language layers models learning data tasks plots",

@@ -19,6 +19,7 @@ from booktools.book.variants import TAG, Draw, drawn_values, fill_gaps, mark_of,
 SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION[ \t]*$", re.DOTALL | re.MULTILINE)
 HIDDEN = re.compile(r"^### BEGIN HIDDEN TESTS\n(.*?)^### END HIDDEN TESTS[ \t]*\n?", re.DOTALL | re.MULTILINE)
 SET_UP = "def set_up(needs, book, beside):"  # in the cell of a copy that installs what is missing
+LOOK_OVER = "attnbook.handing_in"  # in the last cell of a copy, with which a student looks it over
 ANOTHER_FOR_EACH = """{name} is another one for each student. It needs the file of your secret, --secret FILE,
 and where copies are written, your roster, --roster FILE."""
 STUB = r"\1# YOUR CODE HERE\n\1raise NotImplementedError()"

@@ -1,5 +1,6 @@
 """Copies for students: an assignment with stubs, whose first cell installs the book's package."""
 
+import json
 from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
@@ -8,7 +9,7 @@ import nbformat
 
 from attnbook.language import plain, words
 from booktools.book import BookError
-from booktools.book.assignment import Assignment, marks, minutes
+from booktools.book.assignment import LOOK_OVER, Assignment, marks, minutes
 from booktools.book.edition import Edition
 from booktools.book.limits import Limits
 from booktools.book.package import project
@@ -36,12 +37,32 @@ def write_copies(
                 _copy_note(assignment, edition, student if assignment.drawn else ""),
                 setup_cell(edition, notebook),
             )
+            notebook.cells += _last_cells(assignment, edition)
             if assignment.drawn:
                 notebook.metadata["attnbook"] |= {"student": student, "mark": assignment.mark}
             nbformat.validate(notebook)
             nbformat.write(notebook, folder / f"{assignment.name}.ipynb")
             written.append(folder / f"{assignment.name}.ipynb")
     return written
+
+
+def _last_cells(assignment: Assignment, edition: Edition) -> list:
+    """The cells at the end of a copy with which a student looks it over."""
+    ids = {one.title: " ".join([one.id, *(test.id for test in one.tests)]) for one in assignment.exercises}
+    lines = [f"        {json.dumps(title, ensure_ascii=False)}: {json.dumps(cells)}," for title, cells in ids.items()]
+    limits = (
+        f"seconds={plain(LIMITS.cell)}, total={plain(LIMITS.total)}, python=({', '.join(_python(edition).split('.'))})"
+    )
+    call = ["look_over(", f'    "{assignment.name}.ipynb",', "    {", *lines, "    },", f"    {limits},", ")"]
+    code = "\n".join([f"from {LOOK_OVER} import look_over", "", *call])
+    return [
+        nbformat.v4.new_markdown_cell(words(HERE)["student"]["look_over"], id="look-over-note"),
+        nbformat.v4.new_code_cell(code, id="look-over"),
+    ]
+
+
+def _python(edition: Edition) -> str:
+    return project(edition.root)["requires-python"].removeprefix(">=")
 
 
 def write_variants(
@@ -88,7 +109,7 @@ def _copy_note(assignment: Assignment, edition: Edition, student: str = "") -> s
         call=plain(LIMITS.call),
         total=plain(LIMITS.total),
         gigabytes=plain(LIMITS.megabytes / 1024),
-        python=project(edition.root)["requires-python"].removeprefix(">="),
+        python=_python(edition),
     )
     own = f"{say['student']['own'].format(student=student)}\n\n" if student else ""
     return f"{own}{told} {say['student']['begin']}\n\n{rules}"

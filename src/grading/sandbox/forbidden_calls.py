@@ -4,17 +4,15 @@ This is a fence, not a wall. It stops whoever takes the short way, and says so; 
 fence inside a Python process can.
 """
 
-import ast
 import contextlib
 import functools
 import importlib
 import inspect
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from types import CodeType, MappingProxyType
 
 import torch
-from IPython.core.inputtransformer2 import TransformerManager
 from torch import Tensor
 from torch.autograd import forward_ad
 from torch.nn import Module
@@ -22,14 +20,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from attnbook.handing_in.backstage import backstage_name, of_torch
 from grading.wording import say
-
-# Ways round the watch that no answer needs: attributes of PyTorch's modules, attributes of whatever, imports of ours.
-OF_TORCH = {"_C", "ops", "overrides", "jit", "fx"}
-OF_ANY = {"setprofile", "settrace", "ctypes", "booktools"}
-OF_ANY |= {"get_objects", "get_referrers", "get_referents", "_getframe", "currentframe", "f_back"}  # lead to the watch
-OURS = {"booktools", "grading"}
-RUN_TEXTS = {"exec", "eval", "run_cell_magic", "run_line_magic"}  # `%time y = x` calls the last of them
 
 
 class Forbidden(Exception):
@@ -57,7 +49,7 @@ class ForbiddenCalls(TorchFunctionMode):
         self.totals, self.on = {}, False  # functions whose gradient is what a name forbids
         for name in forbidden:
             function = _find(name)
-            if _of_torch(name) and _last(name) == "softmax":
+            if of_torch(name) and _last(name) == "softmax":
                 self.totals |= dict.fromkeys(_same_in_torch("torch.logsumexp"), name)
             if _is_kernel(name):
                 self.kernels.names[_last(name)] = name
@@ -133,66 +125,13 @@ class _Kernels(TorchDispatchMode):
 def refuse_backstage(source: str, names: Mapping[str, object] = MappingProxyType({})) -> None:
     """Refuse a cell that goes behind PyTorch's back. `names` are those that it finds.
 
-    >>> refuse_backstage("import torch as t  # not torch.ops\\ny = t.ops.aten.softmax(x)")
+    >>> refuse_backstage("import torch as t\\ny = t.ops.aten.softmax(x)")
     Traceback (most recent call last):
         ...
     grading.sandbox.forbidden_calls.Forbidden: ops is not for graded notebooks: it would go round the forbidden calls
-    >>> refuse_backstage("self.ops = heads")
     """
-    nodes = list(_nodes(source))
-    modules = {name for name, value in names.items() if inspect.ismodule(value) and _of_torch(value.__name__)}
-    for node in nodes:
-        if isinstance(node, ast.Import):
-            modules |= {alias.asname or "torch" for alias in node.names if _of_torch(alias.name)}
-        elif isinstance(node, ast.ImportFrom) and _of_torch(node.module or ""):
-            modules |= {alias.asname or alias.name for alias in node.names}
-    for node in nodes:
-        if found := _backstage(node, modules):
-            raise Forbidden(say("backstage", name=min(found)))
-
-
-def _nodes(source: str) -> Iterator[ast.AST]:
-    """Yields the nodes of a cell, and those of the code that it runs as a text: in a magic, in `exec`."""
-    try:
-        tree = ast.parse(TransformerManager().transform_cell(source))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    for node in ast.walk(tree):
-        yield node
-        match node:
-            case ast.Call(ast.Name(id=name) | ast.Attribute(attr=name), args) if name in RUN_TEXTS:
-                for text in args:
-                    if isinstance(text, ast.Constant) and isinstance(text.value, str):
-                        yield from _nodes(text.value)
-
-
-def _backstage(node: ast.AST, modules: set[str]) -> set[str]:
-    """Returns the names in a piece of code that would go round the watch."""
-    match node:
-        case ast.Attribute(attr=name):
-            return {name} & (OF_ANY | OF_TORCH if _root(node) in modules else OF_ANY)
-        case ast.Import(names=aliases):
-            paths = [alias.name.split(".") for alias in aliases]
-        case ast.ImportFrom(module=str(module), names=aliases):
-            paths = [[*module.split("."), alias.name] for alias in aliases]
-        case _:
-            return set()
-    found = {part for path in paths for part in path if part in OF_ANY or (path[0] == "torch" and part in OF_TORCH)}
-    return found | OURS & {path[0] for path in paths}
-
-
-def _root(node: ast.AST) -> str:
-    """
-    >>> _root(ast.parse("torch.nn.functional", mode="eval").body)
-    'torch'
-    """
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def _of_torch(module: str) -> bool:
-    return module.partition(".")[0] == "torch"
+    if name := backstage_name(source, names):
+        raise Forbidden(say("backstage", name=name))
 
 
 @functools.cache
@@ -219,9 +158,7 @@ def _same_in_torch(name: str) -> set:
 def _is_kernel(name: str) -> bool:
     """Whether a function of PyTorch has the name of a kernel."""
     last = _last(name)
-    return (
-        _of_torch(name) and hasattr(torch.ops.aten, last) and last not in ("backward", "grad")
-    )  # a part of many names
+    return of_torch(name) and hasattr(torch.ops.aten, last) and last not in ("backward", "grad")  # a part of many names
 
 
 def _last(name: str) -> str:
@@ -232,7 +169,7 @@ def _forms(name: str) -> list[str]:
     """Returns the names that a function of PyTorch has in other modules of it."""
     last = _last(name)
     return (
-        [last, f"{last}_", f"_{last}", f"_safe_{last}", f"special_{last}", f"linalg_{last}"] if _of_torch(name) else []
+        [last, f"{last}_", f"_{last}", f"_safe_{last}", f"special_{last}", f"linalg_{last}"] if of_torch(name) else []
     )
 
 
