@@ -562,6 +562,44 @@ FORBIDDEN = {
     "by a safer sister": body("return torch._safe_softmax(x, -1)"),
     "with the fence patched": "import grading.sandbox.forbidden_calls as f\n"
     "f.ForbiddenCalls.refuse = lambda *_: None\n" + body("return x.softmax(-1)"),
+    "with the fence found in the shell's globals": "g = type(get_ipython()).system.__globals__\n"
+    "g['ForbiddenCalls'].refuse = lambda *_: None\n" + body("return x.softmax(-1)"),
+    "with the fence found there by a computed name": (
+        "g = getattr(type(get_ipython()).system, '__glob' + 'als__')\n"
+        "g['ForbiddenCalls'].refuse = lambda *_: None\n" + body("return x.softmax(-1)")
+    ),
+    "with the fence's code replaced by a computed name": (
+        "g = getattr(type(get_ipython()).system, '__glob' + 'als__')\n"
+        "g['ForbiddenCalls'].refuse.__code__ = (lambda self, name: None).__code__\n" + body("return x.softmax(-1)")
+    ),
+    "with the fence found among all classes": "def below(kind):\n"
+    "    for one in type.__subclasses__(kind):\n        yield one\n        yield from below(one)\n"
+    "for one in list(below(object)):\n    if one.__name__ == 'ForbiddenCalls': one.refuse = lambda *_: None\n"
+    + body("return x.softmax(-1)"),
+    "with the fence found by a traceback": "def up():\n    try:\n        1 / 0\n    except ArithmeticError as error:\n"
+    "        frame = error.__traceback__.tb_frame\n"
+    "    while frame := getattr(frame, 'f_' + 'back'):\n"
+    "        if watch := frame.f_globals.get('ForbiddenCalls'): watch.refuse = lambda *_: None\n"
+    "up()\n" + body("return x.softmax(-1)"),
+    "as the gradient of its running total": body(
+        "y = x if x.requires_grad else x.clone().requires_grad_()\n"
+        "return torch.autograd.grad(torch.logcumsumexp(y, -1)[..., -1].sum(), y, create_graph=True)[0]"
+    ),
+    "as the gradient of sums of two": body(
+        "import functools\ny = x if x.requires_grad else x.clone().requires_grad_()\n"
+        "total = functools.reduce(torch.logaddexp, y.unbind(-1)).sum()\n"
+        "return torch.autograd.grad(total, y, create_graph=True)[0]"
+    ),
+    "in an attention that PyTorch has fused": body("""
+        n = x.shape[-1]
+        def shares_of(row):
+            q = torch.zeros(1, n, n)
+            q[0, 0] = row * n**0.5
+            one, none = torch.eye(n), torch.zeros(n)
+            given = (n, 1, one.repeat(3, 1), none.repeat(3), one, none, None, False)
+            return torch._native_multi_head_attention(q, one[None], one[None], *given)[0][0, 0]
+        return torch.stack([shares_of(row) for row in x.reshape(-1, n)]).reshape(x.shape)
+    """),
     "with the fence switched off": body("with torch._C.DisableTorchFunction():\n    return torch.softmax(x, -1)"),
 }
 
@@ -572,7 +610,7 @@ def test_a_forbidden_call_earns_nothing_and_is_named(case, assignment, server):
     assert outcome.total(assignment) == REST
     named = [*outcome.used.get("shares", []), *outcome.cells]
     told = "torch.softmax|masked_softmax|can't start new thread|of type Later"
-    told += "|(ops|_C|jit|grading|get_objects|_getframe) is not for graded"
+    told += "|(ops|_C|jit|grading|get_objects|_getframe|__globals__|__subclasses__|tb_frame|f_locals) is not for graded"
     assert any(re.search(told, name) for name in [*named, *map(str, outcome.results.values())]), outcome
 
 

@@ -11,6 +11,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 OF_TORCH = {"_C", "ops", "overrides", "jit", "fx"}
 OF_ANY = {"setprofile", "settrace", "ctypes", "booktools"}
 OF_ANY |= {"get_objects", "get_referrers", "get_referents", "_getframe", "currentframe", "f_back"}  # lead to the watch
+OF_ANY |= {"__globals__", "__subclasses__", "__closure__", "f_globals", "f_locals", "tb_frame", "gi_frame"}
 OURS = {"booktools", "grading"}
 RUN_TEXTS = {"exec", "eval", "run_cell_magic", "run_line_magic"}  # `%time y = x` calls the last of them
 
@@ -53,6 +54,8 @@ def _backstage(node: ast.AST, modules: set[str]) -> set[str]:
     match node:
         case ast.Attribute(attr=name):
             return {name} & (OF_ANY | OF_TORCH if _root(node) in modules else OF_ANY)
+        case ast.Call(ast.Name("getattr"), [_, ast.Constant(value=name), *_]):
+            return {name} & OF_ANY
         case ast.Import(names=aliases):
             paths = [alias.name.split(".") for alias in aliases]
         case ast.ImportFrom(module=str(module), names=aliases):

@@ -23,6 +23,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from attnbook.handing_in.backstage import backstage_name, of_torch
 from grading.wording import say
 
+TOTALS = ("torch.logsumexp", "torch.logcumsumexp", "torch.logaddexp", "torch.logaddexp2")  # their gradient is a softmax
+FUSED = ("__scaled_dot_product_", "__native_multi_head_attention", "__transformer_encoder_layer")  # a softmax inside
+
 
 class Forbidden(Exception):
     """A call that the exercise rules out."""
@@ -50,7 +53,7 @@ class ForbiddenCalls(TorchFunctionMode):
         for name in forbidden:
             function = _find(name)
             if of_torch(name) and _last(name) == "softmax":
-                self.totals |= dict.fromkeys(_same_in_torch("torch.logsumexp"), name)
+                self.totals |= dict.fromkeys(set().union(*map(_same_in_torch, TOTALS)), name)
             if _is_kernel(name):
                 self.kernels.names[_last(name)] = name
             self.functions |= dict.fromkeys({function} | _same_in_torch(name), name)
@@ -116,10 +119,26 @@ class _Kernels(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         called = f"_{func.__name__.partition('.')[0]}_"
-        fused = called.startswith("__scaled_dot_product_")  # and a softmax in it
+        fused = called.startswith(FUSED)
         hits = (f"_{kernel}_" in called or (fused and "softmax" in kernel) for kernel in self.names)
         self.calls.refuse(next((name for name, hit in zip(self.names.values(), hits, strict=True) if hit), None))
         return func(*args, **(kwargs or {}))
+
+
+_OWN = [
+    (owner, name, value, getattr(value, "__code__", None))
+    for owner in (ForbiddenCalls, _Kernels)
+    for name, value in vars(owner).items()
+    if callable(value)
+]
+
+
+def is_tampered_with() -> bool:
+    """Whether somebody has put something else in the place of the watch's own functions."""
+    return any(
+        vars(owner).get(name) is not value or getattr(value, "__code__", None) is not code
+        for owner, name, value, code in _OWN
+    )
 
 
 def refuse_backstage(source: str, names: Mapping[str, object] = MappingProxyType({})) -> None:

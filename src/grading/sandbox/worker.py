@@ -26,7 +26,7 @@ import attnbook.data
 from attnbook.language import words
 from grading.sandbox import confinement
 from grading.sandbox.confinement import GRADER
-from grading.sandbox.forbidden_calls import Forbidden, ForbiddenCalls, refuse_backstage
+from grading.sandbox.forbidden_calls import Forbidden, ForbiddenCalls, is_tampered_with, refuse_backstage
 from grading.sandbox.messages import BadMessage, pack, raw, receive, send, unpack
 from grading.sandbox.tensor_sizes import SizeRecorder
 from grading.sandbox.warm_up import warm_up
@@ -65,6 +65,8 @@ class Worker:
             self.used, self.made = [], []
             try:
                 answer, results = pack(self.answer(request, leaves), self.keep)
+                if is_tampered_with():
+                    self.used = request.get("forbidden", [])
                 tape = next(self.numbers)
                 if any(result.requires_grad for result in results):
                     self.tapes[tape] = leaves, results
