@@ -10,6 +10,7 @@ from markdown_it import MarkdownIt
 from attnbook.language import plain
 from booktools.book.assignment import Assignment, Exercise, marks
 from grading.gradescope import write_autograder
+from grading.nbgrader_gradebook import write_gradebook
 from grading.pages import page_html, write_text
 from grading.run_tests import Outcome
 from grading.scores import Score, signed_points
@@ -29,6 +30,7 @@ def write_all(out: Path, assignment: Assignment, scores: list[Score]) -> None:
     write_table(out / "moodle.csv", *_moodle(assignment, enrolled))
     results = {score.student: gradescope_result(assignment, score) for score in scores if score.total is not None}
     write_autograder(out / "gradescope.zip", scores, results)
+    write_gradebook(out / "nbgrader", assignment, scores)
     for score in scores:
         text = feedback(assignment, score)
         write_text(out / "feedback" / f"{score.student}.md", text)

@@ -11,6 +11,7 @@ import ast
 import builtins
 import io
 import keyword
+import re
 import tokenize
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator
@@ -23,6 +24,9 @@ FULL = 8  # tokens of a statement; shorter ones are written alike by many
 BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 LEAST = 40  # stretches of somebody's work, below which nothing is said
 MANY = 10  # students with the same stretch: from more on, that is how one writes it
+CELL_MAGIC = re.compile(r"\A\s*%%.*")
+LINE_MAGIC = re.compile(r"^([ \t]*)%\w+[ \t]*", re.MULTILINE)
+SHELL = re.compile(r"^([ \t]*)[!?].*", re.MULTILINE)
 
 Place = tuple[int, int]  # a cell's number, and a line in it
 
@@ -101,10 +105,7 @@ def statements(source: str, full: int = FULL) -> dict[tuple, set[int]]:
     >>> list(statements("for n in range(3):\\n    pass; total += n * n", 5))
     [('for', '·', 'in', 'range', '(', '3', ')', ':'), ('·', '+=', '·', '*', '·')]
     """
-    try:
-        nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt)]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return {}
+    nodes = [node for node in ast.walk(_parsed(source)) if isinstance(node, ast.stmt)]
     found = defaultdict(set)
     for node in nodes:
         own = copy(node)
@@ -119,6 +120,20 @@ def statements(source: str, full: int = FULL) -> dict[tuple, set[int]]:
         if len(piece) >= full:
             found[piece] |= set(range(node.lineno, max(node.lineno, last) + 1))
     return found
+
+
+def _parsed(source: str) -> ast.Module:
+    """A cell's code, also where it has magics: their names go, and what they run stays in its line.
+
+    >>> ast.unparse(_parsed("%%time\\nx = 1\\n%time y = 2\\n!ls"))
+    'x = 1\\ny = 2\\npass'
+    """
+    for text in (source, SHELL.sub(r"\1pass", LINE_MAGIC.sub(r"\1", CELL_MAGIC.sub("", source)))):
+        try:
+            return ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+    return ast.Module([], [])
 
 
 def _words(source: str) -> Iterator[tuple[str, int]]:

@@ -113,6 +113,14 @@ def test_code_that_is_no_python_counts_as_far_as_it_goes():
     assert stretches("?" * 50) == {}
 
 
+def test_a_magic_hides_no_statement():
+    text = "def f(a, b):\n    total = a.sum() + b.mean() * 3\n    return total / len(a) + b[0]"
+    plain, timed = statements(text), statements(f"%%time\n%matplotlib inline\n!ls\n{text}")
+    assert {piece: {line + 3 for line in lines} for piece, lines in plain.items()} == timed
+    assert len(plain) == 3
+    assert statements("%time total = a.sum() + b.mean() * 3").keys() < plain.keys()
+
+
 def test_the_lines_in_common_are_named():
     shared = "for n in range(10):\n    total += n * (n + 1) // 2 + values[n] - means[n] ** 2\n"
     own = "def f(x, y):\n    if x > y and not (x == 1 or y == 2):\n        return [x, y, {x: y}]\n    return None\n" * 2
