@@ -61,9 +61,9 @@ def _points(assignment: Assignment, score: Score) -> dict:
     outcome = score.grade.outcome
     auto, by_hand = {}, {}
     for exercise in assignment.exercises:
-        refused = outcome is None or outcome.used.get(exercise.id)
         for test in exercise.tests:
-            auto[test.id] = 0 if refused or not outcome.results[test.id].passed else test.points
+            right = outcome and not outcome.used.get(exercise.id) and outcome.results[test.id].passed
+            auto[test.id] = test.points if right else 0
         given = sum(auto[test.id] for test in exercise.tests)
         by_hand |= dict.fromkeys((test.id for test in exercise.tests), 0)
         by_hand[exercise.tests[0].id] = round(score.points[exercise.id] - given, 2)
