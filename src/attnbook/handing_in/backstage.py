@@ -54,7 +54,7 @@ def _backstage(node: ast.AST, modules: set[str]) -> set[str]:
     match node:
         case ast.Attribute(attr=name):
             return {name} & (OF_ANY | OF_TORCH if _root(node) in modules else OF_ANY)
-        case ast.Call(ast.Name("getattr"), [_, ast.Constant(value=name), *_]):
+        case ast.Call(ast.Name("getattr"), [_, ast.Constant(value=str(name)), *_]):
             return {name} & OF_ANY
         case ast.Import(names=aliases):
             paths = [alias.name.split(".") for alias in aliases]
