@@ -10,7 +10,7 @@ const MODELS = [
   [500736, 3076521984, { 200: 2.984, 400: 2.788, 1600: 2.47 }],
 ];
 const [LEAST, MOST] = [3.3, 2.4]; // bits at the top and the bottom of the picture
-const [WIDE, HIGH, MARGIN, FOOT] = [400, 190, 34, 34];
+const [WIDE, HIGH, MARGIN, HEAD, FOOT] = [400, 190, 34, 22, 42];
 
 // Where so many operations and bits lie in the picture.
 const across = (operations) => (WIDE * Math.log2(operations / BILLION / 12)) / Math.log2(6000 / 12);
@@ -33,7 +33,7 @@ function render({ model, el }) {
     return { runs, cells, row, line, curve };
   });
   const [edge, beyond] = [element("line", { class: "ab-edge", y2: HIGH }), element("rect", { height: HIGH })];
-  const ticks = [16, 125, 1000, 5000].map((n) => text(across(n * BILLION), HIGH + 15, whole(n), "middle"));
+  const ticks = [16, 125, 1000, 5000].map((n) => text(across(n * BILLION), HIGH + 17, whole(n), "middle"));
   const rules = [3.2, 3, 2.8, 2.6].flatMap((bits) => [
     element("line", { x2: WIDE, y1: down(bits), y2: down(bits) }),
     text(-6, down(bits) + 4, number(bits, 1), "end"),
@@ -42,15 +42,15 @@ function render({ model, el }) {
     "svg",
     {
       class: "ab-pin",
-      viewBox: `${-MARGIN} -14 ${WIDE + MARGIN + 12} ${HIGH + 14 + FOOT}`,
+      viewBox: `${-MARGIN} ${-HEAD} ${WIDE + MARGIN + 12} ${HEAD + HIGH + FOOT}`,
       role: "img",
       "aria-label": say.picture,
     },
     beyond,
     ...rules,
     ...ticks,
-    element("text", { x: -MARGIN, y: -3 }, say.up),
-    element("text", { x: WIDE, y: HIGH + 30, "text-anchor": "end" }, say.across),
+    element("text", { x: -MARGIN, y: -6 }, say.up),
+    element("text", { x: WIDE, y: HIGH + 37, "text-anchor": "end" }, say.across),
     edge,
     ...models.map(({ curve }) => curve),
   );
