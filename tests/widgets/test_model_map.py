@@ -280,10 +280,26 @@ def test_a_part_that_did_not_arrive_is_asked_for_again(visit):
     late = f"{visit.home}_static/widgets/model_map/close.js"
     page.context.route(late, lambda route: route.abort())
     node.get_by_role("radio", name="block", exact=True).check(force=True)
-    expect(node.locator(".ab-near")).to_contain_text("did not arrive")
+    again = node.locator(".ab-near").get_by_role("button", name="That failed. Try again.")
+    expect(again).to_be_visible()
     page.context.unroute(late)
-    node.get_by_role("button", name="Try again").click()
+    again.click()
     expect(node.locator(".ab-cards .ab-button")).to_have_count(HEADS)
+    visit.complaints.clear()  # of the browser, about what was planted
+
+
+def test_what_only_a_page_has_is_asked_for_again(visit):
+    page = visit("empty.html", served={"bare.html": bare(ModelMap()), "empty.html": bare()})
+    late = f"{visit.home}_static/widgets/model_map/more.js"
+    page.context.route(late, lambda route: route.abort())
+    page.goto(f"{visit.home}bare.html")
+    node = live(page)
+    again = node.locator(".ab-engine").get_by_role("button", name="That failed. Try again.")
+    expect(again).to_be_visible()
+    page.context.unroute(late)
+    again.click()
+    expect(node.get_by_role("button", name="Run the model here")).to_be_visible()
+    expect(again).to_have_count(0)
     visit.complaints.clear()  # of the browser, about what was planted
 
 

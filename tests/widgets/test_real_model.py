@@ -507,6 +507,45 @@ def test_a_reader_runs_it_writes_and_switches_heads(visit, tiny):
     assert page.evaluate("caches.keys()") == []
 
 
+# The workers that are started.
+WORKERS = """() => {
+    const Own = Worker;
+    window.workers = [];
+    window.Worker = class extends Own {
+        constructor(...given) { super(...given); workers.push(this); }
+    };
+}"""
+
+
+def test_a_second_press_starts_no_second_model(visit, tiny):
+    path, *_ = tiny
+    page = visit("bare.html", served=served(path))
+    node = live(page)
+    page.evaluate(WORKERS)
+    in_haste = "(button) => { button.click(); button.click(); }"
+    node.get_by_role("button", name="Run the model here (98 MB)").evaluate(in_haste)
+    expect(node.get_by_role("textbox", name="Your own text")).to_have_count(1)
+    assert page.evaluate("workers.length") == 1
+
+
+def test_what_is_written_while_it_is_down_is_read_when_it_is_back(visit, tiny):
+    path, *_ = tiny
+    page = visit("bare.html", served=served(path))
+    node = live(page)
+    page.evaluate(WORKERS)
+    press(node, "Run the model here (98 MB)")
+    field, first = node.get_by_role("textbox", name="Your own text"), node.locator(".ab-text span:visible").first
+    expect(first).to_have_text("T")
+    page.evaluate("workers[0].dispatchEvent(new Event('error'))")
+    expect(node.get_by_role("status")).to_contain_text("would not start")
+    field.fill("the hen")
+    press(node, "Try again")
+    expect(first).to_have_text("the")
+    press(node, "Next token")
+    expect(node.locator(".ab-own:visible")).to_have_count(1)
+    assert page.evaluate("workers.length") == 2
+
+
 def test_heads_of_a_kind_go_together(visit, tiny):
     path, model, pairs = tiny
     page = visit("bare.html", served=served(path))

@@ -1,7 +1,7 @@
 // The model in the page, from the press on: how it arrives, what it is given to read, how it writes.
 
-import { button, element, fill, update, whole } from "../shared/core.js";
-import { forget } from "./download.js";
+import { button, element, fill, follower, update, whole } from "../shared/core.js";
+import { forget } from "../shared/kept.js";
 
 const MEGA = 1e6;
 
@@ -16,7 +16,6 @@ const MEGA = 1e6;
 /**
  * @param {object} parts
  * @param {import("../shared/core.js").Model} parts.model  whose traits are text, written, token and off
- * @param {import("../shared/core.js").Subscriptions} parts.subscriptions
  * @param {string} parts.folder  of the model's parts
  * @param {number} parts.most  tokens
  * @param {Element} parts.top  here goes the reader's own text,
@@ -24,15 +23,17 @@ const MEGA = 1e6;
  * @param {Element} parts.panel  here how it arrives,
  * @param {Element} parts.status  and here what is to be said
  * @param {() => number[]} parts.off  heads, counted over all blocks
- * @param {(about: { heads: number }) => void} parts.begin  called once, when it has arrived
+ * @param {(about: { heads: number }, subscriptions: import("../shared/core.js").Subscriptions) => void} parts.begin  called
+ *   whenever it has arrived, with what follows the model until it must arrive again
  * @param {(news: News) => void} parts.take
  * @param {(answer: object) => void} [parts.hear]  what else the worker answers
  * @param {() => void} parts.wait  called when the reader does without
  * @returns {Promise<{ tell: (message: object) => void, busy: () => boolean, end: () => void }>}
  */
 export async function reader(parts) {
-  const { model, subscriptions, folder, most, top, writing, panel, status, off, begin, take, hear, wait } = parts;
+  const { model, folder, most, top, writing, panel, status, off, begin, take, hear, wait } = parts;
   const say = await (await fetch(new URL("later.json", import.meta.url))).json();
+  const subscriptions = follower(model);
   let [worker, last, kept, next] = [null, -1, "", []];
   let [busy, again, goesOn, full] = [false, false, false, false];
   const tell = (message) => worker.postMessage(message, []);
@@ -47,7 +48,7 @@ export async function reader(parts) {
     tell({ pause: paused });
   });
   const cancel = button(say.cancel, () => {
-    worker.terminate();
+    end();
     forget(folder);
     status.textContent = "";
     wait();
@@ -62,13 +63,18 @@ export async function reader(parts) {
     tell({ load: folder });
   }
   function trouble(word) {
+    subscriptions.end();
     busy = goesOn = false;
     retry.value = word;
     status.textContent = say.trouble[word];
     panel.replaceChildren(retry, cancel);
   }
-  function start() {
+  function end() {
+    subscriptions.end();
     worker?.terminate();
+  }
+  function start() {
+    end();
     worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
     worker.addEventListener("error", () => {
       worker.terminate(); // it may go on with the next message
@@ -138,7 +144,7 @@ export async function reader(parts) {
     ({ last } = about);
     top.replaceChildren(element("div", { class: "ab-control" }, element("label", {}, say.own, field)), forgets);
     writing.replaceChildren(button(say.one, write), on, back);
-    begin(about);
+    begin(about, subscriptions);
     subscriptions.follow(["text"], () => {
       if (field.value !== model.get("text")) field.value = model.get("text");
     });
@@ -147,5 +153,5 @@ export async function reader(parts) {
 
   start();
   load();
-  return { tell, busy: () => busy, end: () => worker.terminate() };
+  return { tell, busy: () => busy, end };
 }

@@ -1,7 +1,7 @@
 // What one sees from nearer: a block, a head for one token, the product of its query and a key. All from one token.
 
-import { button, dot, element, fill, heading, number, verbatim, whole } from "../shared/core.js";
-import { signed, spoken } from "./stage.js";
+import { button, dot, element, fill, heading, number, spoken, verbatim, whole } from "../shared/core.js";
+import { signed } from "./stage.js";
 
 /** @import { Shown } from "./stage.js" */
 /** @typedef {{ query: ArrayLike<number>[], key: ArrayLike<number>[], value: ArrayLike<number>[] }} Vectors  of a block */

@@ -2,6 +2,7 @@
 
 import { reader } from "../engine/reader.js";
 import { button, update } from "../shared/core.js";
+import { pushOf } from "./seen.js";
 
 /** @import { Picture } from "./seen.js" */
 
@@ -22,7 +23,7 @@ const MOST = 24; // tokens, since each has a stream
  * @returns {Promise<{ end: () => void }>}
  */
 export async function live({ say, root, show, play, ...parts }) {
-  const { model, subscriptions, panel } = parts;
+  const { model, panel } = parts;
   // With all heads on, and without those that are off: rows of maps, and of tokens looked from what else is known.
   const known = [0, 1].map(() => ({ rows: [], looks: [] }));
   const asked = new Map(); // vectors, by their block
@@ -34,7 +35,7 @@ export async function live({ say, root, show, play, ...parts }) {
     ...parts,
     most: MOST,
     off,
-    begin(about) {
+    begin(about, subscriptions) {
       ({ heads } = about);
       panel.replaceChildren(none);
       subscriptions.follow(["off"], () => (none.hidden = !off().length));
@@ -95,7 +96,7 @@ export async function live({ say, root, show, play, ...parts }) {
     return {
       look,
       weight: (head, i, j) => rows[i][head * (i + 1) + j],
-      push: (head, i) => Array.from({ length: i + 1 }, (_, j) => look(head, i, j)).reduce((sum, x) => sum + x),
+      push: pushOf(look),
       network: (block, i) => looks[i].networks[block],
       says: (i) => [...first[i].says.slice(0, looks[i].first), ...looks[i].says],
       ends: (i) => looks[i].ends,

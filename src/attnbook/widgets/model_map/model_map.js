@@ -7,6 +7,7 @@ import {
   fill,
   follower,
   number,
+  spoken,
   update,
   verbatim,
   whole,
@@ -14,7 +15,7 @@ import {
 } from "../shared/core.js";
 import { motion } from "../shared/motion.js";
 import { stored } from "./seen.js";
-import { lens, signed, spoken, streams, wall } from "./stage.js";
+import { lens, signed, streams, wall } from "./stage.js";
 
 const ZOOMS = ["whole", "block", "head", "product"];
 const [NARROW, PACE, SHOWN] = [640, 80, 6]; // pixels; milliseconds a block; words that could come next
@@ -200,14 +201,16 @@ async function render({ model, el }) {
   film.play();
   let ends = () => {};
   const come = async () => {
-    root.setAttribute("aria-busy", "true");
+    root.ariaBusy = true;
     try {
       const { more } = await import(new URL("more.js", import.meta.url));
-      const parts = { root, own, engine, near, closer };
       const news = { file, here, shown, become, play: film.play };
-      ends = await more({ model, subscriptions, offers: say.offer, ...parts, ...news });
+      ends = await more({ model, subscriptions, offers: say.offer, root, own, engine, near, closer, ...news });
+    } catch (error) {
+      engine.replaceChildren(button(say.offer.failed, come));
+      throw error;
     } finally {
-      root.removeAttribute("aria-busy");
+      root.ariaBusy = null;
     }
   };
   if (typeof model.get("vectors") === "string") come(); // only a page has scripts that come later

@@ -48,13 +48,13 @@ export async function more(parts) {
 
   let vectors = async (block) => stored(await asset(model, "vectors")).parts[block];
   let [close, latest, running] = [null, null, null];
-  const again = button(say.again, draw);
+  const again = button(offers.failed, draw);
   async function draw() {
     const now = (latest = {});
     const zoom = model.get("zoom");
     if (zoom === "whole") return (near.hidden = true);
     near.setAttribute("aria-busy", "true");
-    const content = await closely(zoom).catch(() => [say.failed, again]);
+    const content = await closely(zoom).catch(() => [again]);
     if (now !== latest) return;
     near.removeAttribute("aria-busy");
     near.replaceChildren(...content);
@@ -70,7 +70,7 @@ export async function more(parts) {
 
   const [panel, writing] = ["panel", "writing"].map((name) => element("div", { class: `ab-controls ab-${name}` }));
   const status = element("p", { class: "ab-hint", role: "status" });
-  engine.append(panel, writing, status);
+  engine.replaceChildren(panel, writing, status);
   const [text, asStored] = [[...own.childNodes], vectors];
   const show = (seen) => {
     ({ vectors = asStored } = seen);
@@ -86,7 +86,7 @@ export async function more(parts) {
       wait();
     };
     const places = { root, top: own, writing, panel, status };
-    running = await live({ ...places, model, say, subscriptions, folder, show, play: parts.play, wait: without });
+    running = await live({ ...places, model, say, folder, show, play: parts.play, wait: without });
   });
   return () => running?.end();
 }

@@ -12,6 +12,16 @@ import { headed } from "../shared/core.js";
  *   the word that the stream would say after it, its probability, and that of the final word
  */
 
+/**
+ * @param {Picture["look"]} look
+ * @returns {Picture["push"]} by all that a head looks at
+ */
+export const pushOf = (look) => (head, i) => {
+  let sum = 0;
+  for (let j = 0; j <= i; j++) sum += look(head, i, j);
+  return sum;
+};
+
 const [STEPS, LOOK, NETWORK] = [255, 1e4, 500]; // of a weight's root; of a logit
 
 /**
@@ -46,7 +56,7 @@ export function stored(bytes) {
       off,
       look,
       weight: (head, i, j) => (isBefore(head) ? before.weight(head, i, j) : (maps[place(head, i, j)] / STEPS) ** 2),
-      push: (head, i) => Array.from({ length: i + 1 }, (_, j) => look(head, i, j)).reduce((sum, x) => sum + x),
+      push: pushOf(look),
       network: (block, i) =>
         block < first ? before.network(block, i) * scale[i] : networks[(block - first) * tokens.length + i] / NETWORK,
       says: (i) => [...(before?.says(i).slice(0, first) ?? []), ...says[i]],

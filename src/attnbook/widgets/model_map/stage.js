@@ -1,7 +1,7 @@
 // The whole picture along one axis, depth: all maps, the streams, and what one stream would say after each block. Wide,
 // depth runs to the right; on a phone it runs down.
 
-import { element, number, verbatim } from "../shared/core.js";
+import { element, number, spoken, verbatim } from "../shared/core.js";
 
 /** @import { Picture } from "./seen.js" */
 
@@ -13,12 +13,6 @@ const [GOLD, LIT, PINK] = [
   [255, 244, 190],
   [255, 143, 184],
 ];
-
-/**
- * @param {string} token
- * @returns {string}  without the sign for its blank
- */
-export const spoken = (token) => token.replace(/^·(?=.)/, "");
 
 /**
  * @param {number} push

@@ -10,7 +10,6 @@ const [MOST, HALF] = [64, 0.5]; // tokens of a text; of a head's attention, if i
  * @param {object} parts  of the widget
  * @param {import("../shared/core.js").Model} parts.model
  * @param {Object<string, any>} parts.say  words for this, which arrive with it
- * @param {import("../shared/core.js").Subscriptions} parts.subscriptions
  * @param {string} parts.folder  of the model's parts
  * @param {Element} parts.top  here goes the reader's own text,
  * @param {Element} parts.writing  here how the model writes,
@@ -23,7 +22,7 @@ const [MOST, HALF] = [64, 0.5]; // tokens of a text; of a head's attention, if i
  *   look: (n: number) => void, toggle: (n: number) => void, end: () => void }>}
  */
 export async function live({ say, here, show, ...parts }) {
-  const { model, subscriptions, panel } = parts;
+  const { model, panel } = parts;
   const known = [[], []]; // rows of maps: with all heads, and without some
   let [heads, pictures, shares] = [0, [], {}];
 
@@ -68,7 +67,7 @@ export async function live({ say, here, show, ...parts }) {
     ...parts,
     most: MOST,
     off: () => [...off()],
-    begin(about) {
+    begin(about, subscriptions) {
       ({ heads } = about);
       const list = element("div", { class: "ab-kinds" }, element("p", {}, say.like), ...kinds.map(({ node }) => node));
       panel.replaceChildren(list, one, none, several);

@@ -7,6 +7,7 @@ import {
   follower,
   headed,
   number,
+  spoken,
   update,
   verbatim,
   whole,
@@ -24,7 +25,6 @@ import { paint, wall } from "./wall.js";
 
 // Tokens of a text, and so many that they find room beside the map; the weakest arc; likeliest tokens.
 const [MOST, NAMED, ARC, SHOWN] = [64, 24, 0.03, 6];
-const spoken = (token) => token.replace(/^·(?=.)/, "");
 
 // The pictures of a file that booktools/make/real_model.py made, by their texts.
 function stored(bytes) {
@@ -237,7 +237,7 @@ async function render({ model, el }) {
     await offer(file, say.offer, panel, status, async (folder, wait) => {
       const { live } = await import(new URL("live.js", import.meta.url));
       const later = await (await fetch(new URL("later.json", import.meta.url))).json();
-      const parts = { model, subscriptions, folder, top, writing, panel, status, here, show };
+      const parts = { model, folder, top, writing, panel, status, here, show };
       const without = () => {
         engine = null;
         wait();

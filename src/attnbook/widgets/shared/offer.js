@@ -1,6 +1,7 @@
 // The button that brings a published model into the page. Only a page has the model's parts beside it.
 
 import { button, fill, whole } from "./core.js";
+import { isKept } from "./kept.js";
 
 /**
  * @param {{ model: string, size: number }} file  which model, and its bytes
@@ -28,5 +29,5 @@ export async function offer({ model, size }, say, panel, status, bring) {
   run.classList.add("ab-start");
   wait();
   status.textContent = matchMedia("(pointer: coarse)").matches ? say.phone : say.hint;
-  if (await globalThis.caches?.match(`${folder}parts.json`).catch(() => null)) run.textContent = say.kept;
+  if (await isKept(folder)) run.textContent = say.kept;
 }
