@@ -68,11 +68,41 @@ def test_what_is_compared_besides_stays_apart(theme, vision):
     assert min(close.values()) >= 5, {pair: round(apart, 1) for pair, apart in close.items() if apart < 5}
 
 
-@pytest.mark.parametrize("name", ["recall_race", "bank_in_context"])
+# Widgets that have queries, keys or values to show in a colour of their own.
+ROLES = {
+    "attention_heatmap": "value",
+    "bank_in_context": "query",
+    "cache_stepper": "query key value",
+    "clock_hands": "query key",
+    "fill_value": "key",
+    "head_ablation": "key",
+    "head_browser": "query key",
+    "induction_lab": "query",
+    "kernel_regression": "query key value",
+    "length_slider": "query",
+    "mask_map": "query",
+    "real_model": "query",
+    "shared": "query key value",
+    "shift_lab": "query key",
+    "soft_dictionary": "query key value",
+    "tanh_sum": "query",
+    "text_generator": "query",
+    "window_map": "query",
+}
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in ROOMS.iterdir() if path.is_dir()))
 def test_what_is_no_query_key_or_value_wears_another_colour(name):
-    """In the sentence only the word that asks, a query, is marked by a colour of a role."""
-    roles = re.findall(r"--attn-(\w+)", "".join(path.read_text("utf-8") for path in (ROOMS / name).glob("*.css")))
-    assert roles == (["query"] if name == "bank_in_context" else [])
+    """What is wrong, too much or compared is none of them."""
+    worn, selector = set(), ""
+    style = "".join(path.read_text("utf-8") for path in (ROOMS / name).glob("*.css"))
+    for opens, role in re.findall(r"([^{};]+)\{|--attn-(\w+)", style):
+        selector = opens.strip() or selector
+        if role:
+            worn.add((role, selector))
+    assert {role for role, _ in worn} == set(ROLES.get(name, "").split())
+    judged = re.compile(r"wrong|right|judged|over|full|other\b")
+    assert not {at for _, at in worn if judged.search(at) and name != "clock_hands"}  # whose other hand is a key
 
 
 @each_theme
