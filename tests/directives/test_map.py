@@ -213,6 +213,12 @@ def test_on_a_phone_nothing_pushes_the_title_around(visit):
 TASKS = ("exercises", "guesses")
 
 
+def read_to_its_end(page):
+    page.locator(":root:not(.early)").wait_for(state="attached")
+    page.locator(".ending").scroll_into_view_if_needed()
+    expect(page.locator(".ending ul")).to_be_visible()
+
+
 def test_a_new_reader_is_told_nothing(visit):
     page = visit()
     expect(page.locator(".go-on")).to_be_hidden()
@@ -228,19 +234,54 @@ def test_a_reader_who_comes_back(visit):
     expect(page.locator(".outline [aria-current]")).to_have_count(1)
     title, section = heading.evaluate("node => [node.firstChild.textContent, node.parentNode.id]")
     page.goto(f"{visit.home}{page_of(2)}")
+    page.goto(f"{visit.home}{page_of(6)}")
+    read_to_its_end(page)
     page.goto(f"{visit.home}{page_of(5)}#{section}")
     expect(page.locator(".outline [aria-current]")).to_have_attribute("href", f"#{section}")
     page.goto(visit.home)
     link = page.locator(".go-on a")
     expect(link).to_have_text(f"Go on reading: chapter 5, {title}")
-    assert page.locator(".card:has(.been:visible)").evaluate_all("cards => cards.map(c => +c.dataset.chapter)") == [
-        2,
-        5,
-    ]
-    assert page.locator(".map .visited").evaluate_all("parts => parts.map(p => +p.dataset.chapter)") == [2, 5]
+    assert page.locator(".card:has(.been:visible)").evaluate_all("cards => cards.map(c => +c.dataset.chapter)") == [6]
+    seen = page.locator(".map .visited").evaluate_all("parts => parts.map(p => +p.dataset.chapter)")
+    assert set(seen) == {6}, "a page that was only opened has not been read"
     assert page.evaluate(SHIFTS) <= shifts + 0.001, "what is told must not move the page"
     link.click()
     expect(page).to_have_url(f"{visit.home}{page_of(5)}#{section}")
+
+
+def test_a_chapter_ends_with_what_was_done_in_it(visit):
+    page = visit(page_of(7))
+    tasks, guesses = page.locator(".tasks > ol > li").count(), page.locator(".guess").count()
+    code, exercises = page.locator("[data-write]").count(), page.locator(".exercise").count()
+    page.evaluate("([key, code]) => localStorage.setItem(key, code)", ["write 07-any", "x = 1"])
+    page.locator(".exercise").get_by_role("checkbox", name="Done").first.check()
+    frame = page.locator(".touch[data-at]:has(.tasks .right)").first
+    frame.scroll_into_view_if_needed()
+    frame.locator(".tasks button:has(.right)").evaluate("(button) => button.click()")
+    read_to_its_end(page)
+    told = page.locator(".ending li")
+    expect(told).to_have_text(
+        [
+            f"1 of {tasks} tasks with widgets",
+            f"0 of {guesses} guesses",
+            f"1 of {code} pieces of code written here",
+            f"1 of {exercises} exercises",
+        ]
+    )
+    page.locator(".exercise").get_by_role("checkbox", name="Done").nth(1).check()
+    expect(told.last).to_have_text(f"2 of {exercises} exercises")
+    links = page.locator(".ending a").evaluate_all("links => links.map((link) => link.pathname.split('/').at(-1))")
+    assert links == ["07_self_attention.py", page_of(8).split("/")[-1]]
+    page.reload()
+    expect(frame.locator(".tasks li.done")).to_have_count(1)
+    page.goto(visit.home)
+    expect(page.locator('.card[data-chapter="7"] .been')).to_have_text("things done: 4")
+
+
+def test_every_chapter_ends_with_a_question(site):
+    for number in range(1, 16):
+        (end,) = site.soup(page_of(number)).select(".ending")
+        assert end.em.text.endswith("?"), number
 
 
 def test_a_chapter_whose_tasks_are_done_stays_gold(visit):
@@ -340,7 +381,7 @@ def test_ticks_and_guesses_go_along_and_join_those_that_are_there(visit, tmp_pat
     other.locator(".exercise .done input").nth(1).check()
     other.goto(visit.home)
     assert brought(other, (tmp_path / "mine.py").read_text("utf-8")).startswith("Your place is here again.")
-    expect(other.locator('[data-chapter="5"] .been')).to_have_text("exercises done: 2")
+    expect(other.locator('[data-chapter="5"] .been')).to_have_text("things done: 3")
     other.goto(f"{visit.home}{page_of(5)}")
     expect(other.locator("#guess-1 .chosen")).to_have_text("a third")
 

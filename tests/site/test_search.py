@@ -103,6 +103,20 @@ def test_the_first_search_asks_for_little(site):
     is_light("the first search", {file.name: zipped(file.read_bytes()) for file in files})
 
 
+def test_what_is_typed_before_the_search_has_come_is_not_lost(visit):
+    page, held = visit(FIVE), []
+    page.route("**/search/search.js", lambda route: held.append(route))
+    page.keyboard.type("/soft")
+    page.keyboard.type("-cap")
+    (route,) = held
+    route.continue_()
+    field = page.get_by_role("combobox")
+    expect(field).to_be_focused()
+    page.keyboard.type("ping")
+    expect(field).to_have_value("soft-capping")
+    expect(page.get_by_role("option").first).to_contain_text("Where the root stops helping")
+
+
 def test_the_rest_comes_after_the_first_answer(visit):
     page, held = visit(FIVE), []
     page.route("**/search-rest.json", lambda route: held.append(route))

@@ -1,5 +1,6 @@
 """The head of a chapter's page, and its foot: number, title, minutes, links, its place in the map; when it last ran."""
 
+import json
 import re
 from datetime import date
 from html import escape
@@ -8,6 +9,7 @@ from pathlib import Path
 from attnbook.language import day, whole, words
 from booktools.book.contents import Chapter, deck_page, without_number
 from booktools.book.edition import Edition
+from booktools.book.from_scratch import FOLDER
 from booktools.directives.map import chapter_leads, pictogram_svg
 from booktools.directives.map.drawing import draw_small
 from booktools.directives.minutes import Minutes
@@ -34,6 +36,25 @@ def chapter_head(heading: str, chapter: Chapter, edition: Edition, root: str) ->
         f'<div class="about"><p>{"".join(minutes)}</p>{links}</div>'
         f'<a class="lead-picture ab-stage" href="{root}index.html#map" aria-label="{escape(say["to_map"])}">'
         f"{pictogram_svg(chapter.pictogram)}{draw_small(chapter_leads(edition), chapter.number)}</a></header>"
+    )
+
+
+def ending(chapter: Chapter, edition: Edition, root: str) -> str:
+    """The end of a chapter: a question to go on with, the file to take along, and what is done (ending.js)."""
+    say, chapters = words(HERE)["ending"], edition.chapters
+    at = chapters.index(chapter) + 1
+    to, label = f"{root}index.html#map", say["map"]
+    if at < len(chapters):
+        to = f"{root}chapters/{chapters[at].stem}.html"
+        label = say["next"].format(n=chapters[at].number, title=chapters[at].title)
+    question = say["questions"].get(str(chapter.number), "")
+    told = json.dumps({kind: say[kind] for kind in ("tasks", "guesses", "code", "exercises")})
+    go_on = say["go_on"].format(question=f"<em>{escape(question)}</em>", link=f'<a href="{to}">{escape(label)}</a>')
+    file = f'<a href="{root}{FOLDER}/{chapter.stem}.py" download>{chapter.stem}.py</a>'
+    along = f"<p>{say['file'].format(link=file)}</p>" if chapter.stem in edition.from_scratch else ""
+    return (
+        f'<aside class="ending" data-words="{escape(told)}" aria-label="{escape(say["title"])}">'
+        f"<p><strong>{escape(say['title'])}</strong></p><ul hidden></ul>{along}<p>{go_on}</p></aside>"
     )
 
 

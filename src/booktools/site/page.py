@@ -29,7 +29,7 @@ from booktools.directives.exercise import HERE as EXERCISE
 from booktools.directives.page import edition_of
 from booktools.directives.slide import HERE as SLIDE
 from booktools.site import link_preview
-from booktools.site.chapter_head import chapter_head, first_slide, last_run
+from booktools.site.chapter_head import chapter_head, ending, first_slide, last_run
 from booktools.site.content_security_policy import content_security_policy, first_paint
 
 HERE = Path(__file__).parent
@@ -104,11 +104,12 @@ def draw_figures(page: Page) -> None:
 
 
 def head_chapter(page: Page) -> None:
-    """A chapter has a head, and at its foot when its notebook last ran."""
+    """A chapter has a head, and at its foot what its reader has done, and when its notebook last ran."""
     if chapter := page.chapter:
         head = chapter_head(re.findall(r"<h1>.*?</h1>", page.body)[0], chapter, page.edition, page.root)
         goals, page.body = aside(page.body)
         page.body = re.sub(r"<h1>.*?</h1>", lambda _: head + goals, page.body, count=1)
+        page.body += ending(chapter, page.edition, page.root)
         page.body += last_run(last_green(page.edition.root), f"colab/{chapter.stem}")
     if 'class="ran"' in page.body:  # book.js may know of a later date
         dates = {name: words(language.HERE)[name] for name in ("date", "months")}

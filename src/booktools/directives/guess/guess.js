@@ -1,10 +1,6 @@
 // What a guess asks for comes in sight when the reader has committed, or would rather see it; and stays so.
-import { place, remember } from "./reader_progress.js";
+import { page, place, remember } from "./reader_progress.js";
 
-const page = location.pathname
-  .split("/")
-  .at(-1)
-  .replace(/\.html$/, "");
 const fill = (text, gaps) => text.replace(/\{(\w+)\}/g, (_, name) => gaps[name]);
 for (const card of document.querySelectorAll(".guess")) {
   const choices = [...card.querySelectorAll("li")];

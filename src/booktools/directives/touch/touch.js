@@ -1,6 +1,7 @@
 // The frames of the widgets (touch.py): reset, link and full screen, and which tasks are done.
 // A widget that has become live tells its model; see attnbook/widgets/shared/host.js.
 
+const progress = import("./reader_progress.js"); // no widget waits for it
 const fill = (text, gaps) => text.replace(/\{(\w+)\}/g, (_, name) => gaps[name]);
 
 // The state that the address asks for, of the widget whose name stands behind its #.
@@ -105,11 +106,19 @@ function tasks(frame, widget, model, tell) {
   on.addEventListener("click", turn(1));
   turner.hidden = false;
   show(0);
-  const finish = (i) => {
+  const finish = async (i) => {
     items[i].classList.add("done");
     show(i);
     tell(fill(frame.dataset.done, { n: i + 1 }));
+    const { page, place, remember } = await progress;
+    remember({ touched: [...new Set([...place().touched, `${page} ${frame.id} ${i}`])] });
   };
+  progress.then(({ page, place }) => {
+    const { touched } = place();
+    items.forEach((item, i) => touched.includes(`${page} ${frame.id} ${i}`) && item.classList.add("done"));
+    const next = items.findIndex((item) => !done(item));
+    if (at === 0 && next > 0) show(next);
+  });
   const marks = items.map((item) => [...item.querySelectorAll(".when")].map(({ dataset }) => JSON.parse(dataset.when)));
   const shows = (state) => Object.entries(state).every((wanted) => holds({ model, widget }, ...wanted));
   const tick = () => {

@@ -1,5 +1,5 @@
 // The few things of the frame that need a script: colours, the drawer of chapters, the place on the page.
-import { place, remember } from "./reader_progress.js";
+import { doneIn, place, remember } from "./reader_progress.js";
 
 const html = document.documentElement;
 const themeButton = document.getElementById("theme-button");
@@ -69,10 +69,20 @@ const searchLink = document.getElementById("search-link");
 
 async function search(event) {
   event.preventDefault();
+  let typed = ""; // before there is a field for it
+  const keep = (pressed) => {
+    if (pressed.key.length > 1 || pressed.ctrlKey || pressed.metaKey) return;
+    typed += pressed.key;
+    pressed.preventDefault();
+    pressed.stopPropagation();
+  };
+  addEventListener("keydown", keep, true);
   try {
-    (await import("./search/search.js")).open();
+    (await import("./search/search.js")).open(typed);
   } catch {
     location = searchLink.href; // its page says why
+  } finally {
+    removeEventListener("keydown", keep, true);
   }
 }
 
@@ -85,14 +95,12 @@ document.addEventListener("keydown", (event) => {
 if (location.search.includes("_find=")) import("./search/mark.js").then(({ mark }) => mark());
 if (document.getElementById("search-here")) import("./search/search.js");
 
-// Which chapters the reader has been to, and the section read last: the first page shows it.
+// The section read last: the first page leads back to it.
 const chapter = location.pathname.match(/chapters\/0?(\d+)_[^/]*$/);
 
 function keepPlace(hash, title) {
   if (!chapter) return;
-  const [page, number] = [chapter[0], Number(chapter[1])];
-  const visited = [...new Set([...place().visited, number])];
-  remember({ visited, last: { chapter: number, page: page + hash, title } });
+  remember({ last: { chapter: Number(chapter[1]), page: chapter[0] + hash, title } });
 }
 
 keepPlace("", document.querySelector("h1")?.firstChild.textContent);
@@ -100,22 +108,20 @@ keepPlace("", document.querySelector("h1")?.firstChild.textContent);
 const contents = document.querySelector(".contents");
 
 function showPlaces() {
-  const { visited, last, done, guessed } = place();
-  const doneIn = (chapter) => done.filter((id) => Number(/^ch(\d+)-/.exec(id)?.[1]) === chapter).length;
-  const guessedIn = (chapter) => Object.keys(guessed).filter((key) => Number.parseInt(key, 10) === chapter).length;
+  const { visited, last } = place();
   const finished = new Set();
   for (const { dataset } of contents.querySelectorAll(".card")) {
-    const chapter = Number(dataset.chapter);
-    if (doneIn(chapter) >= dataset.exercises && guessedIn(chapter) >= dataset.guesses) finished.add(chapter);
+    const { exercises, guesses } = doneIn(Number(dataset.chapter));
+    if (exercises >= dataset.exercises && guesses >= dataset.guesses) finished.add(Number(dataset.chapter));
   }
   for (const node of contents.querySelectorAll("[data-chapter]")) {
     const chapter = Number(node.dataset.chapter);
-    const been = visited.includes(chapter);
+    const n = Object.values(doneIn(chapter)).reduce((sum, more) => sum + more);
+    const been = n > 0 || visited.includes(chapter);
     const all = been && finished.has(chapter);
     node.classList.toggle("visited", been);
     node.classList.toggle("finished", all);
     for (const mark of node.querySelectorAll(".been")) {
-      const n = doneIn(chapter);
       mark.hidden = !been;
       mark.textContent = n ? mark.dataset.done.replace("{n}", n) : mark.dataset.been;
       if (all) mark.textContent = mark.dataset.all;
@@ -145,6 +151,15 @@ if (contents) {
   };
   for (const type of ["pointerover", "pointerout", "focusin", "focusout"]) contents.addEventListener(type, light);
 }
+
+// At the end of a chapter stands what the reader has done in it.
+const ending = document.querySelector(".ending");
+if (ending)
+  new IntersectionObserver((seen, observer) => {
+    if (!seen.at(-1).isIntersecting || html.matches(".early")) return;
+    observer.disconnect();
+    import("./ending.js");
+  }).observe(ending);
 
 // On the way to the top of a chapter its sections are laid out when they come near the window, and else when the first
 // widget is live, one at a time. Who goes to a place on the page finds all of them laid out.

@@ -29,12 +29,12 @@ function read(text) {
 // A place in the book, and nothing else that a file may say.
 function told(text) {
   try {
-    const { visited, last, done = [], guessed = {} } = JSON.parse(text);
+    const { visited = [], last, done = [], touched = [], guessed = {} } = JSON.parse(text);
     const { chapter, page, title } = last;
     if (!visited.every(Number.isInteger) || !Number.isInteger(chapter) || !PAGE.test(page)) return null;
     const words = (list) => list.every((each) => typeof each === "string");
-    if (!words(done) || !words(Object.values(guessed))) return null;
-    return { visited, last: { chapter, page, title: String(title) }, done, guessed };
+    if (!words(done) || !words(touched) || !words(Object.values(guessed))) return null;
+    return { visited, last: { chapter, page, title: String(title) }, done, touched, guessed };
   } catch {
     return null;
   }
@@ -75,7 +75,7 @@ input.addEventListener("change", async () => {
     const before = place();
     const both = (name) => [...new Set([...before[name], ...reading[name]])];
     const guessed = { ...before.guessed, ...reading.guessed };
-    remember({ last: reading.last, visited: both("visited"), done: both("done"), guessed });
+    remember({ last: reading.last, visited: both("visited"), done: both("done"), touched: both("touched"), guessed });
     dispatchEvent(new Event("ab-place")); // book.js shows it
   }
   tell(fill(say.brought, { n: taken.length }));

@@ -117,9 +117,11 @@ content("search-rest.json").then(
   () => {}, // without a network the titles answer
 );
 
-export function open() {
-  if (onPage) return onPage.field.select();
-  if (!box.open) box.showModal();
-  inBox.field.focus();
-  inBox.field.select();
+export function open(typed = "") {
+  const { field, look } = onPage ?? inBox;
+  if (!onPage && !box.open) box.showModal();
+  field.focus();
+  if (!typed) return field.select();
+  field.value = typed;
+  look();
 }
