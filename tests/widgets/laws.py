@@ -11,6 +11,7 @@
         by_finger = (…)                # names of drags that a finger can do, too
         errors = […]                   # what can't be made, and what is said of it
         apart = (…)                    # assets that only a page fetches, in a state with a test of its own
+        beside = "…"                   # a part that stands beside the widget on purpose, as a selector
 
 One visit of a page serves several laws: browsers start quickly, pages don't.
 """
@@ -83,12 +84,12 @@ STOP = """() => {
     };
     return {
         inside: Boolean(node.closest("[data-afm]")),
-        what: (node.closest("fieldset, .ab-control, [role=grid], button") ?? node).innerText,
+        what: (node.closest("fieldset, .ab-control, [role=grid], button, summary") ?? node).innerText,
         outlined: outlined(node) || (node.type === "radio" && outlined(node.nextElementSibling)),
     };
 }"""
 CONTROLS = (
-    "input:not([type=radio]), textarea, button, fieldset, [role=grid], [role=slider][tabindex='0'], "
+    "input:not([type=radio]), textarea, button, summary, fieldset, [role=grid], [role=slider][tabindex='0'], "
     "svg[tabindex], pre[tabindex], a[href]"
 )
 # All that one sees of a widget: where its parts lie, and how they are painted.
@@ -213,6 +214,60 @@ SMALL = """(node) => {
 }"""
 
 
+# Parts that reach beyond a widget's edge, and texts that cover each other, but for what is pinned above others.
+LAID = """(node, beside) => {
+    const body = node.querySelector(".ab-body");
+    const edge = body.getBoundingClientRect();
+    // What is left of a box once those around it have cut it off, and what it is pinned with.
+    const cut = (box, from) => {
+        let [{ left, top, right, bottom }, pinned] = [box, null];
+        for (let at = from; at && at !== body; at = at.parentElement) {
+            const { opacity, clipPath, position, overflowX } = getComputedStyle(at);
+            if (Number(opacity) < 0.3 || clipPath !== "none") return null;
+            if (position === "sticky") pinned = at;
+            if (overflowX === "visible" || (at.ownerSVGElement && at.localName !== "svg")) continue;
+            const around = at.getBoundingClientRect();
+            [left, top] = [Math.max(left, around.left), Math.max(top, around.top)];
+            [right, bottom] = [Math.min(right, around.right), Math.min(bottom, around.bottom)];
+        }
+        return right - left > 1 && bottom - top > 1 ? { left, top, right, bottom, pinned } : null;
+    };
+    const found = new Set();
+    for (const part of body.querySelectorAll("*")) {
+        if (!part.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
+        if (beside && part.closest(beside)) continue;
+        const { fill, stroke } = getComputedStyle(part);
+        const isUnseen = part.ownerSVGElement && /, 0\\)|none/.test(fill) && stroke === "none";
+        if (isUnseen || (part.ownerSVGElement && part.localName === "svg")) continue; // that cuts off what is in it
+        const box = cut(part.getBoundingClientRect(), part);
+        if (box && (box.left < edge.left - 1 || box.right > edge.right + 1))
+            found.add(`${part.localName}.${part.getAttribute("class")} reaches beyond the edge`);
+    }
+    const walker = document.createTreeWalker(body, NodeFilter.SHOW_TEXT);
+    const texts = [];
+    while (walker.nextNode()) {
+        const text = walker.currentNode;
+        if (!text.data.trim() || !text.parentElement.checkVisibility({ visibilityProperty: true })) continue;
+        const range = document.createRange();
+        range.selectNodeContents(text);
+        for (const rect of range.getClientRects()) {
+            const box = cut(rect, text.parentElement);
+            if (box) texts.push({ ...box, said: text.data.trim(), text });
+        }
+    }
+    const both = (a, b, from, to) => Math.min(a[to], b[to]) - Math.max(a[from], b[from]);
+    texts.forEach((a, i) => {
+        for (const b of texts.slice(i + 1)) {
+            if (a.text === b.text || a.said === b.said || a.pinned !== b.pinned) continue;
+            const tall = Math.min(a.bottom - a.top, b.bottom - b.top);
+            if (both(a, b, "left", "right") > 2 && both(a, b, "top", "bottom") > 0.35 * tall)
+                found.add(`“${a.said}” and “${b.said}” cover each other`);
+        }
+    });
+    return [...found].slice(0, 8);
+}"""
+
+
 class Laws:
     kind: type[BookWidget]
     read: str
@@ -223,6 +278,7 @@ class Laws:
     by_finger: tuple = ()
     errors: list = []  # noqa: RUF012
     apart: tuple = ()
+    beside: str = ""
 
     @staticmethod
     def expected(widget) -> dict:
@@ -336,6 +392,8 @@ class Laws:
             assert not wide, f"too wide for a phone: {name}"
             small = live(page, place).evaluate(SMALL)
             assert not small, f"letters too small for a phone: {name}, {small}"
+            laid = live(page, place).evaluate(LAID, self.beside)
+            assert not laid, f"on a phone, {name}: {laid}"
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
         results = Axe().run(page, options=AXE)
         faults = [fault for fault in results.response["violations"] if fault["id"] not in OF_WHOLE_PAGES]
@@ -344,6 +402,14 @@ class Laws:
         assert page.evaluate("document.getAnimations().length") == 0
         moving = f"[...document.querySelectorAll('[data-afm] *')].filter({MOVES}).map((n) => n.className)"
         assert not page.evaluate(moving)
+
+    def test_on_a_desktop_nothing_reaches_beyond_its_edge_or_covers_a_text(self, visit):
+        states = {"at first": self.kind()} | self.states
+        page = visit("bare.html", motion="reduce", served={"bare.html": bare(*states.values())})
+        for place, name in enumerate(states):
+            shown(live(page, place))
+            laid = live(page, place).evaluate(LAID, self.beside)
+            assert not laid, f"on a desktop, {name}: {laid}"
 
     def test_it_follows_its_model_and_lets_go(self, visit):
         """As files of a page, and as the single text that a notebook loads."""

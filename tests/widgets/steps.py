@@ -4,16 +4,25 @@ from attnbook.widgets import WordMap
 from tests.browser.hands import stops
 
 
+def unfolded(hand, target):
+    """The control, once what it is folded into is open."""
+    for fold in target.locator("xpath=ancestor::details[not(@open)]").all():
+        hand.press(fold.locator("summary"))
+    return target
+
+
 def choose(trait, *values):
     def act(value):
-        return lambda hand, node: hand.choose(node.locator(f"input[name^='{trait}-'][value='{value}']"))
+        return lambda hand, node: hand.choose(unfolded(hand, node.locator(f"input[name^='{trait}-'][value='{value}']")))
 
     return [(f"{trait} {value}", act(value), {trait: value}) for value in values]
 
 
 def slide(label, trait, **ends):
     def act(end):
-        return lambda hand, node: hand.slide(node.get_by_role("slider", name=label), end)
+        return lambda hand, node: hand.slide(
+            unfolded(hand, node.get_by_role("slider", name=label, include_hidden=True)), end
+        )
 
     return [(f"{trait} to its {end} value", act(end), {trait: value}) for end, value in ends.items()]
 
@@ -61,7 +70,7 @@ def spot(across, down, picture="svg"):
 
 def press(name, changes):
     def act(hand, node):
-        hand.press(node.get_by_role("button", name=name, exact=True))
+        hand.press(unfolded(hand, node.get_by_role("button", name=name, exact=True, include_hidden=True)))
 
     return [(f"{name!r} pressed", act, changes)]
 

@@ -19,7 +19,7 @@ from tests.sizes import is_light, zipped
 from tests.widgets.laws import Moving, agree, live
 from tests.widgets.oracles import doubles
 from tests.widgets.reading import codes, numbers, parsed
-from tests.widgets.steps import choose, press
+from tests.widgets.steps import choose, press, unfolded
 
 READ = """(node) => {
     const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
@@ -67,7 +67,7 @@ def key(word, name, changes):
 
 def write(text, changes):
     def act(hand, node):
-        hand.write(node.get_by_role("textbox", name="Your own sentence"), text)
+        hand.write(unfolded(hand, node.get_by_role("textbox", name="Your own sentence", include_hidden=True)), text)
 
     return [(f"{text!r} written", act, changes)]
 
@@ -147,6 +147,7 @@ class TestBankInContext(Moving):
         "the picture alone, of words that must be fetched": BankInContext("fresh flowers", asked=True, tables=False),
     }
     apart = ("stars",)
+    beside = ".ab-sky"
     errors = [
         (lambda: BankInContext("the bnak"), r"no vector for .*'bnak.*; try .*'bank'"),
         (lambda: BankInContext(""), r"'tokens' trait .* length 1 <= L <= 14"),
@@ -166,7 +167,7 @@ def dragged_about(node, hand):
         start = bring(word)
         hand.drag([start, *stops(start, end())])
 
-    words, below = node.locator(".ab-line button"), node.get_by_role("textbox")
+    words, below = node.locator(".ab-line button"), node.locator("summary")
     drag(words.nth(4), lambda: middle(words.nth(0)))
     agree(node, BankInContext("river the bank of the", place=2, asked=True), "river dragged to the front")
     drag(words.nth(2), lambda: (middle(words.nth(4))[0] + 60, middle(words.nth(4))[1] + 10))
@@ -356,7 +357,7 @@ def test_a_line_is_never_empty_and_never_too_long(visit):
         node.locator(".ab-line button").first.press(name)
         agree(node, BankInContext("bank", asked=True), f"{name} with one word")
     for n in range(1, 15):
-        node.get_by_role("button", name="sat", exact=True).last.click()
+        unfolded(Mouse(page), node.get_by_role("button", name="sat", exact=True, include_hidden=True).last).click()
         agree(node, BankInContext(["bank"] + ["sat"] * min(n, 13), place=0, asked=True), f"a word put in {n} times")
     assert node.get_by_role("status").inner_text() == "The line holds 14 words."
 

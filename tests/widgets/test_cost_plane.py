@@ -67,7 +67,7 @@ def expected(widget) -> dict[str, Tensor]:
     dot = [(math.log2(n) - 4) * 24, (14 - math.log2(d)) * 21]
     return {
         "costs": torch.tensor(list(zip(operations, kept, strict=True))),
-        "figures": torch.tensor([100 * pairs / operations[0], compared, 4 * weights], dtype=torch.float64),
+        "figures": torch.tensor([compared, 100 * pairs / operations[0], 4 * weights], dtype=torch.float64),
         "border": torch.tensor(line(slope) if slope > 0 else [], dtype=torch.float64),
         "half": torch.tensor(line(8 / each), dtype=torch.float64),
         "shaded": torch.tensor(shaded),

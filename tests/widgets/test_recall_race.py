@@ -31,9 +31,9 @@ READ = """(node) => {
         known: parts(".ab-lamps i:not(.ab-blank)").map((lamp) => flag(lamp, ".ab-known")),
         asked: parts(".ab-asked").map((lamp) => lamp.dataset.pair),
         counts: parts(".ab-number").map((part) => part.textContent),
-        curves: parts(".ab-race path").map((line) => line.getAttribute("d").match(/[\\d.]+/g)),
-        now: parts(".ab-race circle").map((dot) => [dot.getAttribute("cx"), dot.getAttribute("cy")]),
-        spoken: node.querySelector(".ab-race svg[role]").getAttribute("aria-label").match(/\\d\\.\\d+/g),
+        curves: parts(".ab-curves path").map((line) => line.getAttribute("d").match(/[\\d.]+/g)),
+        now: parts(".ab-curves circle").map((dot) => [dot.getAttribute("cx"), dot.getAttribute("cy")]),
+        spoken: node.querySelector(".ab-curves svg").getAttribute("aria-label").match(/\\d\\.\\d+/g),
     };
 }"""
 

@@ -18,6 +18,7 @@ import {
   verbatim,
   words,
 } from "../shared/core.js";
+import { folded } from "../shared/folded.js";
 import { beams } from "../shared/beams.js";
 import { motion } from "../shared/motion.js";
 import { nearestWords } from "../shared/nearest.js";
@@ -241,9 +242,9 @@ async function render({ model, el }) {
   const row = (...parts) => element("div", { class: "ab-controls ab-tries" }, ...parts);
   const bench = () => [
     results,
-    row(...tray.map((word) => button(verbatim(word), () => text.insert(word)))),
-    element("p", { class: "ab-hint" }, say.how),
     choice(model, subscriptions, { trait: "matrices", label: say.matrices, options: say.made }),
+    element("p", { class: "ab-hint" }, say.how),
+    folded(say.others, row(...tray.map((word) => button(verbatim(word), () => text.insert(word)))), row(another, own)),
   ];
   const root = body(
     el,
@@ -251,9 +252,7 @@ async function render({ model, el }) {
     line.node,
     element("div", { class: "ab-means" }, needle.node, ask, film.node),
     ...(tables ? bench() : []),
-    row(another, own),
-    hint,
-    ...(tables ? [] : [element("div", { class: "ab-sky" })]),
+    ...(tables ? [hint] : [row(another, own), hint, element("div", { class: "ab-sky" })]),
   );
 
   const draw = () => {
@@ -273,7 +272,7 @@ async function render({ model, el }) {
     const [most] = [...tokens.keys()].filter((i) => between[tokens[i]]).sort((i, j) => looks(j) - looks(i));
     const ends = found.became && between[tokens[most]];
     needle.draw(tokens[place], ends, vectors, found.became, x?.[place]);
-    results.hidden = !asked || !all;
+    if (!asked || !all) for (const each of [alone, became]) each.node.replaceChildren();
     if (asked && all) {
       alone.draw(fill(say.alone, { word: tokens[place] }), all, x[place]);
       became.draw(say.became, all, found.became);

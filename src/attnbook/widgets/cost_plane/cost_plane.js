@@ -14,6 +14,7 @@ import {
   whole,
   words,
 } from "../shared/core.js";
+import { folded } from "../shared/folded.js";
 import { large } from "../shared/sizes.js";
 import { nearestStop, slider } from "../shared/slider.js";
 import { clamp, draggable, handle, put } from "../shared/dragging.js";
@@ -34,10 +35,10 @@ const STOPS = {
   kernel: [3, 5, 9, 17, 33],
 };
 const [LEFT, RIGHT, LOW, HIGH, UNIT, TALLER] = [4, 20, 4, 14, 24, 21]; // powers of two, each so wide and so high
-const [MARGIN, FOOT, TOP] = [38, 32, 8];
+const [MARGIN, FOOT, TOP] = [50, 20, 8];
 const TICKS = {
   n: { 4: "16", 8: "256", 12: "4 k", 16: "64 k", 20: "1 M" },
-  d: { 4: "16", 6: "64", 8: "256", 10: "1 k", 12: "4 k", 14: "16 k" },
+  d: { 6: "64", 8: "256", 10: "1 k", 12: "4 k", 14: "16 k" },
 };
 const [WIDE, TALL] = [(RIGHT - LEFT) * UNIT, (HIGH - LOW) * TALLER];
 const TRAITS = ["n", "d", "heads", "kernel", "against", "projections", "pairs"];
@@ -133,7 +134,7 @@ function plane(model, say) {
     ...ticks,
     across,
     upwards,
-    text(WIDE / 2, TALL + 28, "n →"),
+    text(WIDE - 5, TALL - 6, "n →", "end"),
     text(5, 14, "d ↑", "start"),
     grip,
     dot,
@@ -176,7 +177,7 @@ function plane(model, say) {
       put(dot, { cx, cy });
       tip.put(cx, cy, n, fill(say.at, { n: whole(n), d: whole(d) }));
       cross.setAttribute("d", `M0 ${cy}H${cx}V${TALL}`);
-      put(across, { x: cx });
+      put(across, { x: Math.min(cx, WIDE - 24) });
       put(upwards, { y: cy + 4 });
       [across.textContent, upwards.textContent] = [n, d].map(whole);
       const near = { n: Math.log2(n), d: Math.log2(d) };
@@ -219,13 +220,12 @@ function figures(say) {
   const name = element("dt");
   const figure = (...parts) => element("dd", { class: "ab-number" }, ...parts);
   return {
+    answer: element("dl", {}, name, figure(...fillNodes(say.times, { x: times }))),
     node: element(
       "dl",
       {},
       element("dt", {}, say.shares),
       figure(...fillNodes(say.share, { x: share })),
-      name,
-      figure(...fillNodes(say.times, { x: times })),
       element("dt", {}, say.weights),
       figure(weights),
     ),
@@ -256,21 +256,25 @@ function render({ model, el }) {
   const root = body(
     el,
     "plane",
-    element("div", { class: "ab-plot" }, picture.node, element("div", { class: "ab-figures" }, never, numbers.node)),
+    element("div", { class: "ab-plot" }, picture.node, element("div", { class: "ab-figures" }, never, numbers.answer)),
     costs.node,
     element(
       "div",
       { class: "ab-controls" },
       choice(model, subscriptions, { trait: "against", label: say.against, options: say.others }),
       choice(model, subscriptions, { trait: "projections", label: say.projections, options: say.counted }),
-      choice(model, subscriptions, { trait: "pairs", label: say.pairs, options: say.computed }),
-    ),
-    element(
-      "div",
-      { class: "ab-controls" },
-      heads,
       kernel,
-      element("div", { class: "ab-controls ab-tries", role: "group", "aria-label": say.tries }, ...tries),
+    ),
+    folded(
+      say.more,
+      element(
+        "div",
+        { class: "ab-controls" },
+        choice(model, subscriptions, { trait: "pairs", label: say.pairs, options: say.computed }),
+        heads,
+        element("div", { class: "ab-controls ab-tries", role: "group", "aria-label": say.tries }, ...tries),
+      ),
+      numbers.node,
     ),
   );
 

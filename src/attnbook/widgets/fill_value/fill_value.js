@@ -4,6 +4,7 @@ import { slider } from "../shared/slider.js";
 import { attempt, FORMATS, SCORES } from "./formats.js";
 
 const SHIFTS = [-20000, -9995, -50, -10, 0];
+const CLOSE = 0.05; // of the line: nearer than this, keys would cover each other
 function verdict({ scores, weights, isHidden }) {
   if (!weights) return "error";
   if (weights.some(Number.isNaN)) return "nan";
@@ -26,9 +27,23 @@ function placeOf(x) {
   return x > 0 ? 0.9 + x * 0.025 : 0.9 - 0.8 * Math.sqrt(Math.log10(1 - x) / Math.log10(FORMATS.bfloat16.most));
 }
 
+// Where keys are drawn that lie at some places, and how many widths of a key beside: those that are close stand side by side.
+function spread(places) {
+  const order = [...places.keys()].sort((a, b) => places[a] - places[b] || a - b);
+  const drawn = [];
+  for (let first = 0, last; first < order.length; first = last + 1) {
+    last = first;
+    while (last + 1 < order.length && places[order[last + 1]] - places[order[last]] < CLOSE) last++;
+    const middle = (places[order[first]] + places[order[last]]) / 2;
+    const start = middle < 0.1 ? 0 : (first - last) / 2; // within the line
+    for (let n = first; n <= last; n++) drawn[order[n]] = [middle, start + n - first];
+  }
+  return drawn;
+}
+
 // The number line of a format, as far as it goes. A key is as bright as its weight; from a hidden one the weight drips.
 function lane(say, name) {
-  const keys = SCORES.map((_, j) => element("b", { class: "ab-key ab-weight", style: `--j: ${j}` }, `${j + 1}`));
+  const keys = SCORES.map((_, j) => element("b", { class: "ab-key ab-weight" }, `${j + 1}`));
   const edge = element("span", { class: "ab-edge" }, written(-FORMATS[name].most));
   const line = element("div", { class: "ab-line", "aria-hidden": "true" }, edge, ...keys);
   const said = element("p", { class: "ab-verdict", role: "status" });
@@ -37,9 +52,14 @@ function lane(say, name) {
     node: element("div", { class: "ab-lane" }, said, line),
     show(found) {
       const { masked, weights, isHidden } = found;
+      const places = masked.map(placeOf);
+      const drawn = spread(places);
       keys.forEach((key, j) => {
         const weight = weights?.[j] || 0;
-        key.style.setProperty("--x", placeOf(masked[j]));
+        const [at, aside] = drawn[j];
+        key.style.setProperty("--x", places[j]);
+        key.style.setProperty("--at", at);
+        key.style.setProperty("--aside", aside);
         key.style.setProperty("--w", weight);
         key.style.setProperty("--drop", isHidden[j] && weight ? Math.max(1 + Math.log10(weight) / 8, 0.2) : 0);
         key.classList.toggle("ab-hidden", isHidden[j]);

@@ -372,8 +372,6 @@ async function render({ model, el }) {
   const root = body(
     el,
     "browser",
-    filter,
-    tries,
     element("div", { class: "ab-texts" }, ...part("texts")),
     element("div", { class: "ab-controls" }, token, views, hint),
     element(
@@ -386,6 +384,8 @@ async function render({ model, el }) {
       element("div", { class: "ab-maps" }, ...part("maps")),
       element("div", { class: "ab-lists" }, ...part("lists")),
     ),
+    filter,
+    tries,
   );
 
   let here, colours;

@@ -1,6 +1,7 @@
 // What one sees from nearer: a block, a head for one token, the product of its query and a key. All from one token.
 
-import { button, dot, element, fill, heading, number, spoken, verbatim, whole } from "../shared/core.js";
+import { button, dot, element, fill, heading, number, verbatim, whole } from "../shared/core.js";
+import { spoken } from "../shared/spoken.js";
 import { signed } from "./stage.js";
 
 /** @import { Shown } from "./stage.js" */

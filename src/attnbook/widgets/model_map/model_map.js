@@ -7,13 +7,13 @@ import {
   fill,
   follower,
   number,
-  spoken,
   update,
   verbatim,
   whole,
   words,
 } from "../shared/core.js";
 import { motion } from "../shared/motion.js";
+import { spoken } from "../shared/spoken.js";
 import { stored } from "./seen.js";
 import { lens, signed, streams, wall } from "./stage.js";
 

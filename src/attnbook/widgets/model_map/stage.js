@@ -1,7 +1,8 @@
 // The whole picture along one axis, depth: all maps, the streams, and what one stream would say after each block. Wide,
 // depth runs to the right; on a phone it runs down.
 
-import { element, number, spoken, verbatim } from "../shared/core.js";
+import { element, number, verbatim } from "../shared/core.js";
+import { spoken } from "../shared/spoken.js";
 
 /** @import { Picture } from "./seen.js" */
 

@@ -139,6 +139,7 @@ function render({ model, el }) {
       shade(tape.soFar[j], j < parts.length ? parts[j] / sum : null);
       shade(tape.atOnce[j], weights[j]);
     });
+    log.node.style.setProperty("--left", all() - step);
     log.lines.forEach(({ cells, node }, n) => {
       node.hidden = n > step;
       if (node.hidden) return;

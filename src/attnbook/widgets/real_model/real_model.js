@@ -7,7 +7,6 @@ import {
   follower,
   headed,
   number,
-  spoken,
   update,
   verbatim,
   whole,
@@ -15,6 +14,7 @@ import {
 } from "../shared/core.js";
 import { beams } from "../shared/beams.js";
 import { offer } from "../shared/offer.js";
+import { spoken } from "../shared/spoken.js";
 import { paint, wall } from "./wall.js";
 
 /**

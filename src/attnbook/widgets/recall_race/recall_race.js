@@ -14,6 +14,7 @@ import {
   whole,
   words,
 } from "../shared/core.js";
+import { folded } from "../shared/folded.js";
 import { slider } from "../shared/slider.js";
 import { normals, uniform } from "../shared/random.js";
 
@@ -167,7 +168,7 @@ function curves(say) {
   const now = element("line", { class: "ab-now", y1: 0, y2: 100 });
   const dots = KINDS.map((kind) => element("circle", { class: `ab-${kind}`, r: 4 }));
   const svg = element("svg", { viewBox: "-6 -8 322 116", role: "img" }, now, ...lines, ...dots);
-  const node = element("div", {}, element("p", { class: "ab-hint" }, say.race), svg);
+  const node = element("div", { class: "ab-curves" }, element("p", { class: "ab-hint" }, say.race), svg);
   const place = (n, share) => [10 * n, (100 - 100 * share).toFixed(2)];
   const draw = (shares, written) => {
     KINDS.forEach((kind, i) => {
@@ -189,15 +190,18 @@ function render({ model, el }) {
   const panels = KINDS.map((kind) => panel(kind, say));
   const [lamps, lines] = [strips(model, say), curves(say)];
   let shares;
-  body(
+  const root = body(
     el,
     "recall",
-    element("div", { class: "ab-four", role: "status" }, ...panels.map(({ node }) => node)),
-    element("div", { class: "ab-race ab-pin" }, lamps.node, lines.node),
     element(
       "div",
-      { class: "ab-controls" },
+      { class: "ab-race ab-pin" },
       slider(model, subscriptions, { trait: "written", label: say.written, values: PAIRS }),
+      lamps.node,
+    ),
+    element(
+      "div",
+      { class: "ab-answers" },
       slider(model, subscriptions, {
         trait: "asked",
         label: say.asked,
@@ -205,13 +209,18 @@ function render({ model, el }) {
         with: ["written"],
         show: (pair) => whole(Math.min(pair, model.get("written"))),
       }),
+      element("div", { class: "ab-four", role: "status" }, ...panels.map(({ node }) => node)),
+    ),
+    folded(
+      say.wider,
       choice(model, subscriptions, {
         trait: "width",
         label: say.width,
         options: Object.fromEntries([4, 8, 16, 32].map((width) => [width, whole(width)])),
       }),
-      choice(model, subscriptions, { trait: "first", label: say.first, options: say.times }),
+      lines.node,
     ),
+    folded(say.again, choice(model, subscriptions, { trait: "first", label: say.first, options: say.times })),
   );
 
   subscriptions.follow(["width"], () => {
@@ -225,6 +234,7 @@ function render({ model, el }) {
     const told = twice ? [...asking, again] : asking;
     const right = asking.map(({ letter }, n) => (twice && n === 0 ? again.letter : letter));
     const at = Math.min(model.get("asked"), written) - 1;
+    root.style.setProperty("--written", written);
     KINDS.forEach((kind, i) => {
       const memory = MEMORIES[kind](width);
       told.forEach(memory.write);

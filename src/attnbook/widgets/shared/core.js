@@ -112,12 +112,6 @@ export const listed = (texts) => texts.join(written.list);
  */
 export const verbatim = (text, attributes = {}) => element("span", { translate: "no", ...attributes }, text);
 
-/**
- * @param {string} token  as people read it
- * @returns {string} without the sign for its blank
- */
-export const spoken = (token) => token.replace(/^·(?=.)/, "");
-
 // ---- the model ----
 
 /**
