@@ -273,6 +273,7 @@ def test_a_chapter_ends_with_what_was_done_in_it(visit):
     links = page.locator(".ending a").evaluate_all("links => links.map((link) => link.pathname.split('/').at(-1))")
     assert links == ["07_self_attention.py", page_of(8).split("/")[-1]]
     page.reload()
+    frame.scroll_into_view_if_needed()
     expect(frame.locator(".tasks li.done")).to_have_count(1)
     page.goto(visit.home)
     expect(page.locator('.card[data-chapter="7"] .been')).to_have_text("things done: 4")
