@@ -14,6 +14,7 @@ from attnbook.colours import DARK
 from attnbook.widgets.shared.files import tight_style
 from booktools.book.address import address
 from booktools.book.assignment import assignment_paths
+from booktools.book.contents import deck_paths, last_green
 from booktools.book.contents import deck_page, deck_paths, last_green
 from booktools.book.edition import edition
 from booktools.printers.feed import NAME
@@ -24,6 +25,7 @@ from tests.browser.pages import CHAPTERS, PAGES
 
 HERE = address(ROOT)
 NOT_FOUND = "404.html"  # shown for any missing address: it has no address of its own, so no canonical one and no card
+OTHER_EDITIONS = tuple(each.folder for each in editions(ROOT) if each.folder)
 NOTEBOOKS = [f"colab/{path.name}" for path in CHAPTERS]
 NOTEBOOKS += [f"assignments/{path.name}" for path in assignment_paths(ROOT)]
 each_page = pytest.mark.parametrize("path", PAGES)
@@ -32,6 +34,7 @@ each_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: pat
 
 def test_the_pages_and_notebooks_that_are_tested_are_those_of_the_site(site):
     there = [path.relative_to(site.folder).as_posix() for path in site.folder.rglob("*.html")]
+    there = [path for path in there if not path.startswith(OTHER_EDITIONS)]  # tests/site/test_other_editions.py
     decks = [f"{deck_page(chapter)}.html" for chapter in deck_paths(ROOT)]
     assert sorted(there) == sorted(PAGES + decks)  # decks are visited in tests/directives/test_slide.py
     assert [f"{name}.ipynb" for name in notebooks(site.folder)] == NOTEBOOKS

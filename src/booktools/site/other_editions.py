@@ -51,7 +51,7 @@ class LeadElsewhere(SphinxPostTransform):
         return edition.labels.get(f"#{node['reftarget']}")
 
 
-def mark_english(app, doctree, _docname):
+def _mark_english(app, doctree, _docname):
     """What is left in English on a page in another language says so, for those who hear it and for what sets it."""
     if not edition_of(app.env).language.startswith("zh"):
         return
@@ -131,4 +131,4 @@ def _name(edition: Edition) -> str:
 
 def setup(app):
     app.add_post_transform(LeadElsewhere)
-    app.connect("doctree-resolved", mark_english)
+    app.connect("doctree-resolved", _mark_english)
