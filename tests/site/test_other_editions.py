@@ -17,6 +17,7 @@ from booktools.book.edition import Edition, editions
 from booktools.book.translation import digest
 from booktools.site.other_editions import contents
 from tests import ROOT
+from tests.browser.clocks import until
 from tests.browser.pages import PAGES, PHONE
 from tests.site.test_site import addresses, resolve
 
@@ -189,15 +190,22 @@ def read_manifest(site, folder):
     return json.loads(re.match(r"self\.BOOK = (.*);\n", site.text(f"{folder}offline.js"))[1])
 
 
+# Pressed while a section is read: which that is may change while widgets above it start.
+SWITCH = """() => {
+    const { hash } = document.querySelector(".outline a[aria-current]");
+    document.querySelector("a.language").click();
+    return hash;
+}"""
+
+
 def test_the_switch_leads_to_the_section_and_what_was_done_stays_done(visit):
     page = visit(zh(THREE))
     done = page.locator(".exercise input[type=checkbox]").first
     done.check()
-    page.wait_for_function("!document.documentElement.classList.contains('early')")  # all sections are laid out
     page.evaluate("document.querySelector('#a-curve-made-of-weights').scrollIntoView()")
     expect(page.locator(".outline a[aria-current]")).to_have_attribute("href", "#a-curve-made-of-weights")
-    page.locator("a.language").click()
-    page.wait_for_url("**/03_queries_keys_values.html#a-curve-made-of-weights")
+    reading = page.evaluate(SWITCH)
+    page.wait_for_url(f"**/03_queries_keys_values.html{reading}")
     assert "/zh/" not in page.url
     expect(page.locator(".exercise input[type=checkbox]").first).to_be_checked()
 
@@ -246,7 +254,7 @@ def test_what_was_asked_is_marked_sign_by_sign(visit):
     option.click()
     page.wait_for_url("**/zh/chapters/**")
     marked = "[...(CSS.highlights.get('found') ?? [])].map((range) => range.toString()).join('')"
-    page.wait_for_function(f"{marked}.includes('核回归')")
+    until(page, f"async () => {marked}.includes('核回归')")
 
 
 TERMS = "async (folder) => (await import(`${folder}search/terms.js`)).groups('softmax函数的核，masked_softmax')"

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import chain
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
@@ -94,7 +95,7 @@ def _read(label: Element) -> str:
 
 
 @cache
-def _font(name: str):
+def _font(name: str) -> tuple[dict[int, str], Any]:
     """The signs of the book's font, or of the one that draws what it lacks, by number; and it at 100 units an em."""
     from matplotlib import get_data_path
     from matplotlib.ft2font import FT2Font

@@ -204,7 +204,8 @@ def _copy_files(app):
 
 def _drop_unused_files(app, _exception):
     """The frame, icons and translations of the theme, which no page asks for: 8 MB."""
-    for name in ("images", "locales", "scripts", "styles", "vendor"):
+    shared = ["cards"] if edition_of(app.env).folder else []  # those of the book's own edition
+    for name in ("images", "locales", "scripts", "styles", "vendor", *shared):
         rmtree(Path(app.outdir, "_static", name), ignore_errors=True)
     for macros in Path(app.outdir, "_static").glob("*webpack-macros.html"):
         macros.unlink()
