@@ -107,7 +107,9 @@ def dev(root: Path, html: Path, port: int) -> None:
     if not (html / "index.html").is_file():
         raise BookError(f"{html} holds no index.html. Build the book first: `make dev` does both.")
     build = Builder(root, html)
-    beside = edition(root).folder  # whose pages lead to others, a folder above
+    beside = (
+        edition(root).folder if os.environ.get("ATTNBOOK_LANGUAGE") else ""
+    )  # whose pages lead to others, a folder above
     with Server(html.parent if beside else html, port) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         print(f"The book is at http://127.0.0.1:{server.server_port}/{beside}  (Ctrl-C stops it)", flush=True)
