@@ -14,9 +14,8 @@ from attnbook.colours import DARK
 from attnbook.widgets.shared.files import tight_style
 from booktools.book.address import address
 from booktools.book.assignment import assignment_paths
-from booktools.book.contents import deck_paths, last_green
 from booktools.book.contents import deck_page, deck_paths, last_green
-from booktools.book.edition import edition
+from booktools.book.edition import edition, editions
 from booktools.printers.feed import NAME
 from booktools.rehearsal.rehearse import notebooks
 from booktools.site.style import PARTS
