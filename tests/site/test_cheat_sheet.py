@@ -128,7 +128,8 @@ def test_a_language_models_operations():
     with capture_attention(model), FlopCounterMode(display=False) as one:
         model.step(ids[:, n:], state)
     keys = n + 1  # the token sees itself, too
-    assert formulas(row("Costs", "forward, a token behind")[0]) == ["2P + 4nD"]
+    told = formulas(row("Costs", "forward, one token that sees")[0])
+    assert told == [r"2P + 4nD \cdot \text{layers}", "2nD", "2nD"]
     assert one.get_total_flops() == 2 * matrices + layers * value("4nD", n=keys, D=D)
     with capture_attention(model), FlopCounterMode(display=False) as training:
         model(ids[:, :n]).sum().backward()
