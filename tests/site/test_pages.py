@@ -1,5 +1,6 @@
 """Every page, visited once: it is light, complete, right, accessible in light and dark, and fits a phone."""
 
+import re
 from itertools import pairwise
 
 import pytest
@@ -182,6 +183,16 @@ def fits_a_phone(page, phone):
     assert width <= phone, f"{width} px wide on a phone of {phone}: look at {culprits}"
     assert page.evaluate(COVERED) == []
     expect(page.locator(".cell_output .copybtn").locator("visible=true")).to_have_count(0)
+
+
+def test_code_is_copied_once_somebody_has_moved(visit):
+    page = visit("chapters/05_scaled_dot_product_attention.html")
+    page.wait_for_load_state("networkidle")
+    assert not [url for url in visit.requests if "clipboard" in url]
+    code = page.locator(".cell_input .highlight").filter(visible=True).first
+    code.hover()
+    code.locator(".copybtn").click()
+    expect(code.locator(".copybtn")).to_have_class(re.compile("success"))
 
 
 def test_checks_are_ticks_in_the_margin_that_do_not_meet(visit):

@@ -36,6 +36,7 @@ HERE = Path(__file__).parent
 PIXELS = 1.55  # of a page to a point of a figure: its letters are a little smaller than the text's
 OF_DECKS = {f"_static/{name}.js" for name in ("touch", "widgets/shared/host", "slide")}
 UNUSED_SCRIPTS = {f"_static/{name}.js" for name in ("scripts/sphinx-book-theme", "doctools", "sphinx_highlight")}
+LATER_SCRIPTS = {"_static/clipboard.min.js", "_static/copybutton.js"}  # which book.js brings
 
 log = logging.getLogger(__name__)
 
@@ -196,7 +197,8 @@ def choose_files(page: Page) -> None:
         app.add_js_file("glossary.js", type="module")
     if 'class="take"' in page.body:
         app.add_js_file("progress_file.js", type="module")
-    scripts = [js for js in context["script_files"] if js.filename and js.filename not in UNUSED_SCRIPTS]
+    left_out = UNUSED_SCRIPTS | LATER_SCRIPTS
+    scripts = [js for js in context["script_files"] if js.filename and js.filename not in left_out]
     context["script_files"], context["css_files"] = [_deferred(script) for script in scripts], []
 
 

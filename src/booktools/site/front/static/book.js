@@ -256,4 +256,17 @@ if (times.length)
     /* the page's own date stands */
   });
 
+// The buttons that copy code come when somebody moves: to read, nobody needs them.
+const moves = ["pointermove", "keydown"];
+async function bringCopyButtons() {
+  for (const move of moves) removeEventListener(move, bringCopyButtons);
+  for (const name of ["clipboard.min.js", "copybutton.js"]) {
+    const script = document.createElement("script");
+    script.src = new URL(name, import.meta.url);
+    document.head.append(script);
+    await new Promise((done) => script.addEventListener("load", done));
+  }
+}
+for (const move of moves) addEventListener(move, bringCopyButtons);
+
 addEventListener("load", () => idle(() => import("./keep_offline.js")));
