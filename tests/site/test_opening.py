@@ -108,7 +108,7 @@ def keeps_our_solution_until_it_is_asked_for(page, cells):
 def test_the_chapter_leads_to_its_file_and_back(site, chapter):
     page = site.soup(f"chapters/{chapter.stem}.html")
     (read,) = page.select(f'a[href="../from_scratch/{chapter.stem}.html"]')
-    assert len(page.select(f'a[href="../from_scratch/{chapter.stem}.py"][download]')) == 1
+    assert len(page.select(f'a[href="../from_scratch/{chapter.stem}.py"][download]')) == 2  # in its section, at the end
     text = site.text(f"from_scratch/{chapter.stem}.py")
     shown = site.soup(f"from_scratch/{chapter.stem}.html")
     code = [line for line in shown.select_one("pre").get_text().splitlines() if line.strip()]

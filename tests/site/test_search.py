@@ -215,7 +215,7 @@ def test_with_a_finger_on_a_phone(visit):
     page.locator("#search-link").tap()
     type_into(page, "perplexty")
     page.get_by_role("combobox").fill("zqxj")
-    expect(page.get_by_role("status").filter(visible=True)).to_contain_text("zqxj")
+    expect(page.locator("dialog.seek").get_by_role("status")).to_contain_text("zqxj")
     type_into(page, "perplexty").first.tap()
     expect(page.locator("#how-good-is-a-prediction h2")).to_be_in_viewport()
     page.locator("#search-link").tap()

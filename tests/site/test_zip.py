@@ -9,7 +9,7 @@ from zipfile import ZipFile
 import pytest
 from playwright.sync_api import expect
 
-from booktools.book.edition import edition
+from booktools.book.edition import edition, editions
 from booktools.printers.zipped import FOLDER, MODEL, MODELS, NAME, print_zip
 from tests import ROOT
 from tests.browser.clocks import until
@@ -44,13 +44,21 @@ def files_in(packed):
 
 def test_each_file_is_one_that_pages_are_served_with(packed):
     assert [file.name for file in packed] == [NAME, MODEL]
-    for what, file in zip(("the zip", "the zip of the published model"), packed, strict=True):
-        is_light(what, file.stat().st_size)
+    book, model = packed
+    others = {each.folder: 0 for each in editions(ROOT) if each.folder}
+    for file in ZipFile(book).infolist():
+        for folder in others:
+            others[folder] += file.compress_size * file.filename.startswith(f"{FOLDER}/book/{folder}")
+    is_light("the zip", book.stat().st_size - sum(others.values()))
+    for size in others.values():
+        is_light("another edition in the zip", size)
+    is_light("the zip of the published model", model.stat().st_size)
 
 
 def test_all_of_the_site_is_in_one_of_them(packed):
     site = packed[0].parent
-    there = {path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file()}
+    every = (path.relative_to(site) for path in site.rglob("*") if path.is_file())
+    there = {path.as_posix() for path in every if "jupyter_execute" not in path.parts}
     models = {name for name in there if name.startswith(MODELS)}
     pages = there - models - {NAME, MODEL, f"{FOLDER}.pdf"}
     beside = {f"{FOLDER}/start.py", f"{FOLDER}/READ ME.txt"}

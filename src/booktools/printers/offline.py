@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from posixpath import normpath
@@ -18,11 +17,8 @@ TEXT = (".html", ".css", ".js", ".mjs", ".json")
 FOLDERS = ("_static", "_static/widgets")
 
 
-def add_worker(html: Path, without: Iterable[str] = ()) -> None:
-    """Add `offline.js` and what makes the book one that can be installed, once all that is kept is there.
-
-    Folders that it goes `without`, such as zh/, have one of their own.
-    """
+def add_worker(html: Path) -> None:
+    """Add `offline.js` and what makes the book one that can be installed, once all that is kept is there."""
     say = words(HERE.parent / "site")
     icons = [
         {"src": "_static/favicon.svg", "sizes": "any", "type": "image/svg+xml"},
@@ -35,16 +31,18 @@ def add_worker(html: Path, without: Iterable[str] = ()) -> None:
         "theme_color": str(STAGE["ab-paper"]),
     }
     (html / "book.webmanifest").write_text(json.dumps(about, ensure_ascii=False), "utf-8")
-    book = json.dumps(manifest(html, without), ensure_ascii=False)
+    book = json.dumps(manifest(html), ensure_ascii=False)
     (html / "offline.js").write_text(f"self.BOOK = {book};\n" + (HERE / "offline.js").read_text("utf-8"), "utf-8")
 
 
-def manifest(html: Path, without: Iterable[str] = ()) -> dict:
-    """The files that pages need, each with a digest and its size; and by pages, which they are."""
+def manifest(html: Path) -> dict:
+    """The files that pages need, each with a digest and its size; and by pages, which they are.
+
+    A folder that has a worker of its own, such as zh/, is left to it.
+    """
+    left_out = (*LEFT_OUT, *(f"{path.parent.name}/" for path in html.glob("*/offline.js")))
     there = {path.relative_to(html).as_posix(): path for path in html.rglob("*") if path.is_file()}
-    contents = {
-        name: path.read_bytes() for name, path in sorted(there.items()) if not name.startswith((*LEFT_OUT, *without))
-    }
+    contents = {name: path.read_bytes() for name, path in sorted(there.items()) if not name.startswith(left_out)}
     texts = {name: content.decode() for name, content in contents.items() if name.endswith(TEXT)}
     named = {name: named_files(name, text, set(contents)) for name, text in texts.items()}
     pages = {name: sorted(_needed_files(name, named)) for name in named if name.endswith(".html")}

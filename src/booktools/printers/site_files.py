@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape
 from booktools.book import BookError
 from booktools.book.address import Address
 from booktools.book.contents import LAST_GREEN, Chapter, last_green
-from booktools.book.edition import Edition, editions
+from booktools.book.edition import Edition
 from booktools.book.from_scratch import FOLDER
 from booktools.book.package import package_files, project, version
 from booktools.printers.colab import write_notebooks
@@ -38,7 +38,7 @@ def add_site_files(edition: Edition, html: Path) -> None:
         write_parts(html / "_static/models")
         add_feed(edition, html)
         (html / ".nojekyll").touch()
-    add_worker(html, without=[each.folder for each in editions(edition.root) if each.folder])
+    add_worker(html)
 
 
 def changed_chapters(edition: Edition, folder: Path) -> list[Chapter]:

@@ -45,7 +45,8 @@ def ending(chapter: Chapter, edition: Edition, root: str) -> str:
     at = chapters.index(chapter) + 1
     to, label = f"{root}index.html#map", say["map"]
     if at < len(chapters):
-        to = f"{root}chapters/{chapters[at].stem}.html"
+        beside = "" if edition.has(edition.page_of(chapters[at])) else "../"  # in the book's own language
+        to = f"{root}{beside}chapters/{chapters[at].stem}.html"
         label = say["next"].format(n=chapters[at].number, title=chapters[at].title)
     question = say["questions"].get(str(chapter.number), "")
     told = json.dumps({kind: say[kind] for kind in ("tasks", "guesses", "code", "exercises")})

@@ -21,7 +21,8 @@ def print_zip(edition: Edition, html: Path) -> list[Path]:
     with edition.spoken(), TemporaryDirectory() as temporary:
         folder = Path(temporary, FOLDER)
         site = folder / "book"
-        shutil.copytree(html, site, ignore=shutil.ignore_patterns(Path(MODELS).name, f"{FOLDER}*", "*.pdf"))
+        left_out = (Path(MODELS).name, f"{FOLDER}*", "*.pdf", "jupyter_execute")  # the last is for those who print
+        shutil.copytree(html, site, ignore=shutil.ignore_patterns(*left_out))
         name_in_list(edition, site)
         list_on_first_page(site)  # none of the files that are not in it
         shutil.copy(HERE / "start.py", folder)
