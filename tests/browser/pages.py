@@ -87,10 +87,10 @@ GO_TO_ALL = """async () => {
 
 
 def settle(page: Page) -> Page:
-    """Go where widgets are, wait until they are live, then open all that can be opened."""
+    """Go where widgets are, wait until they are live, then open all that can be opened, but for parts of widgets."""
     page.evaluate(GO_TO_ALL)
     expect(page.locator("[data-afm]:not([data-mounted])"), "a widget did not start").to_have_count(0)
-    page.evaluate("for (const box of document.querySelectorAll('details')) box.open = true")
+    page.evaluate("for (const box of document.querySelectorAll('details:not([data-afm] *)')) box.open = true")
     return page
 
 

@@ -49,13 +49,14 @@ def ending(chapter: Chapter, edition: Edition, root: str) -> str:
         to = f"{root}{beside}chapters/{chapters[at].stem}.html"
         label = say["next"].format(n=chapters[at].number, title=chapters[at].title)
     question = say["questions"].get(str(chapter.number), "")
-    told = json.dumps({kind: say[kind] for kind in ("tasks", "guesses", "code", "exercises")})
+    told = {kind: say[kind] for kind in ("tasks", "guesses", "code", "exercises")}
+    room = "".join(f"<li>{escape(text.format(n=0, all=9))}</li>" for text in told.values())  # for what a script tells
     go_on = say["go_on"].format(question=f"<em>{escape(question)}</em>", link=f'<a href="{to}">{escape(label)}</a>')
     file = f'<a href="{root}{FOLDER}/{chapter.stem}.py" download>{chapter.stem}.py</a>'
     along = f"<p>{say['file'].format(link=file)}</p>" if chapter.stem in edition.from_scratch else ""
     return (
-        f'<aside class="ending" data-words="{escape(told)}" aria-label="{escape(say["title"])}">'
-        f"<p><strong>{escape(say['title'])}</strong></p><ul hidden></ul>{along}<p>{go_on}</p></aside>"
+        f'<aside class="ending" data-words="{escape(json.dumps(told))}" aria-label="{escape(say["title"])}">'
+        f"<p><strong>{escape(say['title'])}</strong></p><ul hidden>{room}</ul>{along}<p>{go_on}</p></aside>"
     )
 
 

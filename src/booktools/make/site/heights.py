@@ -12,6 +12,7 @@ from shutil import which
 from playwright.sync_api import sync_playwright
 
 from booktools.book.contents import DECK
+from booktools.book.edition import editions
 from booktools.serving import serving
 
 ROOT = Path(__file__).parents[4]
@@ -30,17 +31,18 @@ HEIGHTS = """() => [...document.querySelectorAll(".touch")].map((frame) =>
 
 
 def heights(site: Path) -> dict[str, list[int]]:
-    """By page#frame, the height at each of the widths."""
+    """By page#frame, the height at each of the widths, in the book's own language."""
     found: dict[str, list[int]] = {}
+    others = tuple(each.folder for each in editions(ROOT) if each.folder)
     with serving(site) as home, sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=which("chromium-headless-shell"), args=["--no-sandbox"])
         for width in WIDTHS:
             page = browser.new_page(viewport={"width": width, "height": 800})
             for file in sorted(site.rglob("*.html")):
                 is_deck = file.with_suffix(".md").name.endswith(DECK)  # a widget there has all the room of its slide
-                if is_deck or b'class="touch' not in file.read_bytes():
-                    continue
                 name = file.relative_to(site).with_suffix("").as_posix()
+                if is_deck or name.startswith(others) or b'class="touch' not in file.read_bytes():
+                    continue
                 page.goto(f"{home}{name}.html")
                 page.evaluate(START)
                 for frame, height in page.evaluate(HEIGHTS):
