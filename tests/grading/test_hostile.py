@@ -329,9 +329,9 @@ WRONG = {
         import sys
         def names_of_the_worker():
             frame = getattr(sys, "_get" + "frame")()
-            while "_serve_forks" not in frame.f_globals:
+            while "_serve_forks" not in getattr(frame, "f_" + "globals"):
                 frame = getattr(frame, "f_" + "back")
-            return frame.f_globals
+            return getattr(frame, "f_" + "globals")
         names = names_of_the_worker()
         send = names["send"]
         def forged(pipe, header, tensors=()):

@@ -11,7 +11,8 @@ CUT = """() => [...document.querySelectorAll("[data-afm]")].flatMap((widget) => 
     const edge = widget.querySelector(".ab-body").getBoundingClientRect();
     return [...widget.querySelectorAll(".ab-body *:not(svg *, .ab-choices input)")].filter((node) => {
         const { left, right, width } = node.getBoundingClientRect();
-        const scrolls = getComputedStyle(node).overflowX !== "visible" && node.scrollWidth > node.clientWidth + 1;
+        const isWhole = ["visible", "clip"].includes(getComputedStyle(node).overflowX); // or is meant to be cut
+        const scrolls = !isWhole && node.scrollWidth > node.clientWidth + 1;
         return width && (left < edge.left - 1 || right > edge.right + 1 || (scrolls && node.localName !== "input"));
     }).map((node) => `${widget.dataset.afm}: ${node.localName}.${node.getAttribute("class")}`).slice(0, 2);
 })"""
