@@ -19,7 +19,8 @@ function grip(model, say, trait, pulled) {
   );
   const dot = element("circle", { class: `ab-grip ab-of-${trait}`, r: 5 });
   const text = element("text", { class: `ab-of-${trait}`, "text-anchor": "middle", translate: "no" });
-  const draw = (k, score, lift = -12) => {
+  const draw = (k, score, lift = score < 0 ? 19 : -12) => {
+    // not between the dot and the axis
     const [x, y] = at(k, score);
     const value = number(model.get(trait), 1);
     put(dot, { cx: x, cy: y });
