@@ -127,9 +127,18 @@ def _read(file: Path) -> dict:
     return json.loads(file.read_text("utf-8"))
 
 
+def is_plural(said: object) -> bool:
+    """Whether words are the forms of one plural.
+
+    >>> is_plural({"one": "1 word", "other": "{n} words"}), is_plural({"two": "both", "many": "all"})
+    (True, False)
+    """
+    return isinstance(said, dict) and "other" in said and said.keys() <= PLURALS
+
+
 def _over(english, translated):
     """A translation where there is one, the English elsewhere."""
-    if isinstance(english, dict) and isinstance(translated, dict) and not english.keys() <= PLURALS:
+    if isinstance(english, dict) and isinstance(translated, dict) and not is_plural(english):
         return {name: _over(text, translated.get(name, text)) for name, text in english.items()}
     return translated  # of a plural all forms: those that the language has, and none of the English ones
 

@@ -57,9 +57,9 @@ def notebook(name: str) -> Path:
 
 def translatable(name: str) -> Path:
     path = Path(name)
-    if not (path.suffix in (".ipynb", ".md", ".toml") or path.name == "en.json") or not path.is_file():
+    if not (path.suffix in (".ipynb", ".md") or path.name in ("en.json", "glossary.toml")) or not path.is_file():
         told = "expected the path of an existing .ipynb, .md or en.json file, or glossary.toml"
-        raise argparse.ArgumentTypeError(f"{name} is no page; {told}")
+        raise argparse.ArgumentTypeError(f"{name} can't be translated; {told}")
     return path
 
 

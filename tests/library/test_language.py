@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from attnbook import language
-from attnbook.language import PLURALS, count, day, number, speaking, whole, words
+from attnbook.language import PLURALS, count, day, is_plural, number, speaking, whole, words
 from tests import ROOT
 
 FOLDERS = sorted(path.parent for path in (ROOT / "src").rglob("en.json"))
@@ -23,7 +23,7 @@ def faults(english, translated, name="") -> list[str]:
         return [] if gaps(english) == gaps(translated) else [f"{name} needs the gaps {sorted(gaps(english))}"]
     if isinstance(english, list):
         return faults_of_list(english, translated, name)
-    if "other" in english and english.keys() <= PLURALS:
+    if is_plural(english):
         return faults_of_plural(english, translated, name)
     unknown = [f"{name}.{key} is no text of English" for key in translated if key not in english]
     known = [key for key in translated if key in english]

@@ -80,6 +80,7 @@ def forgotten_on(browser):
     def read(site: Path, path: str, tried="2099-01-05") -> list[str]:
         with in_a_folder(site) as visitor.home:
             page = visitor(path, served={"colab/last-green.json": f'{{"date": "{tried}"}}'})
+            page.mouse.move(9, 9)  # buttons that copy come with the pointer
             page.wait_for_load_state("networkidle")
             page.evaluate(MARK_DATA)
             page.evaluate(WITHOUT_SCRIPTS)

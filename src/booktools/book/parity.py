@@ -14,7 +14,7 @@ MEANT = re.compile(r"^% meant: (.*)\n?", re.MULTILINE)
 _SAID = {"query", "key", "value"}  # roles that colour a word, which each language has
 _TITLED = {"admonition", "exercise", "exercise-start", "slide"}  # directives whose argument is words
 _WORDS = {"because"}  # options that are words
-_NUMBER = re.compile(r"(?<![\w.])(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?![\d])")
+_NUMBER = re.compile(r"(?<![A-Za-z0-9_.)])[-−]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?!\d)", re.ASCII)
 _STARRED = re.compile(r"\*\*")
 _CODE = re.compile(r"^```\w*\n.*?^```$", re.MULTILINE | re.DOTALL)
 
@@ -24,6 +24,8 @@ def differences(english: str, translated: str) -> list[str]:
 
     >>> differences("Of 1,000 words $n$ are [his](his.md).", "1000 个词里，$m$ 个是[他的](his.md)。")
     ['lacks formula n', 'has formula m']
+    >>> differences("In 2026, at −0.5, of 2–3.", "在2026年，到0.5处，2–3里。")
+    ['lacks number −0.5', 'has number 0.5']
     >>> differences("In 11.1.", "% meant: number 10.1, number 11.1\\n见第 10.1 节。")
     []
     """
@@ -114,8 +116,9 @@ def _of_line(line: str) -> Iterator[str]:
 
 
 def _numbers(text: str) -> Iterator[str]:
-    for digits in filter(None, _NUMBER.findall(text)):
-        yield f"number {digits.replace(',', '')}"
+    for digits in _NUMBER.findall(text):
+        if digits not in "-−":
+            yield f"number {digits.replace(',', '').replace('-', '−')}"
 
 
 def _formula(tex: str) -> str:

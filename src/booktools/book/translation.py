@@ -20,7 +20,7 @@ from pathlib import Path
 
 import nbformat
 
-from attnbook.language import ENGLISH, PLURALS, language, words
+from attnbook.language import ENGLISH, is_plural, language, words
 from booktools.book import HERE, BookError, glossary
 from booktools.book.parity import MEANT, differences, raw_stars
 
@@ -97,7 +97,9 @@ def translate_page(text: str, page: str, root: Path) -> str:
 
 
 def translated(english: dict[str, str], page: str, root: Path) -> dict[str, str]:
-    """The texts of a page in the language spoken now; those without a translation, or with a stale one, in English."""
+    """The texts of a page in the language spoken now; in English those without a translation, and those of which it says
+    something else by now. A translation that is only older says so.
+    """
     if language() == ENGLISH:
         return english
     blocks = _read_blocks(overlay_path(page, root), english)
@@ -248,7 +250,7 @@ def _leaves(said, name: str = "") -> dict[str, str]:
     >>> _leaves({"frame": {"on": "Next", "found": {"one": "1 word", "other": "{n} words"}}, "list": ["a", "b"]})
     {'frame.on': 'Next', 'frame.found': '1 word | {n} words', 'list': '["a", "b"]'}
     """
-    if isinstance(said, dict) and not ("other" in said and said.keys() <= PLURALS):
+    if isinstance(said, dict) and not is_plural(said):
         dot = f"{name}." if name else ""
         return {key: text for part, inside in said.items() for key, text in _leaves(inside, dot + part).items()}
     if isinstance(said, dict):

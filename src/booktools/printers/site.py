@@ -135,7 +135,8 @@ def digest(edition: Edition) -> str:
 def _what_makes_pages(root: Path, language: str) -> Iterator[Path]:
     """The files, without words that only another language has. (Of translations, each page knows its own.)"""
     yield from (path for name in FILES if (path := root / name).is_file())
-    yield from sorted(root.glob(f"translations/{language.partition('-')[0]}*/terms.md"))
+    for shared in ("terms.md", "figures.toml"):
+        yield from sorted(root.glob(f"translations/{language.partition('-')[0]}*/{shared}"))
     for folder in FOLDERS:
         for path in sorted(path for path in (root / folder).rglob("*") if path.is_file() and path.suffix != ".pyc"):
             is_words = path.suffix == ".json" and path.with_name("en.json").is_file() and "booktools" in path.parts

@@ -156,7 +156,8 @@ def _read_edition(app, docname, source):
     if page.endswith(DECK):
         source[0] = _composed(app, edition, edition.taught(docname))
         return
-    app.env.note_dependency(str(edition.overlay(page)))
+    if (overlay := edition.overlay(page)).is_file():  # a page with a dependency that is not there is read at each build
+        app.env.note_dependency(str(overlay))
     source[0] = fold_on_page(edition.notebook(page)) if page.endswith(".ipynb") else edition.text(page)
 
 

@@ -25,6 +25,8 @@ def join_styles(site: Path) -> None:
     static.joinpath("without-scripts.css").write_text(_scriptless_dark_rules(style), "utf-8")
     version = sha256(style.encode()).hexdigest()[:8]
     for page in site.rglob("*.html"):
+        if next(folder for folder in page.parents if (folder / "_static").is_dir()) != site:
+            continue  # of another edition, which has a style of its own
         text = page.read_text("utf-8")
         told = re.sub(r"(?<=/style\.css\?v=)\w*", version, text)
         if told != text:
