@@ -19,7 +19,8 @@ def test_without_javascript_everything_can_be_read(site, visit, path):
     hidden = page.evaluate(
         """() => [...document.querySelectorAll("main :is(h1, h2, h3, p, li, .math, pre, .ab-fallback table)")]
             .filter((node) => node.textContent.trim())
-            .filter((node) => !node.closest("summary, .outline-here, .acts, .turner, .find-term, .take, .keep, .veil, .ending"))
+            .filter((node) => !node.closest("summary, .outline-here, .acts, .turner, .find-term, .take, .keep, .veil"))
+            .filter((node) => !node.closest(".ending"))
             .filter((node) => !node.checkVisibility({ visibilityProperty: true, opacityProperty: true }))
             .map((node) => node.outerHTML.slice(0, 120))"""
     )

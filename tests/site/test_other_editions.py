@@ -2,6 +2,7 @@
 
 import json
 import re
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import nbformat
@@ -15,6 +16,8 @@ from booktools.book import BookError
 from booktools.book.address import address
 from booktools.book.edition import Edition, editions
 from booktools.book.translation import digest
+from booktools.directives import page as directives_page
+from booktools.site.frame import _read_edition
 from booktools.site.other_editions import contents
 from tests import ROOT
 from tests.browser.clocks import until
@@ -67,6 +70,17 @@ def test_a_page_is_offered_once_three_quarters_of_it_are_translated(root):
     assert Edition(root, "zh").offered == ["index.md", "chapters/05_dots.ipynb"]
     (root / "translations/zh/index.md").unlink()
     assert [each.language for each in editions(root)] == [ENGLISH]
+
+
+def test_a_page_is_read_again_when_its_translation_changes(root, monkeypatch):
+    """And not at each build, as one would be that depends on a file that is not there."""
+    seen = []
+    env = SimpleNamespace(srcdir=root, doc2path=lambda name: root / f"{name}.md", note_dependency=seen.append)
+    for language, dependencies in ((ENGLISH, []), ("zh", [str(root / "translations/zh/index.md")])):
+        monkeypatch.setattr(directives_page, "edition", lambda root, language=language: Edition(root, language))
+        _read_edition(SimpleNamespace(env=env, srcdir=root), "index", source := [""])
+        assert seen == dependencies
+        assert source[0].startswith({"zh": "# 书"}.get(language, "# Book"))
 
 
 def test_links_lead_to_the_edition_that_has_the_page(root):
