@@ -89,27 +89,27 @@ def address(args) -> None:
     Argument("html", type=Path, metavar="HTML_FOLDER", help="where it goes, such as _build/html"),
 )
 def book(args) -> None:
-    from booktools.book.edition import edition, editions
+    from booktools.book.edition import to_print
     from booktools.printers.book_files import any_missing
     from booktools.printers.site import print_site
 
-    one = edition(Path())
-    for each in [one] if one.is_draft else editions(one.root):  # one that ATTNBOOK_LANGUAGE asks for, or all
-        print_site(each, args.html if one.is_draft else args.html / each.folder)
+    for each, html in to_print(args.html):
+        print_site(each, html)
     print(f"The book is in {args.html}, its first page {args.html / 'index.html'}")
     if any_missing(args.html):
         print("A published site also offers the book as PDF, EPUB and zip: `make site` adds them.")
 
 
 @command(
-    "Print the site once more as PDF, for paper and for a screen, and offer it on the first page.",
+    "Print the site in all its languages once more as PDF, for paper and for a screen, and offer it on the first page.",
     Argument("html", type=Path, metavar="HTML_FOLDER", help="where the site is, such as _build/html"),
 )
 def pdf(args) -> None:
-    from booktools.book.edition import edition
+    from booktools.book.edition import to_print
     from booktools.printers.pdf import print_pdf
 
-    print(*print_pdf(edition(Path()), args.html), sep="\n")
+    for each, html in to_print(args.html):
+        print(*print_pdf(each, html), sep="\n")
 
 
 @command(
@@ -124,14 +124,15 @@ def slides(args) -> None:
 
 
 @command(
-    "Print the site once more as EPUB, for a reading device, and offer it on the first page.",
+    "Print the site in all its languages once more as EPUB, for a reading device, and offer it on the first page.",
     Argument("html", type=Path, metavar="HTML_FOLDER", help="where the site is, such as _build/html"),
 )
 def epub(args) -> None:
-    from booktools.book.edition import edition
+    from booktools.book.edition import to_print
     from booktools.printers.epub import print_epub
 
-    print(print_epub(edition(Path()), args.html))
+    for each, html in to_print(args.html):
+        print(print_epub(each, html))
 
 
 @command(

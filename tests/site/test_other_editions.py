@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
@@ -14,7 +15,7 @@ from playwright.sync_api import expect
 from attnbook.language import ENGLISH
 from booktools.book import BookError
 from booktools.book.address import address
-from booktools.book.edition import Edition, editions
+from booktools.book.edition import Edition, _edition, editions, to_print
 from booktools.book.translation import digest
 from booktools.directives import page as directives_page
 from booktools.site.frame import _read_edition
@@ -81,6 +82,15 @@ def test_a_page_is_read_again_when_its_translation_changes(root, monkeypatch):
         _read_edition(SimpleNamespace(env=env, srcdir=root), "index", source := [""])
         assert seen == dependencies
         assert source[0].startswith({"zh": "# 书"}.get(language, "# Book"))
+
+
+def test_all_editions_are_printed_or_the_one_asked_for(root, monkeypatch):
+    monkeypatch.chdir(root)
+    assert [(each.language, to) for each, to in to_print(Path("x"))] == [(ENGLISH, Path("x")), ("zh", Path("x/zh"))]
+    _edition.cache_clear()
+    monkeypatch.setenv("ATTNBOOK_LANGUAGE", "zh")
+    assert [(each.language, to) for each, to in to_print(Path("x"))] == [("zh", Path("x"))]
+    _edition.cache_clear()
 
 
 def test_links_lead_to_the_edition_that_has_the_page(root):

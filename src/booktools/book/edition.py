@@ -240,3 +240,9 @@ def editions(root: Path) -> list[Edition]:
     own = own_language(root)
     tags = sorted(path.name for path in root.glob("translations/*") if path.is_dir() and path.name != own)
     return [Edition(root, own), *(each for each in (Edition(root, tag) for tag in tags) if each.has("index.md"))]
+
+
+def to_print(html: Path) -> list[tuple[Edition, Path]]:
+    """The editions of this folder's book, all or the one that ATTNBOOK_LANGUAGE asks for, and where each is printed."""
+    one = edition(Path())
+    return [(one, html)] if one.is_draft else [(each, html / each.folder) for each in editions(one.root)]

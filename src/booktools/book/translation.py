@@ -97,8 +97,8 @@ def translate_page(text: str, page: str, root: Path) -> str:
 
 
 def translated(english: dict[str, str], page: str, root: Path) -> dict[str, str]:
-    """The texts of a page in the language spoken now; in English those without a translation, and those of which it says
-    something else by now. A translation that is only older says so.
+    """The texts of a page in the language spoken now; in English those without a translation, and those of which
+    it says something else by now. One that is only older says so.
     """
     if language() == ENGLISH:
         return english

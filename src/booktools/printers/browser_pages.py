@@ -53,8 +53,9 @@ def new_page(browser: Browser, **options: Any) -> Page:
 
 
 def book_parts(edition: Edition, browser: Browser, address: str, *, pictures: bool = False) -> list[Part]:
-    """The chapters and what is beside them; with pictures of widgets, if they are wanted."""
-    names = {chapter.stem: f"chapters/{chapter.stem}" for chapter in edition.chapters} | {name: name for name in BESIDE}
+    """The chapters and what is beside them, as far as the edition has them; with pictures of widgets, if wanted."""
+    paths = [*(f"chapters/{chapter.stem}" for chapter in edition.chapters), *BESIDE]
+    names = {Path(path).name: path for path in paths if edition.has(edition.source_of(path))}
     numbers = {chapter.stem: str(chapter.number) for chapter in edition.chapters}
     pages = {f"{address}{path}.html": name for name, path in names.items()}
     found = []

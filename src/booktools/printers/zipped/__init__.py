@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from attnbook.language import words
-from booktools.book.edition import Edition
+from booktools.book.edition import Edition, editions
 from booktools.printers.book_files import list_on_first_page
 from booktools.printers.slides import name_in_list
 
@@ -24,7 +24,9 @@ def print_zip(edition: Edition, html: Path) -> list[Path]:
         left_out = (Path(MODELS).name, f"{FOLDER}*", "*.pdf", "jupyter_execute")  # the last is for those who print
         shutil.copytree(html, site, ignore=shutil.ignore_patterns(*left_out))
         name_in_list(edition, site)
-        list_on_first_page(site)  # none of the files that are not in it
+        for each in editions(edition.root):
+            with each.spoken():
+                list_on_first_page(site / each.folder)  # none of the files that are not in it
         shutil.copy(HERE / "start.py", folder)
         (folder / "READ ME.txt").write_text(words(HERE.parent)["zip"], "utf-8")
         pack(html / NAME, folder, FOLDER)
