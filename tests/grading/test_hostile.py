@@ -340,7 +340,7 @@ WRONG = {
         def shares(x):
             return x
         """,
-        0,
+        REST,
         "",
     ),
     "breaks the worker": (
@@ -490,6 +490,29 @@ def test_no_answer_is_not_taken_for_an_error(instead, server):
     assert said is None if expected is None else expected in said
 
 
+# What leads from the shell to the names of the worker, and from there to those of the fence.
+REACH = """
+def names_of(function):
+    return getattr(function, "__glob" + "als__")
+worker = names_of(type(get_ipython()).system)
+fence, shut = worker["ForbiddenCalls"], worker["ForbiddenCalls"].refuse
+names, nothing = names_of(shut), lambda *_: None
+"""
+# A function whose gradient is written by hand: only how it gets its values breaks the rule.
+BY_HAND = """
+class Shares(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = softmax(x)
+        ctx.save_for_backward(y)
+        return y
+    @staticmethod
+    def backward(ctx, grad):
+        y, = ctx.saved_tensors
+        return y * (grad - (grad * y).sum(-1, keepdim=True))
+def shares(x):
+    return Shares.apply(x)
+"""
 FORBIDDEN = {
     "by its name": body("return torch.softmax(x, -1)"),
     "as a method": body("return x.softmax(-1)"),
@@ -600,6 +623,71 @@ FORBIDDEN = {
             return torch._native_multi_head_attention(q, one[None], one[None], *given)[0][0, 0]
         return torch.stack([shares_of(row) for row in x.reshape(-1, n)]).reshape(x.shape)
     """),
+    "with the fence's list of its own functions emptied": (
+        REACH + "names.get('_OWN', []).clear()\nfence.refuse = nothing\n" + body("return x.softmax(-1)")
+    ),
+    "with the question whether the fence is whole replaced": (
+        REACH
+        + "worker['is_tampered_with'] = names['is_tampered_with'] = nothing\nfence.refuse = nothing\n"
+        + body("return x.softmax(-1)")
+    ),
+    "with the helpers of the fence replaced": (
+        REACH + "names.update(_find=nothing, _is_kernel=nothing)\n"
+        "names['_same_in_torch'] = names['_codes_of'] = lambda _: set()\n" + body("return x.softmax(-1)")
+    ),
+    "with a helper's code replaced": (
+        REACH + "for name in ('_is_kernel', '_same_in_torch', '_find', '_codes_of'):\n"
+        "    getattr(names[name], '__wrapped__', names[name]).__code__ = (lambda name: []).__code__\n"
+        "    getattr(names[name], 'cache_clear', nothing)()\n" + body("return x.softmax(-1)")
+    ),
+    "with the fence put back inside the call": REACH
+    + BY_HAND
+    + """
+fence.refuse = nothing
+def softmax(x):
+    if fence.refuse is shut:
+        p = (x - x.amax(-1, keepdim=True)).exp()
+        return p / p.sum(-1, keepdim=True)
+    y = x.softmax(-1)
+    fence.refuse = shut
+    return y
+""",
+    "with the fence away for as long as the call": REACH
+    + BY_HAND
+    + """
+def blind(self, function, types, args=(), kwargs=None):
+    return function(*args, **(kwargs or {}))
+def softmax(x):
+    kernels = names["_Kernels"]
+    whole = fence.refuse, fence.profile, fence.__torch_function__, kernels.__torch_dispatch__
+    fence.refuse, fence.profile, fence.__torch_function__, kernels.__torch_dispatch__ = nothing, nothing, blind, blind
+    y = x.softmax(-1)
+    fence.refuse, fence.profile, fence.__torch_function__, kernels.__torch_dispatch__ = whole
+    return y
+""",
+    "with the fence's code away for as long as the call": REACH
+    + BY_HAND
+    + """
+def softmax(x):
+    code, shut.__code__ = shut.__code__, (lambda self, name: None).__code__
+    y = x.softmax(-1)
+    shut.__code__ = code
+    return y
+""",
+    "with something that equals the fence": (
+        REACH + "class Equal:\n    __eq__ = lambda *_: True\n    __call__ = nothing\n    __code__ = shut.__code__\n"
+        "fence.refuse = Equal()\n" + body("return x.softmax(-1)")
+    ),
+    "with nobody who puts the fence up": (
+        REACH + "from contextlib import nullcontext\n"
+        "worker['Worker'].watched = lambda self, request: nullcontext()\n" + body("return x.softmax(-1)")
+    ),
+    "with nobody who tells of the fence": (
+        REACH + "send = worker['send']\nfence.refuse = nothing\n"
+        "worker['Worker'].used = property(lambda self: [], nothing)\n"
+        "worker['send'] = lambda pipe, header, *rest: send(pipe, header | {'used': []}, *rest)\n"
+        + body("return x.softmax(-1)")
+    ),
     "with the fence switched off": body("with torch._C.DisableTorchFunction():\n    return torch.softmax(x, -1)"),
 }
 
@@ -612,6 +700,41 @@ def test_a_forbidden_call_earns_nothing_and_is_named(case, assignment, server):
     told = "torch.softmax|masked_softmax|can't start new thread|of type Later"
     told += "|(ops|_C|jit|grading|get_objects|_getframe|__globals__|__subclasses__|tb_frame|f_locals) is not for graded"
     assert any(re.search(told, name) for name in [*named, *map(str, outcome.results.values())]), outcome
+
+
+# What a cell does to the rules by which the next one is read.
+RULES = {
+    "emptied": "import attnbook.handing_in.backstage as b\nb.OF_ANY.clear()\nb.OF_TORCH.clear()",
+    "replaced, as an attribute": "import attnbook\nb = attnbook.handing_in.backstage\nb.OF_ANY = b.OF_TORCH = set()",
+    "replaced, by a computed name": "import importlib\n"
+    "b = importlib.import_module('attnbook.handing_in.back' + 'stage')\nb.OF_ANY = b.OF_TORCH = set()",
+    "replaced, found among what is loaded": "import sys\n"
+    "for name, module in list(sys.modules.items()):\n"
+    "    if name.endswith('stage'): module._backstage = lambda *_: set()",
+    "blind, since nobody reads the cell's tree": "import ast\nast.walk = lambda tree: []",
+    "blind, since nobody reads the cell": "from IPython.core.inputtransformer2 import TransformerManager as T\n"
+    "own, read = get_ipython().input_transformer_manager, T.transform_cell\n"
+    "T.transform_cell = lambda self, cell: read(self, cell) if self is own else ''",
+}
+UNSEEN = (
+    BY_HAND
+    + """
+def softmax(x):
+    import sys
+    from torch.utils._python_dispatch import _disable_current_modes as alone
+    sys.setprofile(None)
+    with torch._C.DisableTorchFunction(), alone():
+        return torch.softmax(x, -1)
+"""
+)
+
+
+@pytest.mark.parametrize("case", RULES)
+def test_the_rules_for_cells_cannot_be_changed(case, assignment, server):
+    outcome = grade(assignment, server, more=RULES[case], shares=UNSEEN)
+    assert outcome.total(assignment) == REST, outcome
+    said = str([outcome.used, outcome.cells])
+    assert "is not for graded notebooks" in said or "torch.softmax" in said
 
 
 TOTAL_OF_NUMPY = """

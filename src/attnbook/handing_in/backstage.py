@@ -8,12 +8,12 @@ from types import MappingProxyType
 from IPython.core.inputtransformer2 import TransformerManager
 
 # Ways round the watch that no answer needs: attributes of PyTorch's modules, attributes of whatever, imports of ours.
-OF_TORCH = {"_C", "ops", "overrides", "jit", "fx"}
-OF_ANY = {"setprofile", "settrace", "ctypes", "booktools"}
+OF_TORCH = frozenset({"_C", "ops", "overrides", "jit", "fx"})
+OF_ANY = frozenset({"setprofile", "settrace", "ctypes", "booktools", "backstage"})
 OF_ANY |= {"get_objects", "get_referrers", "get_referents", "_getframe", "currentframe", "f_back"}  # lead to the watch
 OF_ANY |= {"__globals__", "__subclasses__", "__closure__", "f_globals", "f_locals", "tb_frame", "gi_frame"}
-OURS = {"booktools", "grading"}
-RUN_TEXTS = {"exec", "eval", "run_cell_magic", "run_line_magic"}  # `%time y = x` calls the last of them
+OURS = frozenset({"booktools", "grading"})
+RUN_TEXTS = frozenset({"exec", "eval", "run_cell_magic", "run_line_magic"})  # `%time y = x` calls the last of them
 
 
 def backstage_name(source: str, names: Mapping[str, object] = MappingProxyType({})) -> str | None:

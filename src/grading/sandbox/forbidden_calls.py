@@ -1,7 +1,10 @@
 """Forbidden calls: an exercise that asks you to write softmax is not answered by `torch.softmax`.
 
-This is a fence, not a wall. It stops whoever takes the short way, and says so; whoever is set on climbing over a
-fence inside a Python process can.
+This is a fence, not a wall. It stops whoever takes the short way, and says so. Its rules and functions are hidden, each
+call has a watch of its own, and a seal tells whether somebody has put others in their place. Whoever is set on climbing
+over a fence inside a Python process still can: through the frames to the watch on duty, or by changing what it stands
+on, the interpreter's profiler and PyTorch's modes. No honest answer looks like that, and it stands in the notebook
+that was handed in, where whoever reads the work sees it.
 """
 
 import contextlib
@@ -9,8 +12,8 @@ import functools
 import importlib
 import inspect
 import sys
-from collections.abc import Iterable, Mapping
-from types import CodeType, MappingProxyType
+from collections.abc import Callable, Iterable, Mapping
+from types import CodeType, FunctionType, MappingProxyType, ModuleType
 
 import torch
 from torch import Tensor
@@ -45,9 +48,12 @@ class ForbiddenCalls(TorchFunctionMode):
     grading.sandbox.forbidden_calls.Forbidden: torch.softmax is forbidden here: write it yourself
     """
 
+    def __new__(cls, *_):
+        return super().__new__(_with_own_functions(cls))
+
     def __init__(self, forbidden: Iterable[str]):
         super().__init__()
-        self.functions, self.codes, self.used, self.kernels = {}, {}, [], _Kernels(self)
+        self.functions, self.codes, self.used, self.kernels = {}, {}, [], _with_own_functions(_Kernels)(self)
         self.unfused = contextlib.ExitStack()  # attention as its parts, in which a softmax can be seen
         self.totals, self.on = {}, False  # functions whose gradient is what a name forbids
         for name in forbidden:
@@ -125,20 +131,40 @@ class _Kernels(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-_OWN = [
-    (owner, name, value, getattr(value, "__code__", None))
-    for owner in (ForbiddenCalls, _Kernels)
-    for name, value in vars(owner).items()
-    if callable(value)
-]
+def _with_own_functions(kind: type) -> type:
+    """Returns a class like this one that shares no function with it: a change of the one is none of the other."""
+    functions = {name: thing for name, thing in vars(kind).items() if inspect.isfunction(thing)}
+    own = {
+        name: FunctionType(one.__code__, one.__globals__, name, one.__defaults__, one.__closure__)
+        for name, one in functions.items()
+    }
+    return type(kind.__name__, (kind,), own)
 
 
-def is_tampered_with() -> bool:
-    """Whether somebody has put something else in the place of the watch's own functions."""
-    return any(
-        vars(owner).get(name) is not value or getattr(value, "__code__", None) is not code
-        for owner, name, value, code in _OWN
-    )
+def seal(modules: Iterable[ModuleType]) -> Callable[[], bool]:
+    """Returns a function that says whether something else now stands in the place of what these modules have.
+
+    That is what their names mean, the methods of their classes, and the code of their functions. It calls nothing that
+    can be replaced: no built-in function, and no `==` of somebody else.
+    """
+    spaces = [vars(module) for module in modules]
+    own = {space["__name__"] for space in spaces}
+    things = [thing for space in spaces for thing in space.values()]
+    spaces += [vars(thing) for thing in things if inspect.isclass(thing) and vars(thing).get("__module__") in own]
+    names = [(space, name, thing) for space in spaces for name, thing in space.items()]
+    functions = [inspect.unwrap(thing) for _, _, thing in names if callable(thing)]
+    codes = [(one, one.__code__, one.__defaults__) for one in functions if inspect.isfunction(one)]
+
+    def is_broken() -> bool:
+        for space, name, thing in names:
+            if space.get(name) is not thing:
+                return True
+        for function, code, defaults in codes:
+            if function.__code__ is not code or function.__defaults__ is not defaults:
+                return True
+        return False
+
+    return is_broken
 
 
 def refuse_backstage(source: str, names: Mapping[str, object] = MappingProxyType({})) -> None:
@@ -166,11 +192,11 @@ def _find(name: str):
 
 
 @functools.cache
-def _same_in_torch(name: str) -> set:
+def _same_in_torch(name: str) -> frozenset:
     """The same function elsewhere in PyTorch: torch.softmax, Tensor.softmax, F.softmax, torch.special.softmax."""
     modules = ["torch", "torch.Tensor", "torch.nn.functional", "torch.special", "torch.linalg", "torch._C._nn"]
     found = (getattr(_find(module), form, None) for module in modules for form in _forms(name))
-    return {function for function in found if callable(function)}
+    return frozenset(function for function in found if callable(function))
 
 
 @functools.cache

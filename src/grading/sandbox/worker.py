@@ -5,6 +5,7 @@
 The guardian kills its worker when the grader lets go of the lifeline.
 """
 
+import ast
 import itertools
 import json
 import os
@@ -12,21 +13,25 @@ import select
 import signal
 import socket
 import sys
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from types import ModuleType
 from typing import Any
 
 import matplotlib.pyplot
 import numpy as np
 import torch
+from IPython.core import inputtransformer2
 from IPython.core.interactiveshell import InteractiveShell
 from torch import Tensor
 from traitlets.config import Config
 
 import attnbook.data
+import attnbook.handing_in
 from attnbook.language import words
 from grading.sandbox import confinement
 from grading.sandbox.confinement import GRADER
-from grading.sandbox.forbidden_calls import Forbidden, ForbiddenCalls, is_tampered_with, refuse_backstage
+from grading.sandbox.forbidden_calls import Forbidden, ForbiddenCalls, refuse_backstage, seal
 from grading.sandbox.messages import BadMessage, pack, raw, receive, send, unpack
 from grading.sandbox.tensor_sizes import SizeRecorder
 from grading.sandbox.warm_up import warm_up
@@ -57,23 +62,33 @@ class Worker:
         self.pipe, self.shell = pipe, shell
         self.objects, self.tapes, self.numbers, self.used, self.made = {}, {}, itertools.count(), [], []
 
-    def serve(self) -> None:
+    def serve(self, is_broken: Callable[[], bool], send: Callable = send) -> None:
+        """Answers requests for as long as there are any. Once the seal is broken, what is forbidden counts as used.
+
+        What tells of it is in variables of this call, which no cell finds by a name.
+        """
         send(self.pipe, {"answer": "ready"})
+        was_broken = False
+
+        def used() -> list[str]:
+            nonlocal was_broken
+            was_broken = was_broken or is_broken()
+            return request.get("forbidden", []) if was_broken else self.used
+
         while True:
             request, tensors, grads = receive(self.pipe)
             leaves = [tensor.requires_grad_(grad) for tensor, grad in zip(tensors, grads, strict=True)]
             self.used, self.made = [], []
+            used()  # what was left behind may have come to work since the last answer
             try:
                 answer, results = pack(self.answer(request, leaves), self.keep)
-                if is_tampered_with():
-                    self.used = request.get("forbidden", [])
                 tape = next(self.numbers)
                 if any(result.requires_grad for result in results):
                     self.tapes[tape] = leaves, results
-                send(self.pipe, {"answer": answer, "tape": tape, "used": self.used, "made": self.made}, results)
+                send(self.pipe, {"answer": answer, "tape": tape, "used": used(), "made": self.made}, results)
             except BaseException as error:
                 raised = isinstance(error, Exception) and not isinstance(error, BadMessage)
-                send(self.pipe, {"error": _error_text(error), "raised": raised, "used": self.used})
+                send(self.pipe, {"error": _error_text(error), "raised": raised, "used": used()})
 
     def answer(self, request: dict, leaves: list[Tensor]):
         """Does what the grader asks for, and returns the result."""
@@ -179,7 +194,9 @@ def _error_text(error: BaseException) -> str:
         return say("speechless")
 
 
-def _guard(pipe: socket.socket, lifeline: socket.socket, megabytes: int, walled: bool, shell: Shell) -> None:
+def _guard(
+    pipe: socket.socket, lifeline: socket.socket, megabytes: int, walled: bool, shell: Shell, is_broken: Callable
+) -> None:
     """Start a worker, and kill it when the lifeline is let go."""
     confinement.close_files({pipe.fileno(), lifeline.fileno()})
     try:
@@ -192,7 +209,7 @@ def _guard(pipe: socket.socket, lifeline: socket.socket, megabytes: int, walled:
                 confinement.confine(megabytes)
             confinement.detach_standard_streams()
             sys.path.insert(0, "")  # as in a notebook
-            Worker(pipe, shell).serve()
+            Worker(pipe, shell).serve(is_broken)
     except EOFError:
         return
     except OSError as error:
@@ -204,18 +221,25 @@ def _guard(pipe: socket.socket, lifeline: socket.socket, megabytes: int, walled:
     os.waitpid(child, 0)
 
 
-def _hide_the_grader() -> None:
-    """Makes every later import of the grader fail; what is loaded of it goes on working."""
+def _hide_the_grader() -> list[ModuleType]:
+    """Hides the grader and its rules from every later import; returns what is loaded of them, which goes on working.
+
+    No import of the grader succeeds. The rules belong to what students install, so they get a copy of their own.
+    """
     packages = [package.name for package in GRADER]
-    for name in [name for name in sys.modules if name.partition(".")[0] in packages]:
-        del sys.modules[name]
+    rules = attnbook.handing_in.__name__
+    names = [name for name in sys.modules if name.partition(".")[0] in packages or f"{name}.".startswith(f"{rules}.")]
+    hidden = [sys.modules.pop(name) for name in names]
+    del attnbook.handing_in
     for name in packages:
         sys.modules[name] = None  # pyrefly: ignore[unsupported-operation] (an import of it fails)
+    return hidden
 
 
 def _serve_forks(control: socket.socket) -> None:
     """For each message a worker; a message brings its pipe and its lifeline."""
-    _hide_the_grader()
+    here, reading = sys.modules[__name__], [ast, inputtransformer2]  # with which the rules read a cell
+    is_broken = seal([here, *reading, *_hide_the_grader()])
     silent = Config({"HistoryManager": {"enabled": False}})
     shell = Shell.instance(config=silent)
     for cell in ("pass", "raise NotImplementedError"):  # the first that runs is slow, and so is the first that fails
@@ -231,7 +255,7 @@ def _serve_forks(control: socket.socket) -> None:
             control.close()
             try:
                 pipe, lifeline = (socket.socket(fileno=file) for file in files)
-                _guard(pipe, lifeline, **json.loads(message), shell=shell)
+                _guard(pipe, lifeline, **json.loads(message), shell=shell, is_broken=is_broken)
             finally:
                 os._exit(0)
         for file in files:
