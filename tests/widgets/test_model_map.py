@@ -24,6 +24,7 @@ from tests.sizes import is_light
 from tests.widgets.laws import THE_FILM, Laws, live, shown
 from tests.widgets.reading import codes, parsed
 from tests.widgets.steps import choose, press
+from tests.widgets.test_real_model import WORKERS
 
 SOME = range(4, BLOCKS * HEADS, 29)  # of the heads, those whose maps are read
 READ = """(node) => {
@@ -544,3 +545,31 @@ def test_the_model_reads_what_one_writes_without_any_heads(site, visit, smollm2)
     press("Stop")
     shown(node, "model_map")
     expect(node.get_by_role("button", name="Write on")).to_be_visible()
+
+
+def test_another_token_chosen_while_it_is_down_is_seen_when_it_is_back(site, visit, smollm2):
+    model, pairs = smollm2
+    page = visit("bare.html", motion="reduce", served={"bare.html": bare(ModelMap())})
+    node = live(page)
+    page.evaluate(WORKERS)
+    node.get_by_role("button", name="Run the model here").click()
+    expect(node.get_by_role("textbox", name="Your own text")).to_have_value(TEXT)
+    shown(node, "model_map")
+    page.evaluate("workers[0].dispatchEvent(new Event('error'))")
+    again = node.get_by_role("button", name="Try again")
+    ((_, choice, _),) = choose("token", 3)
+    choice(Mouse(page), node)
+    again.click()
+    expect(node.get_by_role("progressbar")).to_have_count(0)
+    compare(node, model, pairs, pairs.encode(TEXT), [], 3)
+    expect(again).to_have_count(0)
+    asked_and_lost = """(root) => {
+        const field = root.querySelector("textarea"), seen = [];
+        field.value = "Good day";
+        for (const [part, what] of [[field, "input"], [workers[1], "error"]]) {
+            part.dispatchEvent(new Event(what));
+            seen.push(root.ariaBusy);
+        }
+        return seen;
+    }"""
+    assert node.locator(".ab-body").evaluate(asked_and_lost) == ["true", None]

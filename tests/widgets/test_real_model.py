@@ -25,7 +25,7 @@ from tests.browser.hands import Finger, Keyboard, bring
 from tests.browser.pages import bare
 from tests.library.test_pretrained import LIST, Q4_1, TEXT, Writer, packed, tiny_facts, tiny_weights
 from tests.sizes import is_light
-from tests.widgets.laws import Laws, live
+from tests.widgets.laws import Laws, agree, live, shown
 from tests.widgets.reading import codes, parsed
 from tests.widgets.steps import choose, slide
 
@@ -544,6 +544,24 @@ def test_what_is_written_while_it_is_down_is_read_when_it_is_back(visit, tiny):
     press(node, "Next token")
     expect(node.locator(".ab-own:visible")).to_have_count(1)
     assert page.evaluate("workers.length") == 2
+
+
+def test_who_cancels_after_trouble_sees_what_is_stored(visit, tiny):
+    path, *_ = tiny
+    page = visit("bare.html", served=served(path))
+    node = live(page)
+    before = shown(node)
+    page.evaluate(WORKERS)
+    press(node, "Run the model here (98 MB)")
+    expect(node.locator(".ab-text span:visible").first).to_have_text("T")
+    page.evaluate("workers[0].dispatchEvent(new Event('error'))")
+    press(node, "Cancel")
+    agree(node, RealModel())
+    assert shown(node) == before
+    for dead in (node.get_by_role("textbox"), node.get_by_role("button", name="Next token")):
+        expect(dead).to_have_count(0)
+    press(node, "Run the model here (98 MB)")
+    expect(node.get_by_role("textbox", name="Your own text")).to_have_value(TEXTS[0])
 
 
 def test_heads_of_a_kind_go_together(visit, tiny):

@@ -216,6 +216,19 @@ def test_the_ring_around_a_handle_is_round_and_for_the_keyboard_alone(visit):
     assert handle.evaluate(RING) == [True, True]
 
 
+def test_listeners_are_told_in_the_order_in_which_they_came(visit):
+    page = visit("bare.html", served={"bare.html": bare(ScaleLab())})
+    script = """({ model }) => {
+        const told = [];
+        const [stays, leaves] = ["stays", "leaves and comes back"].map((name) => () => told.push(name));
+        for (const [act, listener] of [["on", leaves], ["on", stays], ["off", leaves], ["on", leaves]])
+            model[act]("change:width", listener);
+        model.set("width", model.get("width") + 1);
+        return told;
+    }"""
+    assert live(page).evaluate(script) == ["stays", "leaves and comes back"]
+
+
 @pytest.mark.parametrize(
     "kind", [ScaleLab, LiveTransformer]
 )  # one without and one with an asset; host.js is all theirs

@@ -25,13 +25,14 @@ const MEGA = 1e6;
  * @param {() => number[]} parts.off  heads, counted over all blocks
  * @param {(about: { heads: number }, subscriptions: import("../shared/core.js").Subscriptions) => void} parts.begin  called
  *   whenever it has arrived, with what follows the model until it must arrive again
+ * @param {() => void} [parts.leave]  called when it no longer follows the model
  * @param {(news: News) => void} parts.take
  * @param {(answer: object) => void} [parts.hear]  what else the worker answers
  * @param {() => void} parts.wait  called when the reader does without
  * @returns {Promise<{ tell: (message: object) => void, busy: () => boolean, end: () => void }>}
  */
 export async function reader(parts) {
-  const { model, folder, most, top, writing, panel, status, off, begin, take, hear, wait } = parts;
+  const { model, folder, most, top, writing, panel, status, off, begin, leave, take, hear, wait } = parts;
   const say = await (await fetch(new URL("later.json", import.meta.url))).json();
   const subscriptions = follower(model);
   let [worker, last, kept, next] = [null, -1, "", []];
@@ -63,14 +64,18 @@ export async function reader(parts) {
     tell({ load: folder });
   }
   function trouble(word) {
-    subscriptions.end();
+    rest();
     busy = goesOn = false;
     retry.value = word;
     status.textContent = say.trouble[word];
     panel.replaceChildren(retry, cancel);
   }
-  function end() {
+  function rest() {
     subscriptions.end();
+    leave?.();
+  }
+  function end() {
+    rest();
     worker?.terminate();
   }
   function start() {

@@ -25,7 +25,7 @@ const MOST = 24; // tokens, since each has a stream
 export async function live({ say, root, show, play, ...parts }) {
   const { model, panel } = parts;
   // With all heads on, and without those that are off: rows of maps, and of tokens looked from what else is known.
-  const known = [0, 1].map(() => ({ rows: [], looks: [] }));
+  let known;
   const asked = new Map(); // vectors, by their block
   let [heads, news, read] = [0, null, ""];
 
@@ -37,11 +37,14 @@ export async function live({ say, root, show, play, ...parts }) {
     off,
     begin(about, subscriptions) {
       ({ heads } = about);
+      news = null; // whoever has arrived has read nothing yet
+      known = [0, 1].map(() => ({ rows: [], looks: [] }));
       panel.replaceChildren(none);
       subscriptions.follow(["off"], () => (none.hidden = !off().length));
       subscriptions.follow(["text", "written", "off"], () => root.setAttribute("aria-busy", "true"));
       subscriptions.follow(["token"], look);
     },
+    leave: () => root.removeAttribute("aria-busy"),
     take(found) {
       news = found;
       asked.clear(); // vectors of what was read before

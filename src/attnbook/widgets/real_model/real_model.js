@@ -221,7 +221,7 @@ async function render({ model, el }) {
     all.draw(pictures.at(-1), engine?.off() ?? new Set(), engine?.light ?? (() => 1));
     drawHead();
   }
-  subscriptions.follow(["text"], async () => {
+  async function showStored() {
     if (engine?.reads()) return;
     const known = file.texts.includes(model.get("text")) ? model.get("text") : file.texts[0];
     if (!file.pictures[known]) {
@@ -230,7 +230,8 @@ async function render({ model, el }) {
       root.removeAttribute("aria-busy");
     }
     show([file.pictures[known]]);
-  });
+  }
+  subscriptions.follow(["text"], showStored);
   subscriptions.follow(["block", "head", "token"], drawHead);
 
   if (typeof model.get("maps") === "string")
@@ -240,6 +241,8 @@ async function render({ model, el }) {
       const parts = { model, folder, top, writing, panel, status, here, show };
       const without = () => {
         engine = null;
+        for (const place of [top, writing]) place.replaceChildren();
+        showStored();
         wait();
       };
       engine = await live({ ...parts, say: later, wait: without });

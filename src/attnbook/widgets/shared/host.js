@@ -28,7 +28,9 @@ class Model {
     this.#events.get(listener).add(event);
   }
   off(event, listener) {
-    this.#events.get(listener)?.delete(event);
+    const events = this.#events.get(listener);
+    events?.delete(event);
+    if (!events?.size) this.#events.delete(listener);
   }
   /** @returns {Object<string, any>} what is no longer as it was at first */
   changes() {
