@@ -304,6 +304,16 @@ def test_marked_words_answer_and_the_others_say_why_they_do_not(visit):
         assert min(most[True]) > 1.5 * max(most[False])
 
 
+def test_every_marked_word_has_a_dotted_line_also_the_one_that_asks(visit):
+    tokens = ["the", "bank", "by", "the", "spring"]
+    page = visit("bare.html", served={"bare.html": bare(BankInContext(tokens, place=1, tables=False))})
+    marked = """(node) => [...node.querySelectorAll(".ab-line button")].filter((word) => {
+        const { textDecorationLine, textDecorationStyle } = getComputedStyle(word);
+        return word.checkVisibility() && textDecorationLine === "underline" && textDecorationStyle === "dotted";
+    }).map((word) => word.textContent)"""
+    assert live(page).evaluate(marked) == ["bank", "spring"]
+
+
 def test_it_moves_once_by_itself_and_never_where_motion_is_reduced(visit):
     for motion, moves in (("no-preference", [True]), ("reduce", [])):
         html = bare(BankInContext(**HERO, tables=False), BankInContext(asked=True))
