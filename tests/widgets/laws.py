@@ -29,7 +29,7 @@ from traitlets import TraitError
 from attnbook.language import PSEUDO, speaking, words
 from attnbook.widgets.shared.base import BookWidget
 from attnbook.widgets.shared.files import ROOMS, SHARED, Asset, modules_of, tight_style, without_comments
-from tests.browser.clocks import PATIENCE, hold_time, pass_time
+from tests.browser.clocks import PATIENCE, frames, hold_time, pass_time
 from tests.browser.hands import HANDS, Finger, Keyboard, Mouse, bring
 from tests.browser.pages import AXE, OF_WHOLE_PAGES, PHONE, bare
 from tests.sizes import is_light, zipped
@@ -186,6 +186,22 @@ def walk(page, hand, node, twin, steps):
         now = agree(node, twin, what)
         assert now != before, f"{twin.name}: no number changed after {what}"
         before = now
+
+
+OPEN_FOLDS = """(node, open) => {
+    const folds = [...node.querySelectorAll("details")];
+    for (const fold of folds) fold.open = open;
+    return folds.length;
+}"""
+
+
+def folded_and_open(page, node):
+    """Twice, where parts are folded: as it comes, and while they are open. How it is, is what is yielded."""
+    yield "as it comes"
+    if node.evaluate(OPEN_FOLDS, True):
+        frames(page)
+        yield "with all parts open"
+        node.evaluate(OPEN_FOLDS, False)
 
 
 MOVING = 2  # steps of the mouse's that are seen to move; more of it is what `Moving` is for
@@ -370,16 +386,19 @@ class Laws:
 
     def reached_by_keyboard(self, page, node):
         """Each slider, button, field, group of choices, grid and link is one stop of the Tab key, with an outline."""
-        node.evaluate("node => { node.tabIndex = -1; node.focus(); }")
-        stops = []
-        for _ in range(30):
-            page.keyboard.press("Tab")
-            stop = page.evaluate(STOP)
-            if not stop["inside"] or not node.evaluate("node => node.contains(document.activeElement)"):
-                break
-            stops.append(stop)
-        assert len(stops) == node.locator(CONTROLS).filter(visible=True).count(), [stop["what"] for stop in stops]
-        assert all(stop["outlined"] for stop in stops), f"no outline: {[s['what'] for s in stops if not s['outlined']]}"
+        for _ in folded_and_open(page, node):
+            node.evaluate("node => { node.tabIndex = -1; node.focus(); }")
+            stops = []
+            for _ in range(40):
+                page.keyboard.press("Tab")
+                stop = page.evaluate(STOP)
+                if not stop["inside"] or not node.evaluate("node => node.contains(document.activeElement)"):
+                    break
+                stops.append(stop)
+            there = node.locator(CONTROLS).filter(visible=True).count()
+            assert len(stops) == there, [stop["what"] for stop in stops]
+            dark = [stop["what"] for stop in stops if not stop["outlined"]]
+            assert not dark, f"no outline: {dark}"
 
     def test_every_state_is_right_fits_a_phone_and_is_accessible(self, visit):
         """On a phone that is asked for reduced motion, where nothing moves by itself."""
@@ -388,16 +407,18 @@ class Laws:
         page = visit("bare.html", viewport=PHONE, motion="reduce", served={"bare.html": html})
         for place, (name, twin) in enumerate(states.items()):
             agree(live(page, place), twin, name)
-            wide = live(page, place).evaluate("node => node.scrollWidth > node.clientWidth")
-            assert not wide, f"too wide for a phone: {name}"
-            small = live(page, place).evaluate(SMALL)
-            assert not small, f"letters too small for a phone: {name}, {small}"
-            laid = live(page, place).evaluate(LAID, self.beside)
-            assert not laid, f"on a phone, {name}: {laid}"
-        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-        results = Axe().run(page, options=AXE)
-        faults = [fault for fault in results.response["violations"] if fault["id"] not in OF_WHOLE_PAGES]
-        assert not faults, results.generate_report()
+        for how in folded_and_open(page, page.locator("body")):
+            for place, name in enumerate(states):
+                wide = live(page, place).evaluate("node => node.scrollWidth > node.clientWidth")
+                assert not wide, f"too wide for a phone: {name}, {how}"
+                small = live(page, place).evaluate(SMALL)
+                assert not small, f"letters too small for a phone: {name}, {how}, {small}"
+                laid = live(page, place).evaluate(LAID, self.beside)
+                assert not laid, f"on a phone, {name}, {how}: {laid}"
+            assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+            results = Axe().run(page, options=AXE)
+            faults = [fault for fault in results.response["violations"] if fault["id"] not in OF_WHOLE_PAGES]
+            assert not faults, f"{how}: {results.generate_report()}"
         walk(page, Mouse, live(page), self.kind(), self.steps[:1])
         assert page.evaluate("document.getAnimations().length") == 0
         moving = f"[...document.querySelectorAll('[data-afm] *')].filter({MOVES}).map((n) => n.className)"
@@ -406,10 +427,12 @@ class Laws:
     def test_on_a_desktop_nothing_reaches_beyond_its_edge_or_covers_a_text(self, visit):
         states = {"at first": self.kind()} | self.states
         page = visit("bare.html", motion="reduce", served={"bare.html": bare(*states.values())})
-        for place, name in enumerate(states):
+        for place in range(len(states)):
             shown(live(page, place))
-            laid = live(page, place).evaluate(LAID, self.beside)
-            assert not laid, f"on a desktop, {name}: {laid}"
+        for how in folded_and_open(page, page.locator("body")):
+            for place, name in enumerate(states):
+                laid = live(page, place).evaluate(LAID, self.beside)
+                assert not laid, f"on a desktop, {name}, {how}: {laid}"
 
     def test_it_follows_its_model_and_lets_go(self, visit):
         """As files of a page, and as the single text that a notebook loads."""
