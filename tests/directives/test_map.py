@@ -13,6 +13,7 @@ from booktools.book.edition import edition
 from booktools.directives.map import HERE, drawing
 from booktools.directives.minutes import Minutes
 from tests import ROOT
+from tests.browser.clocks import frames
 from tests.browser.pages import DESKTOP, PHONE
 
 CHAPTERS = {chapter.number: chapter for chapter in edition(ROOT).chapters}
@@ -214,7 +215,7 @@ TASKS = ("exercises", "guesses")
 
 
 def read_to_its_end(page):
-    page.locator(":root:not(.early)").wait_for(state="attached")
+    page.locator(":root:not(.early)").wait_for(state="attached")  # until then it grows, and its end goes away
     page.locator(".ending").scroll_into_view_if_needed()
     expect(page.locator(".ending ul")).to_be_visible()
 
@@ -279,6 +280,19 @@ def test_a_chapter_ends_with_what_was_done_in_it(visit):
     expect(page.locator('.card[data-chapter="7"] .been')).to_have_text("things done: 4")
 
 
+def test_who_is_at_the_end_before_all_is_laid_out_sees_what_was_done(visit):
+    page = visit("404.html")
+    page.add_init_script("window.idle = []; window.requestIdleCallback = (act) => idle.push(act)")
+    page.goto(f"{visit.home}{page_of(7)}")
+    expect(page.locator(":root")).to_have_class(re.compile("early"))
+    page.evaluate("for (const part of document.querySelectorAll('article section section')) part.remove()")
+    page.locator(".ending").scroll_into_view_if_needed()  # and there it stays, as nothing grows above it
+    frames(page)
+    expect(page.locator(".ending ul")).to_be_hidden()
+    page.evaluate("() => { while (idle.length) idle.shift()(); }")
+    expect(page.locator(".ending ul")).to_be_visible()
+
+
 def test_every_chapter_ends_with_a_question(site):
     for number in range(1, 16):
         (end,) = site.soup(page_of(number)).select(".ending")
@@ -315,8 +329,9 @@ def test_a_chapter_whose_tasks_are_done_stays_gold(visit):
         OFF,
         "localStorage.setItem('reading', 'not { json')",
         "localStorage.setItem('reading', 'null')",
+        """localStorage.setItem('reading', '{"last": {"chapter": 99, "page": "chapters/99_x.html", "title": "x"}}')""",
     ],
-    ids=["off", "garbage", "nothing"],
+    ids=["off", "garbage", "nothing", "a chapter that is not there"],
 )
 def test_storage_that_fails_is_passed_over_in_silence(visit, storage):
     page = visit(page_of(1))

@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from booktools.book.edition import edition
 from tests import ROOT
+from tests.browser.clocks import until
 from tests.browser.hands import Mouse
 from tests.browser.pages import AXE, DESKTOP, PAGES, PHONE, settle
 from tests.site.test_opening import as_it_opens
@@ -106,6 +107,7 @@ def test_a_visit(site, visit, path):
     keeps_places(page)
     page.emulate_media(reduced_motion="reduce")
     shows_what_torch_computes(site, page, path)
+    page.evaluate("for (const box of document.querySelectorAll('[data-afm] details')) box.open = true")
     for screen in (PHONE, NARROW):
         page.set_viewport_size(screen)
         page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
@@ -179,6 +181,10 @@ def has_contrast(page):
 
 def fits_a_phone(page, phone):
     """Nothing scrolls sideways, no number of an equation covers it, and no button an output."""
+    page.mouse.move(1, 1)
+    page.mouse.move(2, 2)
+    if page.locator("div.highlight pre").count():
+        expect(page.locator(".copybtn"), "they come with the mouse").not_to_have_count(0)
     width, culprits = page.evaluate(WIDTH)
     assert width <= phone, f"{width} px wide on a phone of {phone}: look at {culprits}"
     assert page.evaluate(COVERED) == []
@@ -193,6 +199,16 @@ def test_code_is_copied_once_somebody_has_moved(visit):
     code.hover()
     code.locator(".copybtn").click()
     expect(code.locator(".copybtn")).to_have_class(re.compile("success"))
+
+
+def test_buttons_that_copy_come_later_where_they_did_not_arrive(visit):
+    page = visit("chapters/05_scaled_dot_product_attention.html")
+    page.route("**/clipboard.min.js", lambda route: route.abort(), times=1)
+    with page.expect_event("requestfailed"):
+        page.mouse.move(1, 1)
+    moved = "async () => dispatchEvent(new Event('pointermove')) && document.querySelectorAll('.copybtn').length > 0"
+    until(page, moved)
+    visit.complaints.clear()  # of the browser, about what was planted
 
 
 def test_checks_are_ticks_in_the_margin_that_do_not_meet(visit):

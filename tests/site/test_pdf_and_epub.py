@@ -224,6 +224,10 @@ def test_formulas_are_mathml_and_widgets_are_pictures(pages):
     assert first.text.split() == ["Exercise", "5.1.", "(Everyone", "the", "same)"]
 
 
+def test_what_needs_a_script_at_a_chapters_end_is_left_out(pages):
+    assert not [name for name, page in pages.items() if page.select(".ending, .ran")]
+
+
 def test_the_first_page_names_the_files_that_are_there(tmp_path):
     (tmp_path / "index.html").write_text('<title>Dots</title><p class="paper" hidden></p><p>dots</p>')
     (tmp_path / "attention-you-can-touch.epub").write_bytes(b"." * 2_400_000)

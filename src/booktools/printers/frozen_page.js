@@ -42,7 +42,7 @@ export function gather({ part, parts, site }) {
     solution.dataset.exercise = own(id);
   }
   for (const gone of article.querySelectorAll(
-    "script, template, .headerlink, .copybtn, label.done, .run-row, .ran, .go-on, .been",
+    "script, template, .headerlink, .copybtn, label.done, .run-row, .ran, .ending, .go-on, .been",
   )) {
     gone.remove();
   }

@@ -128,11 +128,11 @@ function showPlaces() {
     }
   }
   const goOn = contents.querySelector(".go-on");
-  goOn.hidden = !last;
-  if (last) {
+  const card = last && contents.querySelector(`.card[data-chapter="${last.chapter}"] h3 a`);
+  goOn.hidden = !card;
+  if (card) {
     const link = document.createElement("a");
     link.textContent = goOn.dataset.words.replace("{n}", last.chapter).replace("{title}", () => last.title);
-    const card = contents.querySelector(`.card[data-chapter="${last.chapter}"] h3 a`);
     link.href = card.href + (last.page.match(/#.*/) ?? "");
     goOn.replaceChildren(link);
   }
@@ -152,14 +152,13 @@ if (contents) {
   for (const type of ["pointerover", "pointerout", "focusin", "focusout"]) contents.addEventListener(type, light);
 }
 
-// At the end of a chapter stands what the reader has done in it.
+// At the end of a chapter stands what the reader has done in it. Whether one is there is known once all is laid out.
 const ending = document.querySelector(".ending");
-if (ending)
-  new IntersectionObserver((seen, observer) => {
-    if (!seen.at(-1).isIntersecting || html.matches(".early")) return;
-    observer.disconnect();
-    import("./ending.js");
-  }).observe(ending);
+const atEnd = new IntersectionObserver((seen) => {
+  if (!seen.at(-1).isIntersecting) return;
+  atEnd.disconnect();
+  import("./ending.js");
+});
 
 // On the way to the top of a chapter its sections are laid out when they come near the window, and else when the first
 // widget is live, one at a time. Who goes to a place on the page finds all of them laid out.
@@ -169,6 +168,7 @@ function layOut() {
   const section = late.shift();
   if (!section) {
     html.classList.remove("early");
+    if (ending) atEnd.observe(ending);
     return;
   }
   section.style.contentVisibility = "visible";
@@ -258,15 +258,19 @@ if (times.length)
 
 // The buttons that copy code come when somebody moves: to read, nobody needs them.
 const moves = ["pointermove", "keydown"];
+const awaitMove = () => moves.forEach((move) => addEventListener(move, bringCopyButtons));
 async function bringCopyButtons() {
   for (const move of moves) removeEventListener(move, bringCopyButtons);
   for (const name of ["clipboard.min.js", "copybutton.js"]) {
     const script = document.createElement("script");
     script.src = new URL(name, import.meta.url);
     document.head.append(script);
-    await new Promise((done) => script.addEventListener("load", done));
+    const came = await new Promise((done) => {
+      for (const end of ["load", "error"]) script.addEventListener(end, () => done(end === "load"));
+    });
+    if (!came) return awaitMove();
   }
 }
-for (const move of moves) addEventListener(move, bringCopyButtons);
+awaitMove();
 
 addEventListener("load", () => idle(() => import("./keep_offline.js")));
