@@ -1,13 +1,14 @@
 """Labels of stored figures in another language: read back from their outlines, and set at the same place."""
 
 import re
+from xml.etree import ElementTree
 
 import matplotlib.pyplot as plt
 import pytest
 
 from attnbook import plots
 from attnbook.plots.renderings import dark, light
-from booktools.book.figure_labels import labels, relabel
+from booktools.book.figure_labels import labels, read_table, relabel
 
 TABLE = {"step": "步", "share of the learning rate": "占学习率的比例", "width #": "核宽 #", "Anna": "安娜"}
 
@@ -55,6 +56,44 @@ def test_each_is_held_where_it_was(figure):
     assert held == "end"
     assert axes[0] - 6 < x < axes[0]
     assert text(made, "核宽 0.25")[2] == "start"
+    moved = ElementTree.fromstring(made).iterfind(".//*[@transform]")
+    assert not any(group.find("{*}text") is not None for group in moved), "moved or made smaller once more"
+
+
+@pytest.fixture
+def titled():
+    """A figure with a title of two lines, and one of a line beside an empty one."""
+    panels = plots.axes(2, height=1.7)
+    panels[0].set_title("all but the\nfirst")
+    panels[1].set_title("all\n")
+    return light(panels[0].figure)
+
+
+def test_a_label_of_two_lines_is_one(titled):
+    assert set(labels(titled)) == {"all but the first", "all"}
+    assert labels(relabel(titled, {"all": "全部"})) == ["all but the first"]
+
+
+def test_fewer_lines_take_the_last_ones_places(titled):
+    made = relabel(titled, {"all but the first": "第一个\n以外", "all": "全部"})
+    (_, first, *_), (_, second, held, _), (_, beside, *_) = (text(made, each) for each in ("第一个", "以外", "全部"))
+    assert first < second == pytest.approx(beside)
+    assert held == "start"
+
+
+def test_more_lines_than_are_drawn_are_refused(titled):
+    with pytest.raises(ValueError, match="'all but the first' is drawn in 2 lines"):
+        relabel(titled, {"all but the first": "除\n第一个\n以外"})
+
+
+def test_a_page_may_call_a_label_something_else(tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTNBOOK_LANGUAGE", "zh")
+    (tmp_path / "translations/zh").mkdir(parents=True)
+    (tmp_path / "translations/zh/figures.toml").write_text(
+        'first = "第一位"\nstep = "步"\n["a.ipynb"]\nfirst = "第一个"\n', "utf-8"
+    )
+    assert read_table(tmp_path, "a.ipynb") == {"first": "第一个", "step": "步"}
+    assert read_table(tmp_path, "b.ipynb") == {"first": "第一位", "step": "步"}
 
 
 def test_nothing_is_cut_off(figure):

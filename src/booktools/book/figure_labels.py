@@ -2,7 +2,9 @@
 
 A figure is stored with its letters as outlines. Each outline is named by the number of its glyph in the book's font, so
 a label can be read back. What a table says in its place is set as text, in a font of the reader's, at the same place:
-`translations/zh/figures.toml` has a line for each label, `"width #" = "核宽 #"`, in which # is a number.
+`translations/zh/figures.toml` has a line for each label, `"width #" = "核宽 #"`, in which # is a number. Below the name
+of a page, `["chapters/12_a_real_one.ipynb"]`, is what that page alone calls otherwise. A label of two lines is one,
+with a space between them; what it is called may have a line break, or else stands in the last line's place.
 """
 
 import re
@@ -31,11 +33,12 @@ ElementTree.register_namespace("", SVG)
 ElementTree.register_namespace("xlink", LINK)
 
 
-def read_table(root: Path) -> dict[str, str]:
-    """What labels are called in the language spoken now."""
+def read_table(root: Path, page: str) -> dict[str, str]:
+    """What labels of a page are called in the language spoken now."""
     for tag in (language(), language().partition("-")[0]):
         if (path := root / "translations" / tag / FILE).is_file():
-            return tomllib.loads(path.read_text("utf-8"))
+            table = tomllib.loads(path.read_text("utf-8"))
+            return {said: text for said, text in table.items() if isinstance(text, str)} | table.get(page, {})
     return {}
 
 
@@ -53,7 +56,7 @@ def relabel(svg: str, table: Mapping[str, str]) -> str:
     for label in list(_labels(root)):
         said = _read(label)
         if (text := in_table(said, table)) not in (None, said):
-            boxes.append(_exchange(label, text or "", _align(label, parents)))
+            boxes += _exchange(label, (text or "").split("\n"), _align(label, parents))
     if not boxes:
         return svg
     _make_room(root, boxes)
@@ -74,16 +77,21 @@ def in_table(said: str, table: Mapping[str, str]) -> str | None:
 
 
 def _labels(root: Element) -> Iterator[Element]:
-    """The groups that are one line of text: their only child holds the glyphs."""
+    """The groups that are text."""
     for group in root.iter(f"{{{SVG}}}g"):
-        if group.get("id", "").startswith("text_") and len(group) == 1 and _PLACE.match(group[0].get("transform", "")):
+        if group.get("id", "").startswith("text_") and _lines(group):
             yield group
 
 
-def _uses(label: Element) -> list[tuple[str, int, float]]:
-    """The glyphs of a label by their fonts and numbers, each with its place."""
+def _lines(label: Element) -> list[Element]:
+    """The lines of a label, which hold its glyphs; what else is in it is the box around them."""
+    return [child for child in label if _PLACE.match(child.get("transform", ""))]
+
+
+def _uses(line: Element) -> list[tuple[str, int, float]]:
+    """The glyphs of a line by their fonts and numbers, each with its place."""
     found = []
-    for use in label[0].iter(f"{{{SVG}}}use"):
+    for use in line.iter(f"{{{SVG}}}use"):
         if name := _GLYPH.fullmatch(use.get(f"{{{LINK}}}href", "")):
             at = re.match(r"translate\(([-\d.]+)", use.get("transform", ""))
             found.append((name[1], int(name[2], 16), float(at[1]) if at else 0.0))
@@ -91,7 +99,8 @@ def _uses(label: Element) -> list[tuple[str, int, float]]:
 
 
 def _read(label: Element) -> str:
-    return "".join(_font(name)[0].get(glyph, "?") for name, glyph, _ in _uses(label))
+    lines = ("".join(_font(name)[0].get(glyph, "?") for name, glyph, _ in _uses(line)) for line in _lines(label))
+    return " ".join(line for line in lines if line)
 
 
 @cache
@@ -106,10 +115,11 @@ def _font(name: str) -> tuple[dict[int, str], Any]:
     return {glyph: chr(code) for code, glyph in font.get_charmap().items()}, font
 
 
-def _width(label: Element) -> float:
-    """How wide a label is, at 100 units an em."""
-    name, glyph, at = _uses(label)[-1]
-    return at + _font(name)[1].load_glyph(glyph).linearHoriAdvance / 65536
+def _width(line: Element) -> float:
+    """How wide a line is, at 100 units an em."""
+    for name, glyph, at in reversed(_uses(line)):
+        return at + _font(name)[1].load_glyph(glyph).linearHoriAdvance / 65536
+    return 0.0
 
 
 def _align(label: Element, parents: dict[Element, Element]) -> str:
@@ -118,22 +128,33 @@ def _align(label: Element, parents: dict[Element, Element]) -> str:
     while node in parents:
         node = parents[node]
         ids.append(node.get("id", ""))
-    turned = _PLACE.match(label[0].get("transform", ""))
+    turned = _PLACE.match(_lines(label)[0].get("transform", ""))
     if any(name.startswith("ytick") for name in ids) or (ids[0].startswith("xtick") and turned and turned[3]):
         return "end"
     return "middle" if ids[0].startswith(("xtick", "matplotlib.axis_1")) else "start"
 
 
-def _exchange(label: Element, text: str, align: str) -> tuple[float, float, float, float]:
-    """Put a text in a label's place; the box that it takes."""
-    place = _PLACE.match(label[0].get("transform", ""))
+def _exchange(label: Element, texts: list[str], align: str) -> list[tuple[float, float, float, float]]:
+    """Put lines of text in the places of a label's last ones; the boxes that they take."""
+    lines = _lines(label)
+    if len(texts) > len(lines):
+        raise ValueError(f"{FILE}: {_read(label)!r} is drawn in {len(lines)} lines, and called something of more")
+    widths = [_width(line) for line in lines]
+    for line in lines:
+        for use in line.findall(f"{{{SVG}}}use"):
+            line.remove(use)  # and not what defines glyphs, which later labels use
+    places = zip(lines[-len(texts) :], widths[-len(texts) :], texts, strict=True)
+    return [_set(label, line, width, text, align) for line, width, text in places]
+
+
+def _set(label: Element, line: Element, before: float, text: str, align: str) -> tuple[float, float, float, float]:
+    """Put a text in the place of a label's line, which was so wide; the box that it takes."""
+    place = _PLACE.match(line.get("transform", ""))
     x, y, turn, scale = (float(part or 0) for part in place.groups())  # pyrefly: ignore[missing-attribute]
     size, held = 100 * scale, {"start": 0.0, "middle": 0.5, "end": 1.0}[align]
-    along = held * _width(label) * scale
-    for use in label[0].findall(f"{{{SVG}}}use"):
-        label[0].remove(use)  # and not what defines glyphs, which later labels use
+    along = held * before * scale
     turned = f" rotate({turn:g})" if turn else ""
-    look = {"style": label[0].get("style", ""), "font-size": f"{size:g}", "font-family": FONTS, "text-anchor": align}
+    look = {"style": line.get("style", ""), "font-size": f"{size:g}", "font-family": FONTS, "text-anchor": align}
     new = ElementTree.SubElement(label, f"{{{SVG}}}text", look | {"transform": f"translate({x:g} {y:g}){turned}"})
     new.set("x", f"{along:.2f}")
     new.text = text

@@ -13,7 +13,7 @@ def localize(notebook, page: str, root: Path):
     if language() != ENGLISH:  # stored outputs are English
         from booktools.book.figure_labels import figures_of, read_table, relabel  # which load Matplotlib
 
-        if table := read_table(root):
+        if table := read_table(root, page):
             for data in figures_of(notebook):
                 data["image/svg+xml"] = relabel(data["image/svg+xml"], table)
         for cell in notebook.cells:

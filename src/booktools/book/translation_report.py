@@ -27,8 +27,9 @@ def report(page: str, root: Path) -> tuple[list[str], int]:
     if page.endswith(".ipynb") and state.translated:
         from booktools.book.figure_labels import figures_of, in_table, labels, read_table  # which load Matplotlib
 
+        table = read_table(root, page)
         drawn = {text for data in figures_of(read_notebook(root / page)) for text in labels(data["image/svg+xml"])}
-        if unsaid := sorted(text for text in drawn if in_table(text, read_table(root)) is None):
+        if unsaid := sorted(text for text in drawn if in_table(text, table) is None):
             lines.append(f"    figures say in English: {' | '.join(unsaid)}")
     if state.missing and said:
         lines.append(f"    missing: {', '.join(state.missing)}")
