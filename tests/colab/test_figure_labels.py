@@ -96,6 +96,16 @@ def test_a_page_may_call_a_label_something_else(tmp_path, monkeypatch):
     assert read_table(tmp_path, "b.ipynb") == {"first": "第一位", "step": "步"}
 
 
+def test_a_list_with_indents_keeps_them():
+    """Marks beside rows that begin at one place go on beginning there, whatever they are called."""
+    axes = plots.axes()
+    axes.set_yticks([0, 1], ["the sum", "  and a gate"], ha="left")
+    axes.tick_params(axis="y", pad=90)
+    made = relabel(light(axes.figure), {"the sum": "和", "  and a gate": "\u3000加上门"})
+    (x, _, held, _), (begins, *_) = text(made, "和"), text(made, "\u3000加上门")
+    assert (held, x) == ("start", begins)
+
+
 def test_nothing_is_cut_off(figure):
     """The label above an axis stood at the very top, and a Chinese sign is higher than a Latin letter."""
     made = relabel(figure, TABLE)

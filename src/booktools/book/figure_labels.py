@@ -11,7 +11,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -53,10 +53,10 @@ def relabel(svg: str, table: Mapping[str, str]) -> str:
     root = ElementTree.fromstring(svg)
     parents = {child: parent for parent in root.iter() for child in parent}
     boxes = []
-    for label in list(_labels(root)):
+    for label, held in [(label, _align(label, parents)) for label in _labels(root)]:
         said = _read(label)
         if (text := in_table(said, table)) not in (None, said):
-            boxes += _exchange(label, (text or "").split("\n"), _align(label, parents))
+            boxes += _exchange(label, (text or "").split("\n"), held)
     if not boxes:
         return svg
     _make_room(root, boxes)
@@ -123,15 +123,29 @@ def _width(line: Element) -> float:
 
 
 def _align(label: Element, parents: dict[Element, Element]) -> str:
-    """Where a label is held: names of axes and marks in their middle, marks beside rows at their end."""
-    ids, node = [], label
+    """Where a label is held: names of axes and marks in their middle, marks beside rows at their end if they end there.
+
+    Marks beside rows may begin at one place instead, as those of a list with indents do.
+    """
+    above, node = [], label
     while node in parents:
         node = parents[node]
-        ids.append(node.get("id", ""))
+        above.append(node)
+    ids = [each.get("id", "") for each in above]
     turned = _PLACE.match(_lines(label)[0].get("transform", ""))
-    if any(name.startswith("ytick") for name in ids) or (ids[0].startswith("xtick") and turned and turned[3]):
+    for tick, axis in pairwise(above):
+        if tick.get("id", "").startswith("ytick"):
+            return "start" if _begin_together(axis) else "end"
+    if ids[0].startswith("xtick") and turned and turned[3]:
         return "end"
     return "middle" if ids[0].startswith(("xtick", "matplotlib.axis_1")) else "start"
+
+
+def _begin_together(axis: Element) -> bool:
+    """Whether the marks beside rows, of several lengths, begin at one place."""
+    rows = [_lines(label)[0] for tick in axis if tick.get("id", "").startswith("ytick") for label in _labels(tick)]
+    begins = {line.get("transform", "").partition(" ")[0] for line in rows}
+    return len(begins) == 1 < len({_width(line) for line in rows})
 
 
 def _exchange(label: Element, texts: list[str], align: str) -> list[tuple[float, float, float, float]]:
