@@ -71,11 +71,11 @@ def colab(args) -> None:
 
 
 @command(
-    "Bring the repository's address from _config.yml to README.md, CITATION.cff and pyproject.toml.",
+    "Bring the repository's address from _config.yml to the READMEs, CITATION.cff and pyproject.toml.",
     Argument("--check", action="store_true", help="write nothing; fail where a file disagrees"),
 )
 def address(args) -> None:
-    from booktools.book.address import sync_address
+    from booktools.book.repeated import sync_address
 
     stale = sync_address(write=not args.check)
     if args.check and stale:

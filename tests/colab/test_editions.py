@@ -18,7 +18,7 @@ from pybtex.database import parse_string
 from attnbook.language import PSEUDO, speaking
 from booktools import cli
 from booktools.book import BookError
-from booktools.book.address import BEGIN, END, Address, address, sync_address
+from booktools.book.address import Address, address
 from booktools.book.assignment import Assignment, assignment_paths
 from booktools.book.contents import settings
 from booktools.book.edition import Edition
@@ -28,6 +28,8 @@ from booktools.book.labels import entries_of
 from booktools.book.myst import EXTENSIONS, blocks
 from booktools.book.package import project
 from booktools.book.references import References
+from booktools.book.repeated import BEGIN, END, sync_address
+from booktools.book.translation import digest
 from booktools.printers.colab import for_colab
 from booktools.printers.plain import Plain
 from booktools.printers.site_files import add_site_files
@@ -586,6 +588,24 @@ def test_readme_leads_to_no_site_that_nobody_has_published(tmp_path):
     assert f"[Dots]({DOTS})" in (tmp_path / "README.md").read_text()
 
 
+def test_a_readme_in_chinese_leads_to_what_is_chinese(tmp_path):
+    small_book(tmp_path)
+    (tmp_path / "README.zh-CN.md").write_text(f"{BEGIN}\n{END}\n")
+    assert "README.zh-CN.md" in sync_address(tmp_path)
+    assert f"| 5 | [Dots]({DOTS}) |" in (tmp_path / "README.zh-CN.md").read_text("utf-8")
+    cells = nbformat.read(tmp_path / "chapters/05_dots.ipynb", as_version=4).cells
+    chinese = {"a": "# 5. 点\n\n(dots)=\n## 更多的点", "b": "见{ref}`dots`。"}
+    blocks = [f"+++ {cell.id} {digest(cell.source)}\n\n{chinese[cell.id]}\n" for cell in cells]
+    (tmp_path / "translations/zh/chapters").mkdir(parents=True)
+    (tmp_path / "translations/zh/chapters/05_dots.md").write_text("\n".join(blocks), "utf-8")
+    assert sync_address(tmp_path) == ["README.zh-CN.md"]
+    readme = (tmp_path / "README.zh-CN.md").read_text("utf-8")
+    assert f"这本书在 <{SITE}zh/>" in readme
+    page = f"{SITE}zh/chapters/05_dots.html"
+    colab = "https://colab.research.google.com/github/ada/a-book/blob/gh-pages/zh/colab/05_dots.ipynb"
+    assert f"| 5 | [点]({page}) | [在 Colab 中运行]({colab}) |" in readme
+
+
 def test_fork_changes_one_line(tmp_path):
     small_book(tmp_path)
     sync_address(tmp_path)
@@ -658,9 +678,11 @@ def test_address_stands_nowhere_else():
         capture_output=True,
         check=True,
     )
+    made = rf"(?s){re.escape(BEGIN)}.*{re.escape(END)}"
     allowed = {
         "_config.yml": r"(?m)^  url: .*$",
-        "README.md": rf"(?s){re.escape(BEGIN)}.*{re.escape(END)}",
+        "README.md": made,
+        "README.zh-CN.md": made,
         "CITATION.cff": r"(?m)^(repository-code|url): .*$",
         "pyproject.toml": r'(?m)^[A-Z]\w+ = "https://.*$',
     }

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from booktools.book.address import NOBODY, address
+from booktools.book.parity import differences, raw_stars
 from booktools.printers.book_files import any_missing
 from tests import ROOT
 
@@ -70,17 +71,25 @@ def test_without_a_card_pytorch_is_the_build_for_processors(machine, asked, tmp_
     assert (tmp_path / "asked").read_text().splitlines() == [*asked, OURS]
 
 
-README = (ROOT / "README.md").read_text("utf-8")
+README, CHINESE = ((ROOT / name).read_text("utf-8") for name in ("README.md", "README.zh-CN.md"))
+each_readme = pytest.mark.parametrize("readme", [README, CHINESE], ids=["en", "zh"])
 GUIDE = ROOT / "CONTRIBUTING.md"
 
 
-def test_readme_leads_to_what_is_there():
+@each_readme
+def test_readme_leads_to_what_is_there(readme):
     """While nobody has published the book, no link leads to a site."""
-    links = re.findall(r"\]\(([^)\s]+)\)", README)
+    links = re.findall(r"\]\(([^)\s]+)\)", readme)
     here = [link.partition("#")[0] for link in links if not link.startswith("https:")]
     assert not [name for name in here if not (ROOT / name).exists()]
     if not address(ROOT).is_published:
-        assert NOBODY not in README
+        assert NOBODY not in readme
+
+
+def test_readme_says_the_same_in_chinese():
+    """Numbers, commands and links; each leads to the other."""
+    assert differences(README, CHINESE) == ["lacks link README.zh-CN.md", "has link README.md"]
+    assert raw_stars(CHINESE) == []
 
 
 def test_the_guide_leads_to_a_page_for_each_task():
@@ -92,13 +101,14 @@ def test_the_guide_leads_to_a_page_for_each_task():
         assert not [target for target in targets if not (page.parent / target).exists()], page
 
 
-def test_readme_shows_commands_that_every_shell_reads():
+@each_readme
+def test_readme_shows_commands_that_every_shell_reads(readme):
     """No comment after a command, since cmd.exe has none; no variable before one; only targets that make has."""
     targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    commands = [line for block in re.findall(r"```sh\n(.*?)```", README, re.S) for line in block.splitlines()]
+    commands = [line for block in re.findall(r"```sh\n(.*?)```", readme, re.S) for line in block.splitlines()]
     assert len(commands) >= 4
     assert not [line for line in commands if "#" in line or re.match(r"\w+=", line)]
-    assert set(re.findall(r"(?m)(?:^|`)make (\w+)", README)) <= set(targets)
+    assert set(re.findall(r"(?m)(?:^|`)make (\w+)", readme)) <= set(targets)
 
 
 def test_a_site_without_its_files_is_known(tmp_path):

@@ -9,9 +9,9 @@ from bs4 import BeautifulSoup
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from booktools.book import BookError
-from booktools.book.address import sync_address
 from booktools.book.contents import read_chapter
 from booktools.book.edition import Edition
+from booktools.book.repeated import sync_address
 from booktools.directives.map.drawing import Lead, draw_map
 from booktools.printers.colab import write_notebooks
 from booktools.printers.site import print_pages
@@ -43,7 +43,7 @@ def write(book: Path, name: str, title: str, **about) -> None:
 @pytest.fixture
 def book(tmp_path):
     book = linked_book(tmp_path, TOC)
-    for name in ("chapters", "index.md", "README.md", "CITATION.cff", "pyproject.toml"):
+    for name in ("chapters", "index.md", "README.md", "README.zh-CN.md", "CITATION.cff", "pyproject.toml"):
         text = (book / name).read_text("utf-8") if name.isupper() or "." in name else ""
         (book / name).unlink()
         if text:
