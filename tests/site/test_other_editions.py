@@ -165,6 +165,16 @@ def test_whatever_leads_out_of_the_edition_says_so(site, path):
         assert ("英文" in marked.text) == (not target[0].startswith("zh/")), link
 
 
+@pytest.mark.parametrize("path", ["slides.html", "instructors.html"])
+def test_a_deck_in_english_is_led_to_and_says_so(site, path):
+    links = site.soup(zh(path)).select("article a[href*='.slides.html']")
+    assert len({link["href"] for link in links}) == len(ZH.outlines)
+    for link in links:
+        target = resolve(zh(path), link["href"])[0]
+        assert (site / target).is_file()
+        assert ("abroad" in link.get("class", [])) == (not target.startswith("zh/")), target
+
+
 def test_sections_have_the_anchors_of_the_english(site):
     english, chinese = (
         [each["id"] for each in site.soup(path).select("article section[id]")] for path in (THREE, zh(THREE))

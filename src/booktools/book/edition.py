@@ -74,6 +74,11 @@ class Edition:
         return "" if self.language == own_language(self.root) else f"{self.language}/"
 
     @cached_property
+    def own(self) -> "Edition":
+        """The edition in the book's own language, to which one is led for what this one lacks."""
+        return replace(self, language=own_language(self.root)) if self.folder else self
+
+    @cached_property
     def version(self) -> str:
         return version(self.root)
 
@@ -112,7 +117,7 @@ class Edition:
 
     def source_of(self, name: str) -> str:
         """The path of a page in the repository, from that on the site without its suffix; "" if it is made of none."""
-        return next((page for page in [*self.pages, *self.decks.values()] if page.rpartition(".")[0] == name), "")
+        return next((page for page in [*self.pages, *self.outlines.values()] if page.rpartition(".")[0] == name), "")
 
     def address_of(self, page: str) -> str:
         return self.home_of(page).page(page)
@@ -127,11 +132,15 @@ class Edition:
         return [Chapter.of(path, self._notebook(f"chapters/{path.name}")) for path in written]
 
     @cached_property
-    def decks(self) -> dict[str, str]:
+    def outlines(self) -> dict[str, str]:
         """The paths of outlines of slides, by the stem of their chapter."""
         written, stems = deck_paths(self.root), [chapter.stem for chapter in self.chapters]
-        found = {stem: written[stem].relative_to(self.root).as_posix() for stem in stems if stem in written}
-        return {stem: page for stem, page in found.items() if self.has(page)}
+        return {stem: written[stem].relative_to(self.root).as_posix() for stem in stems if stem in written}
+
+    @cached_property
+    def decks(self) -> dict[str, str]:
+        """Those of the decks that are said in its language."""
+        return {stem: page for stem, page in self.outlines.items() if self.has(page)}
 
     def taught(self, page: str) -> Chapter | None:
         """The chapter whose deck a page of the site is."""

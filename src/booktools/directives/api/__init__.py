@@ -16,7 +16,7 @@ from booktools.book import api
 from booktools.book.contents import without_number
 from booktools.book.edition import Edition
 from booktools.directives import Room
-from booktools.directives.page import edition_of
+from booktools.directives.page import edition_of, relative_uri
 
 HERE = Path(__file__).parent
 
@@ -43,7 +43,7 @@ class Api(SphinxDirective):
     def listed(self, room: str) -> nodes.section:
         """The title of a room's page and all of its names, each with its link."""
         page = f"{api.FOLDER}/{room}"
-        there = self.env.app.builder.get_relative_uri(self.env.docname, page)
+        there = self.way(page)
         links = []
         for name in api.names()[room]:
             code = nodes.literal("", name.anchor)
@@ -78,11 +78,14 @@ class Api(SphinxDirective):
             for code in list(node.findall(nodes.literal)):
                 name = every.get(code.astext().removeprefix("attnbook."))
                 if name and name != here and not isinstance(code.parent, nodes.reference):
-                    there = self.env.app.builder.get_relative_uri(self.env.docname, f"{api.FOLDER}/{name.room}")
-                    link = nodes.reference("", "", refuri=f"{there}#{name.anchor}", internal=True)
+                    there = f"{self.way(f'{api.FOLDER}/{name.room}')}#{name.anchor}"
+                    link = nodes.reference("", "", refuri=there, internal=True)
                     code.parent.replace(code, link)
                     link += code
         return found
+
+    def way(self, page: str) -> str:
+        return relative_uri(edition_of(self.env), self.env.app.builder, self.env.docname, page)
 
     def parsed(self, markdown: str) -> list[nodes.Node]:
         held = nodes.Element()
@@ -94,7 +97,7 @@ class Api(SphinxDirective):
         edition, say, parts = edition_of(self.env), words(HERE), []
         if section:
             page, _, anchor = section.partition("#")
-            there = self.env.app.builder.get_relative_uri(self.env.docname, page) + (f"#{anchor}" if anchor else "")
+            there = self.way(page) + (f"#{anchor}" if anchor else "")
             how = say["exercise"] if name.room == "checks" else say["built" if told else "shown"]
             before, after = how.split("{where}")
             (where,) = self.parsed(place(section, edition))

@@ -12,11 +12,11 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
 from attnbook.language import words
-from booktools.book.contents import deck_page
+from booktools.book.contents import Chapter, deck_page
 from booktools.book.deck import Deck
 from booktools.book.edition import Edition
 from booktools.directives import Room
-from booktools.directives.page import edition_of, qr_code, raw
+from booktools.directives.page import edition_of, qr_code, raw, relative_uri
 
 HERE = Path(__file__).parent
 
@@ -98,12 +98,14 @@ class Decks(SphinxDirective):
         edition, say = edition_of(self.env), words(HERE)["list"]
         items = []
         for chapter in edition.chapters:
-            if page := edition.decks.get(chapter.stem):
+            if page := edition.outlines.get(chapter.stem):
                 self.env.note_dependency(page)
                 self.env.note_dependency(edition.page_of(chapter))
-                deck = Deck.read(edition, chapter)
+                deck = Deck.read(edition if edition.has(page) else edition.own, chapter)
                 about = say["about"].format(slides=len(deck.slides), minutes=deck.minutes)
-                link = f'<a href="{deck_page(chapter.stem)}.html">{chapter.number}. {escape(chapter.title)}</a>'
+                there, abroad = _to_deck(self.env, chapter)
+                marked = f' class="{abroad}"' if abroad else ""
+                link = f'<a{marked} href="{there}">{chapter.number}. {escape(chapter.title)}</a>'
                 items.append(f'<li>{link}, {about}<span data-printed="{chapter.stem}"></span></li>')
         return [raw(f'<ul class="decks">{"".join(items)}</ul>')]
 
@@ -116,11 +118,18 @@ def deck(_role, rawtext, text, lineno, inliner, options=None, content=None):
     if not chapter:
         return [], [inliner.reporter.error(f"deck is followed by a chapter's number, got {rawtext}", line=lineno)]
     title = f"{chapter.number}. {chapter.title}"
-    if chapter.stem not in edition.decks:
+    if chapter.stem not in edition.outlines:
         return [nodes.Text(title)], []
     env.note_dependency(edition.page_of(chapter))
-    there = env.app.builder.get_relative_uri(env.docname, deck_page(chapter.stem))
-    return [nodes.reference("", title, refuri=there)], []
+    there, abroad = _to_deck(env, chapter)
+    return [nodes.reference("", title, refuri=there, classes=abroad.split())], []
+
+
+def _to_deck(env, chapter: Chapter) -> tuple[str, str]:
+    """The way to a chapter's deck; and a class, where that is in the book's own language and the page is not."""
+    edition = edition_of(env)
+    there = relative_uri(edition, env.app.builder, env.docname, deck_page(chapter.stem))
+    return there, "" if chapter.stem in edition.decks else "abroad"
 
 
 def setup(app):
