@@ -69,7 +69,9 @@ class KeepAnchors(SphinxTransform):
         if all(heading.english == heading.said for heading in headings):
             return
         sections: list[Any] = [
-            each for each in self.document.findall(nodes.section) if isinstance(each[0], nodes.title)
+            each
+            for each in self.document.findall(nodes.section)
+            if isinstance(each[0], nodes.title) and "api" not in each["classes"]  # which `{api}` makes
         ]
         if len(headings) != len(sections):
             raise ExtensionError(f"{page}: Sphinx counts {len(sections)} headings, the book {len(headings)}")

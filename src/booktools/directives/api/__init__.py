@@ -50,10 +50,10 @@ class Api(SphinxDirective):
             links += [nodes.reference("", "", code, refuri=f"{there}#{name.anchor}", internal=True), nodes.Text(" ")]
         (head,) = self.parsed(f"{{doc}}`/{page}`")
         title, listed = nodes.title("", "", *head.children), nodes.paragraph("", "", *links, classes=["api-names"])
-        return nodes.section("", title, listed, ids=[room], names=[room])
+        return nodes.section("", title, listed, ids=[room], names=[room], classes=["api"])
 
     def entry(self, name: api.Name, section: str, told: bool) -> nodes.section:
-        made = nodes.section(ids=[name.anchor], names=[name.anchor])
+        made = nodes.section(ids=[name.anchor], names=[name.anchor], classes=["api"])
         made += nodes.title("", "", nodes.literal("", name.written))
         made += _listing(api.call(name.written, name.thing))
         made += self.said(name.doc, name)
