@@ -250,7 +250,7 @@ def widget(args) -> None:
 )
 def translation(args) -> None:
     from booktools.book import glossary
-    from booktools.book.assignment import assignment_paths
+    from booktools.book.assignment import assignment_paths, variant_paths
     from booktools.book.contents import deck_paths, pages
     from booktools.book.translation import word_files, write_missing, write_seen
     from booktools.book.translation_report import report
@@ -264,6 +264,7 @@ def translation(args) -> None:
             *deck_paths(root).values(),
             *root.glob(glossary.FILE),
             *assignment_paths(root),
+            *variant_paths(root),
             *word_files(root),
         ]:
             page = path.as_posix()

@@ -14,8 +14,9 @@ from attnbook.language import count, words
 from booktools.book import HERE, BookError
 from booktools.book.contents import read_notebook
 from booktools.book.translation import translate
-from booktools.book.variants import TAG, Draw, drawn_values, fill_gaps, mark_of, seed_of
+from booktools.book.variants import Draw, drawn_values, draws, fill_gaps, mark_of, seed_of
 
+SOURCES, VARIANTS = "assignments/source", "assignments/variants"
 SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION[ \t]*$", re.DOTALL | re.MULTILINE)
 HIDDEN = re.compile(r"^### BEGIN HIDDEN TESTS\n(.*?)^### END HIDDEN TESTS[ \t]*\n?", re.DOTALL | re.MULTILINE)
 SET_UP = "def set_up(needs, book, beside):"  # in the cell of a copy that installs what is missing
@@ -86,16 +87,20 @@ class Assignment:
     def read(cls, path: Path, overlay: Path | None = None, root: Path | None = None) -> "Assignment":
         """The assignment in a notebook; cells of the same name in the private `overlay` take the place of its own.
 
-        With the book's folder, it is in the language spoken now.
+        With the book's folder, it is in the language spoken now, as far as it is translated; so is an overlay of the
+        book, while the cells of another one stay as they are.
         """
         notebook = _with_ids(read_notebook(path), path)
+        if root is not None:
+            translate(notebook, f"{SOURCES}/{path.name}", root)
         if overlay is not None:
             private = overlay / path.name
             if not private.is_file():
                 raise BookError(f"{private} does not exist. An overlay holds a notebook of the assignment's own name.")
-            _replace_cells(notebook, _with_ids(read_notebook(private), private), private)
-        if root is not None:
-            translate(notebook, f"assignments/source/{path.name}", root)
+            changed = _with_ids(read_notebook(private), private)
+            if root is not None and overlay.resolve() == (root / VARIANTS).resolve():
+                translate(changed, f"{VARIANTS}/{path.name}", root)
+            _replace_cells(notebook, changed, private)
         return cls.of(notebook, path)
 
     @classmethod
@@ -104,8 +109,8 @@ class Assignment:
         minutes = notebook.metadata.get("attnbook", {}).get("minutes")
         if not opening or not minutes:
             raise BookError(f"{path.name}: expected `# Title` first, and attnbook.minutes in its metadata.")
-        variant_cell = "\n".join(cell.source for cell in notebook.cells if _is_variant_cell(cell))
-        notebook.cells = [cell for cell in notebook.cells if not _is_variant_cell(cell)]
+        variant_cell = "\n".join(cell.source for cell in notebook.cells if draws(cell))
+        notebook.cells = [cell for cell in notebook.cells if not draws(cell)]
         given = [cell.source for cell in notebook.cells if cell.cell_type == "code" and not _is_graded(cell)]
         exercises = _read_exercises(notebook, path)
         return cls(path.stem, opening[1], minutes, exercises, "\n\n".join(given), notebook, variant_cell)
@@ -165,17 +170,17 @@ class Assignment:
 
 def assignment_paths(root: Path) -> list[Path]:
     """The book's assignments; one has the name of the chapter it belongs to."""
-    return sorted((root / "assignments/source").glob("*.ipynb"))
+    return sorted((root / SOURCES).glob("*.ipynb"))
+
+
+def variant_paths(root: Path) -> list[Path]:
+    """What varies in the book's assignments from student to student."""
+    return sorted((root / VARIANTS).glob("*.ipynb"))
 
 
 def nbgrader(cell) -> dict:
     """What nbgrader's metadata say of a cell."""
     return cell.get("metadata", {}).get("nbgrader", {})
-
-
-def _is_variant_cell(cell) -> bool:
-    """Whether a cell draws what is different for each student."""
-    return TAG in cell.metadata.get("tags", ())
 
 
 def _is_graded(cell) -> bool:
@@ -228,7 +233,7 @@ def _with_ids(notebook, path: Path):
 def _replace_cells(notebook, private, path: Path) -> None:
     places = {cell.id: place for place, cell in enumerate(notebook.cells)}
     for cell in private.cells:
-        if _is_variant_cell(cell):
+        if draws(cell):
             notebook.cells.append(cell)
             continue
         if cell.id not in places:

@@ -15,6 +15,7 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
 from hashlib import sha256
 from pathlib import Path
 
@@ -23,9 +24,11 @@ import nbformat
 from attnbook.language import ENGLISH, is_plural, language, words
 from booktools.book import HERE, BookError, glossary
 from booktools.book.parity import MEANT, differences, raw_stars
+from booktools.book.variants import replace_texts, texts_drawn
 
 OPENING = re.compile(r"^\+\+\+ (\S+) ([0-9a-f]{8})$", re.MULTILINE)
-FIGURE_TEXTS = {"alt": "image", "caption": "figure"}
+# Where the metadata of a code cell hold a text: of its figure, or of what a hidden test tries.
+IN_METADATA = {"alt": ("mystnb", "image"), "caption": ("mystnb", "figure"), "tries": ("attnbook",)}
 LOCK = "words.json"
 PAGE = "page"  # the one text of a page that is no notebook
 
@@ -59,21 +62,27 @@ def digest(english: str) -> str:
 
 
 def _notebook_texts(notebook) -> dict[str, str]:
-    """Returns a notebook's texts by name: description, promise, Markdown by cell, `CELL:alt`, `CELL:caption`."""
+    """Returns a notebook's texts by name: description, promise, Markdown by cell, and what code cells hold of texts.
+
+    Those are `CELL:alt`, `CELL:caption`, `CELL:tries`; and in the cell that draws variants `CELL:1`, `CELL:2` ….
+    """
     about = notebook.metadata
     found = {":description": about.get("description", ""), ":promise": about.get("attnbook", {}).get("promise", "")}
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             found[cell.id] = cell.source
-        for kind, text in _figure_texts(cell).items():
-            found[f"{cell.id}:{kind}"] = text
+        for kind, place in _in_metadata(cell).items():
+            found[f"{cell.id}:{kind}"] = place[kind]
+        found |= {f"{cell.id}:{n}": text for n, text in enumerate(texts_drawn(cell), start=1)}
     return {name: text for name, text in found.items() if text}
 
 
-def _figure_texts(cell) -> dict[str, str]:
-    """What an author says of a figure in the metadata of the cell that draws it: `alt` and `caption`."""
-    said = cell.metadata.get("mystnb", {})
-    return {kind: said[part][kind] for kind, part in FIGURE_TEXTS.items() if said.get(part, {}).get(kind)}
+def _in_metadata(cell) -> dict[str, dict]:
+    """Where the metadata of a cell hold a text, by its kind."""
+    places = {
+        kind: reduce(lambda at, part: at.get(part, {}), path, cell.metadata) for kind, path in IN_METADATA.items()
+    }
+    return {kind: place for kind, place in places.items() if place.get(kind)}
 
 
 def translate(notebook, page: str, root: Path):
@@ -86,8 +95,10 @@ def translate(notebook, page: str, root: Path):
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             cell.source = said.get(cell.id, cell.source)
-        for kind in _figure_texts(cell):
-            cell.metadata["mystnb"][FIGURE_TEXTS[kind]][kind] = said[f"{cell.id}:{kind}"]
+        for kind, place in _in_metadata(cell).items():
+            place[kind] = said[f"{cell.id}:{kind}"]
+        if drawn := texts_drawn(cell):
+            cell.source = replace_texts(cell.source, [said[f"{cell.id}:{n}"] for n in range(1, len(drawn) + 1)])
     return notebook
 
 
@@ -109,7 +120,7 @@ def translated(english: dict[str, str], page: str, root: Path) -> dict[str, str]
 
 def _note(name: str, block: Block, english: str) -> str:
     """Below Markdown whose English has changed, that it has."""
-    is_line = name.startswith(":") or name.endswith(tuple(f":{kind}" for kind in FIGURE_TEXTS)) or name == PAGE
+    is_line = ":" in name or name == PAGE
     return "" if block.is_of(english) or is_line else f"\n\n[{words(HERE)['older']}]{{.older}}"
 
 

@@ -1,12 +1,14 @@
 """A variant for each student: one assignment, in which some things are drawn from the student's login and a secret.
 
 An assignment that varies has a cell with the tag `variant`. It is run for each student, and `choice` and `number` draw
-in it. What it gives a name takes the place of <<name>> in all other cells: texts, stubs, solutions, tests.
+in it. What it gives a name takes the place of <<name>> in all other cells: texts, stubs, solutions, tests. What it
+says to students in words is in `text("…")`, so that it can be translated.
 """
 
+import ast
 import hmac
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
 from booktools.book import BookError
@@ -61,12 +63,45 @@ def drawn_values(cell: str, draw: Draw) -> dict[str, str]:
     >>> drawn_values("base = number(2, 99)\\nlog = 'log2' if base == 2 else f'log base {base}'", Draw("ada"))
     {'base': '45', 'log': 'log base 45'}
     """
-    values = {"choice": draw.choice, "number": draw.number}
+    values = {"choice": draw.choice, "number": draw.number, "text": str}
     try:
         exec(compile(cell, "the variant cell", "exec"), values)
     except Exception as error:
         raise BookError(f"the cell with the tag {TAG}: {type(error).__name__}: {error}") from error
     return {name: str(value) for name, value in values.items() if isinstance(value, str | int | float)}
+
+
+def draws(cell) -> bool:
+    """Whether a cell of a notebook draws what is different for each student."""
+    return TAG in cell.metadata.get("tags", ())
+
+
+def texts_drawn(cell) -> list[str]:
+    """What a cell that draws says to students in words, in its order."""
+    return [node.value for node in _texts(cell.source)] if draws(cell) else []
+
+
+def replace_texts(source: str, texts: Sequence[str]) -> str:
+    """The source of a cell that draws, with other words in it.
+
+    >>> replace_texts("seen = choice(text('hidden'), text('shown'), 'x')", ["遮住", "看见"])
+    "seen = choice(text('遮住'), text('看见'), 'x')"
+    """
+    lines = source.encode().splitlines(keepends=True)  # the parser counts bytes
+    for node, text in reversed(list(zip(_texts(source), texts, strict=True))):
+        line = lines[node.lineno - 1]
+        lines[node.lineno - 1] = line[: node.col_offset] + repr(text).encode() + line[node.end_col_offset :]
+    return b"".join(lines).decode()
+
+
+def _texts(source: str) -> list[ast.Constant]:
+    """The texts in calls of `text`, each of which stands in one line."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Call(ast.Name("text"), [ast.Constant(value=str()) as said]):
+                found.append(said)
+    return sorted(found, key=lambda said: (said.lineno, said.col_offset))
 
 
 def fill_gaps(text: str, values: Mapping[str, str]) -> str:
