@@ -69,6 +69,13 @@ def tag(text: str) -> str:
     return text
 
 
+def spoken(text: str) -> str:
+    known = sorted({ENGLISH, *(path.name for path in Path("translations").glob("*") if path.is_dir())})
+    if text not in known:
+        raise argparse.ArgumentTypeError(f"the book is not translated into {text}; expected one of {', '.join(known)}")
+    return text
+
+
 def folder(name: str) -> Path:
     if not Path(name).is_dir():
         raise argparse.ArgumentTypeError(f"{name} is not a folder")

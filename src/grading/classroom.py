@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from attnbook.language import language
 from booktools.book import BookError
 from booktools.book.assignment import Assignment, nbgrader
 from booktools.book.limits import Limits
@@ -48,13 +49,15 @@ class Classwork:
         overlay: Path | None = None,
         secret: str | None = None,
         private: Sequence[Path] = (),
+        root: Path | None = None,
         **about,
     ) -> "Classwork":
         """Reads the assignment and finds the submissions; `about` is passed on to `find_submissions`.
 
-        Besides these, students' code must not see the `private` places.
+        Besides these, students' code must not see the `private` places. With the book's folder, the assignment is in
+        the language spoken now.
         """
-        assignment = Assignment.read(source, overlay)
+        assignment = Assignment.read(source, overlay, root)
         places = [place.resolve() for place in (source, *folders, overlay, *private) if place]
         return cls(assignment, find_submissions(folders, assignment.name, **about), places, secret)
 
@@ -149,7 +152,7 @@ class Grader:
         return printable(", ".join(known.get(name, name) for name in names if cells or name in known))
 
     def digest(self, submission: Submission) -> str:
-        """Returns a hash that changes if the submission, the code of the assignment or the limits do.
+        """Returns a hash that changes if the submission, the code of the assignment, the limits or the language do.
 
         Points and texts may change: nobody is graded again for them.
         """
@@ -159,8 +162,8 @@ class Grader:
         except OSError:
             content = b""
         notebook = self.assignment.variant(submission.student, self.secret).notebook
-        about = json.dumps([_what_runs(notebook), submission.remark, asdict(self.limits)], sort_keys=True)
-        return hashlib.sha256(about.encode() + content).hexdigest()
+        about = [_what_runs(notebook), submission.remark, asdict(self.limits), language()]
+        return hashlib.sha256(json.dumps(about, sort_keys=True).encode() + content).hexdigest()
 
 
 def _what_runs(notebook) -> list[tuple]:

@@ -9,7 +9,7 @@ from collections import Counter
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from booktools.arguments import ASSIGNMENT, Argument, command, folder, jobs, notebook, notebooks, positive, to
+from booktools.arguments import ASSIGNMENT, Argument, command, folder, jobs, notebook, notebooks, positive, spoken, to
 
 
 def secret(name: str) -> Path:
@@ -67,6 +67,12 @@ SECRET = Argument(
     type=secret,
     metavar="FILE",
     help="a file with your course's secret, from which each student's variant is drawn, with the login",
+)
+LANGUAGE = Argument(
+    "--language",
+    type=spoken,
+    metavar="TAG",
+    help="of copies and feedback, such as zh (default: the book's own); grade in the one that you handed out in",
 )
 UNSAFE = Argument(
     "--unsafe",
@@ -140,6 +146,7 @@ LATENESS = (
     OVERLAY,
     ROSTER,
     SECRET,
+    LANGUAGE,
 )
 def student(args) -> None:
     from booktools.book.assignment import Assignment
@@ -147,7 +154,7 @@ def student(args) -> None:
     from booktools.printers.student import write_copies, write_variants
     from grading.roster import Roster
 
-    book = edition(Path())
+    book = edition(Path(), args.language)
     with book.spoken():
         chosen = [Assignment.read(path, args.overlay, Path()) for path in args.notebooks]
     if args.roster:
@@ -225,9 +232,17 @@ def prove(args) -> None:
     ),
     OVERLAY,
     SECRET,
+    LANGUAGE,
     UNSAFE,
 )
 def grade(args) -> None:
+    from booktools.book.edition import edition
+
+    with edition(Path(), args.language).spoken():
+        _grade(args)
+
+
+def _grade(args) -> None:
     from booktools.book.limits import Limits
     from grading.adjustments import read_adjustments
     from grading.by_hand import read_questions, write_by_hand
@@ -245,7 +260,7 @@ def grade(args) -> None:
     rules = Rules.checked(roster, args.deadline, args.late_penalty, args.late_most, timedelta(minutes=args.grace))
     about = {"stamped": args.timestamps, "roster": roster, "several": bool(args.attempts)}
     private = [path for path in (args.secret, args.roster, args.adjustments, args.questions) if path]
-    work = Classwork.read(args.source, args.submissions, args.overlay, _text_of(args.secret), private, **about)
+    work = Classwork.read(args.source, args.submissions, args.overlay, _text_of(args.secret), private, Path(), **about)
     students = {submission.student for submission in work.submissions}
     adjustments = read_adjustments(args.adjustments, work.assignment, students) if args.adjustments else {}
     questions = read_questions(args.questions, work.assignment, students) if args.questions else {}
@@ -283,14 +298,22 @@ def grade(args) -> None:
     ),
     OVERLAY,
     SECRET,
+    LANGUAGE,
 )
 def similar(args) -> None:
+    from booktools.book.edition import edition
+
+    with edition(Path(), args.language).spoken():
+        _similar(args)
+
+
+def _similar(args) -> None:
     from grading.classroom import Classwork
     from grading.roster import Roster
     from grading.similar_work import similar_pairs, write_similar_work
 
     roster = Roster.read(args.roster) if args.roster else None
-    work = Classwork.read(args.source, args.submissions, args.overlay, roster=roster, several=True)
+    work = Classwork.read(args.source, args.submissions, args.overlay, root=Path(), roster=roster, several=True)
     assignment = work.assignment.variant("", _text_of(args.secret))
     codes, pairs = similar_pairs(assignment, work.submissions, args.threshold / 100)
     write_similar_work(args.to, assignment, codes, pairs)

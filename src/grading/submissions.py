@@ -4,6 +4,7 @@ import ast
 import json
 import re
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -238,6 +239,8 @@ def _is_of_copies(statement: ast.stmt) -> bool:
             return True
         case ast.Expr(ast.Call(ast.Name("look_over"))):
             return True
+        case ast.Expr(ast.Call(ast.Attribute(attr="run_line_magic"), [_, ast.Constant(value=str(text))])):
+            return text.startswith("ATTNBOOK_LANGUAGE=")
         case ast.FunctionDef(name="set_up") | ast.Expr(ast.Call(ast.Name("set_up"))) | ast.Delete([ast.Name("set_up")]):
             return True
     return False
@@ -252,7 +255,7 @@ def _without_checks(source: str, checks: str) -> str:
     >>> _without_checks("def g(x): return x\ngot = f(1)\nassert got == 2\nprint('passes')", check)
     'def g(x):\n    return x\ngot = f(1)'
     """
-    handed_out = {ast.dump(statement) for statement in ast.parse(checks).body}
+    handed_out = set(map(_wordless, ast.parse(checks).body))
 
     def is_verdict(statement: ast.stmt) -> bool:
         match statement:
@@ -260,11 +263,32 @@ def _without_checks(source: str, checks: str) -> str:
                 return True
             case ast.Assign() | ast.AnnAssign() | ast.Import() | ast.ImportFrom() | ast.FunctionDef() | ast.ClassDef():
                 return False
-        return ast.dump(statement) in handed_out
+        return _wordless(statement) in handed_out
 
     own = _own_part(source, is_verdict)
-    only_values = _own_part(own, lambda statement: ast.dump(statement) in handed_out)
+    only_values = _own_part(own, lambda statement: _wordless(statement) in handed_out)
     return own if only_values else ""
+
+
+def _wordless(statement: ast.stmt) -> str:
+    r"""What a statement is, whatever language its words are in: a copy may have been handed out in another one.
+
+    >>> english, chinese = ast.parse("assert x, f'not {x}'\nassert x, f'{x} 不对'").body
+    >>> _wordless(english) == _wordless(chinese)
+    True
+    """
+    return ast.dump(_Wordless().visit(deepcopy(statement)))
+
+
+class _Wordless(ast.NodeTransformer):
+    """Empties texts that may be words."""
+
+    def visit_Constant(self, node: ast.Constant) -> ast.Constant:
+        are_words = isinstance(node.value, str) and not re.fullmatch("[!-~]*", node.value)
+        return ast.Constant("") if are_words else node
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.Constant:
+        return ast.Constant("")
 
 
 def truncated(sources: list[str], most: int = MOST) -> list[str]:

@@ -13,12 +13,12 @@ from nbformat import NotebookNode
 from attnbook.language import count, words
 from booktools.book import HERE, BookError
 from booktools.book.contents import read_notebook
+from booktools.book.said_in_code import HIDDEN, nbgrader
 from booktools.book.translation import translate
 from booktools.book.variants import Draw, drawn_values, draws, fill_gaps, mark_of, seed_of
 
 SOURCES, VARIANTS = "assignments/source", "assignments/variants"
 SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION[ \t]*$", re.DOTALL | re.MULTILINE)
-HIDDEN = re.compile(r"^### BEGIN HIDDEN TESTS\n(.*?)^### END HIDDEN TESTS[ \t]*\n?", re.DOTALL | re.MULTILINE)
 SET_UP = "def set_up(needs, book, beside):"  # in the cell of a copy that installs what is missing
 LOOK_OVER = "attnbook.handing_in"  # in the last cell of a copy, with which a student looks it over
 ANOTHER_FOR_EACH = """{name} is another one for each student. It needs the file of your secret, --secret FILE,
@@ -87,20 +87,14 @@ class Assignment:
     def read(cls, path: Path, overlay: Path | None = None, root: Path | None = None) -> "Assignment":
         """The assignment in a notebook; cells of the same name in the private `overlay` take the place of its own.
 
-        With the book's folder, it is in the language spoken now, as far as it is translated; so is an overlay of the
-        book, while the cells of another one stay as they are.
+        With the book's folder, both are in the language spoken now, as far as they are translated.
         """
-        notebook = _with_ids(read_notebook(path), path)
-        if root is not None:
-            translate(notebook, f"{SOURCES}/{path.name}", root)
+        notebook = _read_cells(path, root)
         if overlay is not None:
             private = overlay / path.name
             if not private.is_file():
                 raise BookError(f"{private} does not exist. An overlay holds a notebook of the assignment's own name.")
-            changed = _with_ids(read_notebook(private), private)
-            if root is not None and overlay.resolve() == (root / VARIANTS).resolve():
-                translate(changed, f"{VARIANTS}/{path.name}", root)
-            _replace_cells(notebook, changed, private)
+            _replace_cells(notebook, _read_cells(private, root), private)
         return cls.of(notebook, path)
 
     @classmethod
@@ -178,11 +172,6 @@ def variant_paths(root: Path) -> list[Path]:
     return sorted((root / VARIANTS).glob("*.ipynb"))
 
 
-def nbgrader(cell) -> dict:
-    """What nbgrader's metadata say of a cell."""
-    return cell.get("metadata", {}).get("nbgrader", {})
-
-
 def _is_graded(cell) -> bool:
     """Whether a cell is an exercise or a test."""
     return bool(nbgrader(cell).get("solution") or nbgrader(cell).get("grade"))
@@ -224,9 +213,13 @@ def _read_test(cell, here: str) -> Test:
     return Test(nbgrader(cell)["grade_id"], nbgrader(cell)["points"], HIDDEN.sub("", cell.source), hidden, tries)
 
 
-def _with_ids(notebook, path: Path):
+def _read_cells(path: Path, root: Path | None):
+    """A notebook whose cells have ids; with the book's folder, in which it is, in the language spoken now."""
+    notebook = read_notebook(path)
     if any("id" not in cell for cell in notebook.cells):
         raise BookError(f"{path}: cells have no ids. Open it in JupyterLab 3 or newer, where cells have, and save it.")
+    if root is not None and path.resolve().is_relative_to(root.resolve()):
+        translate(notebook, path.resolve().relative_to(root.resolve()).as_posix(), root)
     return notebook
 
 

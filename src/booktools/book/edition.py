@@ -230,11 +230,14 @@ class Edition:
         return f"chapters/{chapter.path.name}"
 
 
-def edition(root: Path) -> Edition:
+def edition(root: Path, language: str | None = None) -> Edition:
     """The edition of the book in a folder that is being made: one for all who ask.
 
-    It is the one that is spoken; else that of ATTNBOOK_LANGUAGE, with all that is begun; else that of `_config.yml`.
+    It is that in a language, if one is given; else the one that is spoken; else that of ATTNBOOK_LANGUAGE, with all
+    that is begun; else that of `_config.yml`.
     """
+    if language:
+        return Edition(root.absolute(), language)
     spoken = _spoken.get()
     return spoken if spoken and spoken.root.absolute() == root.absolute() else _edition(root.absolute())
 

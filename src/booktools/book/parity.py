@@ -5,9 +5,10 @@ So a number in Chinese words is held, too: English is tied to what cells print, 
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from booktools.book.myst import INLINE, Directive, blocks, lines_of, parser, split_target
+from booktools.book.variants import GAP
 
 # A difference that is meant stands in the translation, in a line of its own: `% meant: number 10.1, link map.md`.
 MEANT = re.compile(r"^% meant: (.*)\n?", re.MULTILINE)
@@ -15,6 +16,7 @@ _SAID = {"query", "key", "value"}  # roles that colour a word, which each langua
 _TITLED = {"admonition", "exercise", "exercise-start", "slide"}  # directives whose argument is words
 _WORDS = {"because"}  # options that are words
 _NUMBER = re.compile(r"(?<![A-Za-z0-9_.)])[-−]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?!\d)", re.ASCII)
+_FIELD = re.compile(r"\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}")  # of a formatted text
 _STARRED = re.compile(r"\*\*")
 _CODE = re.compile(r"^```\w*\n.*?^```$", re.MULTILINE | re.DOTALL)
 
@@ -29,8 +31,21 @@ def differences(english: str, translated: str) -> list[str]:
     >>> differences("In 11.1.", "% meant: number 10.1, number 11.1\\n见第 10.1 节。")
     []
     """
+    return _differences(english, translated, _common)
+
+
+def differences_in_code(english: str, translated: str) -> list[str]:
+    """The same of what code says, line by line, with the fields of formatted texts.
+
+    >>> differences_in_code("2 rows, got {len(x)}\\nno", "2 行，得到 {len(y)}\\n不")
+    ['lacks line 1: {len(x)}', 'has line 1: {len(y)}']
+    """
+    return _differences(english, translated, _common_in_code)
+
+
+def _differences(english: str, translated: str, common: Callable[[str], Iterator[str]]) -> list[str]:
     meant = {each.strip() for line in MEANT.findall(translated) for each in line.split(",")}
-    ours, theirs = Counter(_common(english)), Counter(_common(MEANT.sub("", translated)))
+    ours, theirs = Counter(common(english)), Counter(common(MEANT.sub("", translated)))
     lacks, has = list((ours - theirs).elements()), list((theirs - ours).elements())
     found = [("lacks", each) for each in lacks] + [("has", each) for each in has]
     return [f"{verb} {each}" for verb, each in found if each not in meant]
@@ -115,7 +130,17 @@ def _of_line(line: str) -> Iterator[str]:
     yield from _numbers(line[done:])
 
 
+def _common_in_code(text: str) -> Iterator[str]:
+    for n, line in enumerate(text.split("\n"), start=1):
+        rest = _FIELD.sub("", line)
+        marks = re.findall(r"[\"\\]", rest)  # which would end the text, or mean something else in it
+        yield f"line {n}"
+        yield from (f"line {n}: {each}" for each in (*_FIELD.findall(line), *_numbers(rest), *marks))
+
+
 def _numbers(text: str) -> Iterator[str]:
+    """The numbers in a text, and the gaps that a student's variant fills."""
+    yield from (f"gap {name}" for name in GAP.findall(text))
     for digits in _NUMBER.findall(text):
         if digits not in "-−":
             yield f"number {digits.replace(',', '').replace('-', '−')}"

@@ -23,12 +23,13 @@ import nbformat
 
 from attnbook.language import ENGLISH, is_plural, language, words
 from booktools.book import HERE, BookError, glossary
-from booktools.book.parity import MEANT, differences, raw_stars
-from booktools.book.variants import replace_texts, texts_drawn
+from booktools.book.parity import MEANT, differences, differences_in_code, raw_stars
+from booktools.book.said_in_code import lines_said, nbgrader, say_instead
 
 OPENING = re.compile(r"^\+\+\+ (\S+) ([0-9a-f]{8})$", re.MULTILINE)
 # Where the metadata of a code cell hold a text: of its figure, or of what a hidden test tries.
 IN_METADATA = {"alt": ("mystnb", "image"), "caption": ("mystnb", "figure"), "tries": ("attnbook",)}
+IN_CODE = ":says"  # the end of the name of what the code of a cell says
 LOCK = "words.json"
 PAGE = "page"  # the one text of a page that is no notebook
 
@@ -44,8 +45,13 @@ class Block:
         """Whether it is a translation of the English as it is now."""
         return self.source == digest(english)
 
-    def fits(self, english: str) -> bool:
-        """Whether it can stand for the English of now: one says what the other says, as far as that can be counted."""
+    def fits(self, english: str, name: str = "") -> bool:
+        """Whether it can stand for the English of now: one says what the other says, as far as that can be counted.
+
+        What code says has to be exactly of it, since no note can be put below.
+        """
+        if name.endswith(IN_CODE):
+            return self.is_of(english) and not differences_in_code(english, self.text)
         return self.is_of(english) or not differences(english, self.text)
 
     @property
@@ -64,16 +70,18 @@ def digest(english: str) -> str:
 def _notebook_texts(notebook) -> dict[str, str]:
     """Returns a notebook's texts by name: description, promise, Markdown by cell, and what code cells hold of texts.
 
-    Those are `CELL:alt`, `CELL:caption`, `CELL:tries`; and in the cell that draws variants `CELL:1`, `CELL:2` ….
+    Those are `CELL:alt`, `CELL:caption` and `CELL:tries`; and of an assignment `CELL:says`, what its code says, line by
+    line.
     """
     about = notebook.metadata
     found = {":description": about.get("description", ""), ":promise": about.get("attnbook", {}).get("promise", "")}
+    is_graded = any(map(nbgrader, notebook.cells))
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             found[cell.id] = cell.source
         for kind, place in _in_metadata(cell).items():
             found[f"{cell.id}:{kind}"] = place[kind]
-        found |= {f"{cell.id}:{n}": text for n, text in enumerate(texts_drawn(cell), start=1)}
+        found[f"{cell.id}{IN_CODE}"] = "\n".join(lines_said(cell)) if is_graded else ""
     return {name: text for name, text in found.items() if text}
 
 
@@ -87,18 +95,18 @@ def _in_metadata(cell) -> dict[str, dict]:
 
 def translate(notebook, page: str, root: Path):
     """A notebook, whose path in the book is `page`, with its texts in the language spoken now. Code stays as it is."""
-    said = translated(_notebook_texts(notebook), page, root)
-    if ":description" in said:
-        notebook.metadata["description"] = said[":description"]
-    if ":promise" in said:
-        notebook.metadata["attnbook"]["promise"] = said[":promise"]
+    in_language = translated(_notebook_texts(notebook), page, root)
+    if ":description" in in_language:
+        notebook.metadata["description"] = in_language[":description"]
+    if ":promise" in in_language:
+        notebook.metadata["attnbook"]["promise"] = in_language[":promise"]
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            cell.source = said.get(cell.id, cell.source)
+            cell.source = in_language.get(cell.id, cell.source)
         for kind, place in _in_metadata(cell).items():
-            place[kind] = said[f"{cell.id}:{kind}"]
-        if drawn := texts_drawn(cell):
-            cell.source = replace_texts(cell.source, [said[f"{cell.id}:{n}"] for n in range(1, len(drawn) + 1)])
+            place[kind] = in_language[f"{cell.id}:{kind}"]
+        if lines := in_language.get(f"{cell.id}{IN_CODE}"):
+            cell.source = say_instead(cell, lines.split("\n"))
     return notebook
 
 
@@ -114,7 +122,7 @@ def translated(english: dict[str, str], page: str, root: Path) -> dict[str, str]
     if language() == ENGLISH:
         return english
     blocks = _read_blocks(overlay_path(page, root), english)
-    fit = {name: block for name, block in blocks.items() if block.fits(english[name])}
+    fit = {name: block for name, block in blocks.items() if block.fits(english[name], name)}
     return english | {name: block.shown + _note(name, block, english[name]) for name, block in fit.items()}
 
 
@@ -128,7 +136,7 @@ def share(page: str, root: Path) -> float:
     """How much of a page is said in the language spoken now, from 0 to 1, by its letters."""
     english = texts_of(page, root)
     blocks = blocks_of(page, root, english)
-    said = (name for name, text in english.items() if name in blocks and blocks[name].fits(text))
+    said = (name for name, text in english.items() if name in blocks and blocks[name].fits(text, name))
     done = [name for name in said if blocks[name].text != english[name].strip("\n")]
     return sum(len(english[name]) for name in done) / sum(map(len, english.values())) if english else 0.0
 
@@ -184,12 +192,16 @@ def translation_state(page: str, root: Path) -> State:
     done = [name for name in english if name not in missing]
     stale = [name for name in done if not blocks[name].is_of(english[name])]
     counted = [] if _is_words(page) else done  # the gaps of words have a test of their own
-    differ = {name: found for name in counted if (found := differences(english[name], blocks[name].text))}
+    differ = {name: found for name in counted if (found := _differences(name, english[name], blocks[name].text))}
     starred = {name: [f"has ** in {each!r}" for each in raw_stars(blocks[name].text)] for name in counted}
     wrong = {name: starred.get(name, []) + differ.get(name, []) * (name not in stale) for name in done}
     faults = {name: found for name, found in wrong.items() if found}
     broken = {name: found for name, found in differ.items() if name in stale}
     return State([name for name in done if name not in stale], stale, missing, faults, broken)
+
+
+def _differences(name: str, english: str, translated: str) -> list[str]:
+    return (differences_in_code if name.endswith(IN_CODE) else differences)(english, translated)
 
 
 def _says_something(text: str) -> bool:

@@ -5,16 +5,16 @@ in it. What it gives a name takes the place of <<name>> in all other cells: text
 says to students in words is in `text("…")`, so that it can be translated.
 """
 
-import ast
 import hmac
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from hashlib import sha256
 
 from booktools.book import BookError
 
 TAG = "variant"
 GAP = re.compile(r"<<(\w+)>>")
+TEXT = re.compile(r'\btext\("([^"]*)"\)')  # what a cell that draws says to students in words
 
 
 class Draw:
@@ -74,34 +74,6 @@ def drawn_values(cell: str, draw: Draw) -> dict[str, str]:
 def draws(cell) -> bool:
     """Whether a cell of a notebook draws what is different for each student."""
     return TAG in cell.metadata.get("tags", ())
-
-
-def texts_drawn(cell) -> list[str]:
-    """What a cell that draws says to students in words, in its order."""
-    return [node.value for node in _texts(cell.source)] if draws(cell) else []
-
-
-def replace_texts(source: str, texts: Sequence[str]) -> str:
-    """The source of a cell that draws, with other words in it.
-
-    >>> replace_texts("seen = choice(text('hidden'), text('shown'), 'x')", ["遮住", "看见"])
-    "seen = choice(text('遮住'), text('看见'), 'x')"
-    """
-    lines = source.encode().splitlines(keepends=True)  # the parser counts bytes
-    for node, text in reversed(list(zip(_texts(source), texts, strict=True))):
-        line = lines[node.lineno - 1]
-        lines[node.lineno - 1] = line[: node.col_offset] + repr(text).encode() + line[node.end_col_offset :]
-    return b"".join(lines).decode()
-
-
-def _texts(source: str) -> list[ast.Constant]:
-    """The texts in calls of `text`, each of which stands in one line."""
-    found = []
-    for node in ast.walk(ast.parse(source)):
-        match node:
-            case ast.Call(ast.Name("text"), [ast.Constant(value=str()) as said]):
-                found.append(said)
-    return sorted(found, key=lambda said: (said.lineno, said.col_offset))
 
 
 def fill_gaps(text: str, values: Mapping[str, str]) -> str:
