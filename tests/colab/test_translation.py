@@ -103,6 +103,53 @@ def test_a_stale_text_that_counts_otherwise_is_shown_in_english(tmp_path, text):
     assert in_chinese(tmp_path).cells[0].source == TITLE
 
 
+CHECK = "assert f(1) == 2, f'no {f(1)}'\nassert f(2) == 4, f\"twice 2 is 4, got {f(2)}\""
+SAYS = "twice 2 is 4, got {f(2)}"
+
+
+def graded(check=CHECK):
+    """A part of an assignment: a check, and the cell that draws a variant."""
+    about = {"nbgrader": {"grade": True}, "attnbook": {"tries": "larger numbers"}}
+    drawing = 'seen = choice(text("hidden"), text("in sight"), \'a, b\')'
+    cells = [
+        new_code_cell(check, id="test", metadata=about),
+        new_code_cell(drawing, id="variant", metadata={"tags": ["variant"]}),
+    ]
+    return new_notebook(cells=cells)
+
+
+def test_of_code_what_it_says_to_students_is_translated(tmp_path):
+    written = block("test:tries", "larger numbers", "更大的数") + block("test:says", SAYS, "2 的两倍是 4，得到 {f(2)}")
+    write(tmp_path, written + block("variant:says", "hidden\nin sight", "藏起来\n看得见"))
+    with speaking("zh"):
+        check, drawing = translate(graded(), PAGE, tmp_path).cells
+    assert check.source == CHECK.replace(SAYS, "2 的两倍是 4，得到 {f(2)}")
+    assert check.metadata.attnbook.tries == "更大的数"
+    assert drawing.source == 'seen = choice(text("藏起来"), text("看得见"), \'a, b\')'
+
+
+@pytest.mark.parametrize(
+    "text", ["2 的两倍是 4", "2 的两倍是 4，得到 {f(3)}", '2 的"两倍"是 4，得到 {f(2)}', "2、4 {f(2)}\n二"]
+)
+def test_what_code_says_keeps_its_fields_and_lines(tmp_path, monkeypatch, capsys, text):
+    (tmp_path / "chapters").mkdir()
+    nbformat.write(graded(), tmp_path / PAGE)
+    write(tmp_path, block("test:says", SAYS, text))
+    with speaking("zh"):
+        assert translate(graded(), PAGE, tmp_path).cells[0].source == CHECK
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["translation", "zh", PAGE]) == 1
+    assert "wrong: test:says " in capsys.readouterr().out
+
+
+def test_what_code_says_is_english_once_that_has_changed(tmp_path):
+    """A note can't stand in code, so nothing old is said."""
+    write(tmp_path, block("test:says", SAYS, "2 的两倍是 4，得到 {f(2)}"))
+    changed = CHECK.replace("twice", "double")
+    with speaking("zh"):
+        assert translate(graded(changed), PAGE, tmp_path).cells[0].source == changed
+
+
 def test_a_page_is_one_text(tmp_path):
     write(tmp_path, block("page", "# Hello", "# 你好"), page="index.md")
     with speaking("zh"):

@@ -152,6 +152,7 @@ class Assignment:
                 cell.source = re.sub(
                     r"(?<=^## ).+", lambda title: headings.get(title[0], title[0]), cell.source, flags=re.MULTILINE
                 )
+                cell.source = re.sub(r"\[(.*)\]\{\.older\}$", r"*\1*", cell.source)  # below a stale translation
                 continue
             cell.source = HIDDEN.sub("", SOLUTION.sub(STUB, cell.source)).rstrip("\n")
             if said := passes.get(nbgrader(cell).get("grade_id", "")):
