@@ -1,6 +1,8 @@
 """What students see of an assignment before they hand it in: the last cell of their copy, run as a notebook runs it."""
 
 import json
+import os
+from pathlib import Path
 from types import SimpleNamespace
 
 import nbformat
@@ -29,7 +31,7 @@ def copy(tmp_path, monkeypatch):
     return nbformat.read(path, 4)
 
 
-def look(copy, written=RIGHT, most=None, **sources):
+def look(copy, written=RIGHT, seconds=20, total=120, **sources):
     """What the last cell prints once these exercises are written right, and other cells hold other sources."""
     solutions = {cell.id: cell.source for cell in answered().cells}
     for cell in copy.cells:
@@ -40,7 +42,7 @@ def look(copy, written=RIGHT, most=None, **sources):
         copy.cells.insert(5, new_code_cell(sources["more"]))
     nbformat.write(copy, "three_things.ipynb")
     source = copy.cells[-1].source
-    exec(source.replace("total=120", f"total={most}") if most else source, {})
+    exec(source.replace("seconds=20, total=120", f"seconds={seconds}, total={total}"), {})
 
 
 def test_a_whole_notebook(copy, capsys):
@@ -70,6 +72,7 @@ def test_what_is_missing_wrong_or_in_a_cell_of_text(copy, capsys):
     ("more", "says"),
     [
         ("print(lambda_)", "NameError: name 'lambda_' is not defined. Cells run from top to bottom"),
+        ("import helpers", "ModuleNotFoundError: No module named 'helpers'"),
         ("open('data.csv')", "No such file or directory: 'data.csv'"),
         ("import socket\nsocket.create_connection(('127.0.0.1', 9))", "opens no connection (socket.connect)"),
         ("!ls", "starts no program or thread and opens no connection"),
@@ -78,9 +81,10 @@ def test_what_is_missing_wrong_or_in_a_cell_of_text(copy, capsys):
         ("type Pair = int", ["can't be read by Python 3.11", "SyntaxError"]),
         ("x = = 1", "SyntaxError"),
     ],
-    ids=["order", "a file", "network", "a program", "a thread", "backstage", "a newer Python", "no Python"],
+    ids=["order", "a helper", "a file", "network", "a program", "a thread", "backstage", "a newer Python", "no Python"],
 )
 def test_cells_that_stop(copy, capsys, more, says):
+    Path("helpers.py").touch()
     look(copy, more=more)
     said = capsys.readouterr().out
     assert said.count("Code cell 3 ") == 1, said
@@ -89,18 +93,122 @@ def test_cells_that_stop(copy, capsys, more, says):
     assert "You can hand it in like this." in said
 
 
-def test_a_loop_that_never_ends(copy, capsys):
-    look(copy, most=5, more="while True: pass")
+@pytest.mark.parametrize("path", [f"{os.pathsep}/nowhere", "{here}"], ids=["an empty entry", "its folder"])
+def test_what_lies_beside_the_notebook_is_not_imported(copy, capsys, tmp_path, monkeypatch, path):
+    """Also where Python was told to look there: a file of the student's own, and one with the name of Python's own."""
+    monkeypatch.setenv("PYTHONPATH", path.format(here=tmp_path))
+    Path("helpers.py").touch()
+    Path("random.py").write_text("raise SystemExit('not this one')")
+    look(copy, more="import random\nprint(random.random())\nimport helpers")
     said = capsys.readouterr().out
-    assert "did not come to an end in 10 seconds." in said
+    assert "Code cell 3 stops: ModuleNotFoundError: No module named 'helpers'" in said
+    assert said.count("the checks that you see pass") == 3
+
+
+def test_a_loop_that_never_ends(copy, capsys):
+    look(copy, total=5, more="while True: pass")
+    said = capsys.readouterr().out
+    assert "did not come to an end in 10 seconds. Is there a loop" in said
     assert said.count("not reached") == 3
 
 
-def test_a_cell_that_takes_too_long(monkeypatch, copy, capsys):
-    lines = [{"number": n, "error": "", "seconds": 21.0 if n == 2 else 0.1} for n in range(1, 20)]
-    monkeypatch.setattr(handing_in, "_outcome", lambda *_: {line["number"]: line for line in lines})
+@pytest.mark.parametrize(
+    ("done", "number", "reached"),
+    [(1, 2, 0), (3, 4, 0), (7, 8, 2), (9, 4, 2), (12, 9, 2)],
+    ids=["a cell", "a check", "another cell", "a check once more", "the last check once more"],
+)
+def test_the_cell_in_which_it_stops(copy, capsys, monkeypatch, done, number, reached):
+    """Also where it is a check; what has not run is not reached."""
+
+    def rerun(order, empty, told, most):
+        lines = [{"number": cell["number"], "error": "", "working": 0, "waiting": 0} for cell in order[:done]]
+        told.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        return False, {}
+
+    monkeypatch.setattr(handing_in, "_rerun", rerun)
     look(copy)
-    assert "Code cell 2 took 21 seconds; where it is graded, it is stopped after 20." in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert f"Code cell {number} did not come to an end in 240 seconds." in said
+    assert said.count("not reached") == 3 - reached
+    assert "All is written" not in said
+
+
+@pytest.mark.parametrize(
+    ("sources", "says"),
+    [
+        ({"more": "import os\nos._exit(3)"}, "Code cell 3 ended Python itself (exit status 3).\n"),
+        ({"more": "import os\nos.abort()"}, "Code cell 3 ended Python itself (SIGABRT)."),
+        (
+            {"line": "import os, sys\nsys.__stderr__.write('no room\\n')\nos._exit(0)"},
+            "6 ended Python itself (exit status 0). no room",
+        ),
+        (
+            {
+                "count": "class Count(int):\n    __eq__ = __class__ = property(lambda _: __import__('os')._exit(4))\ncount = Count(12)"
+            },
+            "Code cell 9 ended Python itself (exit status 4).",
+        ),
+    ],
+    ids=["an exit", "a crash", "with words", "in a check"],
+)
+def test_a_cell_that_ends_python(copy, capsys, sources, says):
+    look(copy, **sources)
+    said = capsys.readouterr().out
+    assert says in said
+    assert "not reached" in said
+    assert said.count("Code cell") == 1
+    assert "Is there a loop" not in said
+
+
+@pytest.mark.parametrize("python", ["#!/bin/sh\necho no PyTorch >&2\nexit 2\n", ""])
+def test_python_that_does_not_start(copy, capsys, tmp_path, monkeypatch, python):
+    program = tmp_path / "python"
+    if python:
+        program.write_text(python)
+        program.chmod(0o755)
+    monkeypatch.setattr(handing_in.sys, "executable", str(program))
+    look(copy)
+    said = capsys.readouterr().out
+    assert "A new Python does not start" in said
+    assert ("exit status 2" in said and "no PyTorch" in said) if python else "No such file" in said
+    assert "Code cell" not in said
+
+
+def took(monkeypatch, *times):
+    """The cells have worked and waited for so many seconds."""
+    times = [*times, *[(0.1, 0.1)] * 20]
+    lines = {n: {"error": "", "working": work, "waiting": wait} for n, (work, wait) in enumerate(times, start=1)}
+    monkeypatch.setattr(handing_in, "_outcome", lambda *_: (lines, ""))
+
+
+@pytest.mark.parametrize("times", [(21, 0.1), (0.1, 20.5)], ids=["work", "waiting"])
+@pytest.mark.parametrize("number", [2, 5], ids=["a cell", "a check"])
+def test_a_cell_that_takes_too_long(monkeypatch, copy, capsys, times, number):
+    took(monkeypatch, *[(0.1, 0.1)] * (number - 1), times)
+    look(copy)
+    told = f"Code cell {number} took 21 seconds; where it is graded, it is stopped after 20."
+    assert told in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("times", "late"),
+    [([(15, 0)] * 9, True), ([(0, 15)] * 9, True), ([(15, 0)] * 5 + [(0, 15)] * 5, False), ([(19, 19)] * 6, False)],
+    ids=["work", "waiting", "half of each", "as much of both"],
+)
+def test_cells_that_take_too_long_together(monkeypatch, copy, capsys, times, late):
+    """As grading counts: 120 seconds of work, and as many of waiting."""
+    took(monkeypatch, *times)
+    look(copy)
+    said = capsys.readouterr().out
+    assert ("All cells together took 1" in said and "after 120" in said) is late
+    assert ("All is written" in said) is not late
+
+
+def test_waiting_counts_and_threads_are_as_in_grading(copy, capsys):
+    look(copy, seconds=1, more="import time\ntime.sleep(1.2)\nassert torch.get_num_threads() == 1")
+    said = capsys.readouterr().out
+    assert "Code cell 3 took " in said
+    assert "Code cell 3 stops" not in said
 
 
 def test_a_notebook_of_another_name(copy, capsys, tmp_path, monkeypatch):
@@ -110,7 +218,9 @@ def test_a_notebook_of_another_name(copy, capsys, tmp_path, monkeypatch):
     assert f"three_things.ipynb is not in {tmp_path}. Save the notebook first" in capsys.readouterr().out
     monkeypatch.setenv("JPY_SESSION_NAME", str(tmp_path / "mine.ipynb"))
     exec(copy.cells[-1].source, {})
-    assert "1. Shares: not written yet." in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert said.startswith(f"{tmp_path / 'mine.ipynb'}, as it was saved at ")
+    assert "1. Shares: not written yet." in said
 
 
 def test_colab_gives_the_notebook_on_the_screen(copy, capsys, tmp_path, monkeypatch):
