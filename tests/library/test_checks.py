@@ -975,7 +975,11 @@ def test_every_known_mistake_of_these_is_found_and_named(judge, wrong):
         (check.training_loop, no_function, "not written yet"),
         (check.training_loop, lambda *asked: 1.0, "return a list of numbers, the loss of every step; got float"),
         (check.training_loop, lambda *asked: ["low"], "return a list of numbers, the loss of every step; got list"),
-        (check.training_loop, lambda *asked: [torch.ones(1, requires_grad=True)], "each loss in your list keeps in memory"),
+        (
+            check.training_loop,
+            lambda *asked: [torch.ones(1, requires_grad=True)],
+            "each loss in your list keeps in memory",
+        ),
         (check.training_loop, lambda *asked: [0.5], "5 steps: return the loss of each of the 5 steps, got 1"),
         (check.training_loop, lambda *asked: [0.5] * asked[3], "5 steps: expected a loss of"),
         (check.training_loop, drawing_from(lambda: None), "in step 1, got 2.2832 (your function draws a batch w"),

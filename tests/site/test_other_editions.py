@@ -15,6 +15,8 @@ from playwright.sync_api import expect
 from attnbook.language import ENGLISH
 from booktools.book import BookError
 from booktools.book.address import address
+from booktools.book.contents import deck_page
+from booktools.book.deck import Deck
 from booktools.book.edition import Edition, _edition, editions, to_print
 from booktools.book.translation import digest
 from booktools.directives import page as directives_page
@@ -26,7 +28,7 @@ from tests.browser.pages import PAGES, PHONE
 from tests.site.test_site import addresses, resolve
 
 HERE = address(ROOT)
-(ZH,) = [each for each in editions(ROOT) if each.language == "zh"]
+EN, ZH = editions(ROOT)
 OFFERED = [re.sub(r"\.\w+$", ".html", page) for page in ZH.offered]
 THREE = "chapters/03_queries_keys_values.html"
 each_page = pytest.mark.parametrize("path", OFFERED)
@@ -55,7 +57,8 @@ TEXTS = {"title": "# 5. Dots\n\nOf dots.", "why": "## Why divide\n\nSince it is 
 def translate(root, source, **texts):
     path = (root / "translations/zh" / source).with_suffix(".md")
     path.parent.mkdir(parents=True, exist_ok=True)
-    english = TEXTS | {"page": (root / "index.md").read_text("utf-8")}
+    pages = {"page": (root / source).read_text("utf-8")} if (root / source).is_file() else {}
+    english = TEXTS | pages
     path.write_text(
         "\n".join(f"+++ {name} {digest(english[name])}\n\n{text}\n" for name, text in texts.items()), "utf-8"
     )
@@ -93,6 +96,37 @@ def test_all_editions_are_printed_or_the_one_asked_for(root, monkeypatch):
     _edition.cache_clear()
 
 
+def test_slides_are_offered_with_their_chapter(root):
+    outline = root / "slides/05_dots.slides.md"
+    outline.parent.mkdir()
+    outline.write_text("Of what?\n\n+++ notes why/sentence\nAsk.\n")
+    translate(root, "slides/05_dots.slides.md", page="讲什么？\n\n+++ notes why/sentence/2\n问。")
+    assert not Edition(root, "zh").decks
+    translate(
+        root, "chapters/05_dots.md", title="# 5. 点\n\n讲点。", why="## 为什么除\n\n先看。因为它大，是许多平方之和。"
+    )
+    zh = Edition(root, "zh")
+    assert list(zh.decks) == ["05_dots"]
+    (slide,) = Deck.read(zh, zh.chapters[0]).slides
+    assert [cell.source for cell in slide.cells[-2:]] == ["因为它大，是许多平方之和。", "问。"]
+
+
+@pytest.mark.parametrize("stem", ZH.decks)
+def test_slides_take_in_chinese_what_they_take_in_english(stem):
+    """A sentence or a formula is counted in the text that it is taken from, and the Chinese may have another order."""
+    ours, theirs = (
+        Deck.read(each, next(chapter for chapter in each.chapters if chapter.stem == stem)) for each in (EN, ZH)
+    )
+    assert formulas(ours) == formulas(theirs)
+    assert [slide.states for slide in ours.slides] == [slide.states for slide in theirs.slides]
+
+
+def formulas(deck):
+    """The formulas on a deck's walls, without words that stand in them."""
+    sources = [cell.source for slide in deck.slides for cell in slide.cells]
+    return [re.sub(r"\\text{.*?}", "", source) for source in sources if source.startswith("$$")]
+
+
 def test_links_lead_to_the_edition_that_has_the_page(root):
     zh = Edition(root, "zh")
     assert zh.labels["index.md"].url == "https://ada.github.io/book/zh/index.html"
@@ -123,7 +157,8 @@ def zh(path: str) -> str:
 def test_what_is_not_translated_is_not_offered(site):
     there = {path.relative_to(site.folder / "zh").as_posix() for path in (site.folder / "zh").rglob("*.html")}
     files = {page.replace("chapters", "from_scratch") for page in OFFERED if page.startswith("chapters/")}
-    assert there == {*OFFERED, *files, "404.html", "search.html"}
+    decks = {f"{deck_page(stem)}.html" for stem in ZH.decks}
+    assert there == {*OFFERED, *files, *decks, "404.html", "search.html"}
     places = ElementTree.parse(site / "zh/sitemap.xml").iterfind(".//{*}loc")
     assert {resolve("", place.text)[0] for place in places} == {*map(zh, OFFERED)}
 

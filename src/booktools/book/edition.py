@@ -139,8 +139,9 @@ class Edition:
 
     @cached_property
     def decks(self) -> dict[str, str]:
-        """Those of the decks that are said in its language."""
-        return {stem: page for stem, page in self.outlines.items() if self.has(page)}
+        """Those of the decks that are said in its language, as their chapters are."""
+        said = {chapter.stem for chapter in self.chapters if self.has(self.page_of(chapter))}
+        return {stem: page for stem, page in self.outlines.items() if stem in said and self.has(page)}
 
     def taught(self, page: str) -> Chapter | None:
         """The chapter whose deck a page of the site is."""
