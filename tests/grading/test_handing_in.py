@@ -144,7 +144,8 @@ def test_the_cell_in_which_it_stops(copy, capsys, monkeypatch, done, number, rea
         ),
         (
             {
-                "count": "class Count(int):\n    __eq__ = __class__ = property(lambda _: __import__('os')._exit(4))\ncount = Count(12)"
+                "count": "class Count(int):\n    __eq__ = __class__ = property(lambda _: __import__('os')._exit(4))\n"
+                "count = Count(12)"
             },
             "Code cell 9 ended Python itself (exit status 4).",
         ),
