@@ -16,7 +16,7 @@ BLOCKS = {
 FORMULAS = BLOCKS["math"]
 UNSAID = {"heading", "myst_target", "myst_line_comment"}
 ON_A_PAGE_ONLY = {"assignment", "from-scratch", "story"}
-_SENTENCE = re.compile(r"\S.*?(?:[.?!](?=\s|$)|[。？！])", re.DOTALL)
+_SENTENCE = re.compile(r"\S.*?(?:[.?!](?=\s|$)|[。？！][*”’）]*)", re.DOTALL)
 _OF_ITS_PLACE = re.compile(r":(label|hides):")
 
 
@@ -25,8 +25,8 @@ def part(source: str, kind: str, nth: int = 1) -> str:
 
     >>> part("It is $x^2$. And $y$!", "formula", 2), part("It is so. And $y$!", "sentence", 2)
     ('$$\\ny\\n$$', 'And $y$!')
-    >>> part("分数是 0.5。那么呢？", "sentence", 2)
-    '那么呢？'
+    >>> part("分数是 0.5。**那么呢？** 再看。", "sentence", 2)
+    '**那么呢？**'
     """
     found = list(_parts(source, kind))
     if not 0 < nth <= len(found):
