@@ -278,9 +278,9 @@ def _texts(cell: NotebookNode) -> Iterator[str]:
 
 
 def _unmarked(text: str) -> str:
-    """A text without the signs of code and formulas, behind which its numbers hide.
+    """A text without the signs of code and formulas, behind which its numbers hide, and without what a guess hides.
 
-    >>> _unmarked("$2\\\\cdot1 = x_{2}$, [1,024; 0.5]").split()
+    >>> _unmarked("$2\\\\cdot1 = x_{2}$, [1,024; 0.5]\\n:hides: 0").split()
     ['2', '1', 'x', '2', '1,024', '0.5']
     """
-    return re.sub(r"\\[A-Za-z]+|,(?!\d{3}\b)|[\[\](){};$^_=*`|]", " ", text)
+    return re.sub(r"(?m)^:hides:.*$|\\[A-Za-z]+|,(?!\d{3}\b)|[\[\](){};$^_=*`|]", " ", text)

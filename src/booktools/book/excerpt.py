@@ -16,7 +16,7 @@ BLOCKS = {
 FORMULAS = BLOCKS["math"]
 UNSAID = {"heading", "myst_target", "myst_line_comment"}
 ON_A_PAGE_ONLY = {"assignment", "from-scratch", "story"}
-_SENTENCE = re.compile(r"\S.*?(?:[.?!](?=\s|$)|[。？！][*”’）]*)", re.DOTALL)
+_SENTENCE = re.compile(r"(?=\S)(?:\*\*.+?\*\*|.)+?(?:[.?!](?=\s|$)|[。？！][”’）]?|(?<=[。？！]\*\*))", re.DOTALL)
 _OF_ITS_PLACE = re.compile(r":(label|hides):")
 
 
