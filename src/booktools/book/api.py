@@ -217,7 +217,7 @@ def parts(thing: Any) -> Iterator[tuple[str, str]]:
 def uses(edition: Edition) -> dict[str, str]:
     """The first section whose code uses each name, as page#anchor, for those that some chapter uses."""
     first = {}
-    for section, source in calls(edition):
+    for section, source in calls(edition.own):  # a heading keeps its anchor in each language
         for used in _USED.findall(source):
             first.setdefault(used, section)
         for folder, taken in _TASKS.findall(source):
