@@ -114,7 +114,7 @@ def test_a_loop_that_never_ends(copy, capsys):
 
 @pytest.mark.parametrize(
     ("done", "number", "reached"),
-    [(1, 2, 0), (3, 4, 0), (7, 8, 2), (9, 4, 2), (12, 9, 2)],
+    [(1, 2, 0), (3, 4, 0), (7, 8, 2), (10, 4, 2), (13, 9, 2)],
     ids=["a cell", "a check", "another cell", "a check once more", "the last check once more"],
 )
 def test_the_cell_in_which_it_stops(copy, capsys, monkeypatch, done, number, reached):

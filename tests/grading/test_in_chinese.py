@@ -6,7 +6,7 @@ import re
 import nbformat
 import pytest
 
-from attnbook.language import speaking
+from attnbook.language import ENGLISH, speaking
 from booktools.book.assignment import Assignment
 from booktools.book.contents import read_notebook
 from booktools.book.edition import edition
@@ -170,7 +170,8 @@ def test_another_language_is_graded_anew(tmp_path):
     write(tmp_path / "submissions", answered())
     work = Classwork.read(source, [tmp_path / "submissions"])
     grader = Grader(work.assignment, None, Limits())
-    english = grader.digest(work.submissions[0])
+    with speaking(ENGLISH):
+        english = grader.digest(work.submissions[0])
     with speaking("zh"):
         assert grader.digest(work.submissions[0]) != english
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from os.path import abspath
 from pathlib import Path
 
 from nbformat import NotebookNode
@@ -219,8 +220,8 @@ def _read_cells(path: Path, root: Path | None):
     notebook = read_notebook(path)
     if any("id" not in cell for cell in notebook.cells):
         raise BookError(f"{path}: cells have no ids. Open it in JupyterLab 3 or newer, where cells have, and save it.")
-    if root is not None and path.resolve().is_relative_to(root.resolve()):
-        translate(notebook, path.resolve().relative_to(root.resolve()).as_posix(), root)
+    if root is not None and (there := Path(abspath(path))).is_relative_to(abspath(root)):
+        translate(notebook, there.relative_to(abspath(root)).as_posix(), root)
     return notebook
 
 
