@@ -45,7 +45,7 @@ def test_a_guess_stands_there_when_one_comes_back(visit):
 @pytest.mark.parametrize(
     ("said", "reply"),
     [
-        ("0", r"^Right: 0\. Every entry is .+ is not 0, the bracket is\.$"),
+        ("0", r"^Right: 0\. Every entry is .+ is not 0, the bracket is 0\.$"),
         ("0,5", r"^You said 0\.5, it is 0: too high by 0\.5\. Every"),
         ("-1", r"^You said -1, it is 0: too low by 1\. Every"),
         ("no idea", r"^A number, please, such as 0\.5\.$"),

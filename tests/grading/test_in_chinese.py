@@ -132,7 +132,7 @@ def test_a_class_is_graded_in_chinese(classroom, capsys):
     assert "你看得见的检查都通过了，但有一个隐藏的没有通过：答案不对。\n它试的是：查询和键的梯度" in said["dan"]
     for student, text in said.items():
         assert not SENTENCE.findall(text), student
-    assert "只给您自己看" in (out / "summary.html").read_text("utf-8")
+    assert "只给你自己看" in (out / "summary.html").read_text("utf-8")
     assert "人工给分" in (out / "by_hand.html").read_text("utf-8")
 
 
