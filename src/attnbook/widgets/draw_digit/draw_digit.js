@@ -86,7 +86,7 @@ async function render({ model, el }) {
       button(say.clear, () => update(model, { strokes: [], digit: 0, covered: [] })),
     ),
   );
-  body(
+  const root = body(
     el,
     "digit",
     drawing,
@@ -116,8 +116,10 @@ async function render({ model, el }) {
   subscriptions.follow(["strokes", "digit", "covered", "view"], async () => {
     const turn = ++turns;
     const digit = model.get("digit");
-    const stored = digit ? new Uint8Array(await asset(model, "held_out")).slice(65 * (digit - 1), 65 * digit) : null;
+    root.ariaBusy = digit ? "true" : null;
+    const all = digit && (await asset(model, "held_out").finally(() => turn === turns && (root.ariaBusy = null)));
     if (turn !== turns) return; // more has changed meanwhile
+    const stored = all && new Uint8Array(all).slice(65 * (digit - 1), 65 * digit);
     const counts = digit ? Array.from(stored.slice(0, 64)) : reduced(model.get("strokes"));
     const isCovered = cells.map((_, p) => model.get("covered").some(([i, j]) => 4 * i + j === p));
     const image = counts.map((count) => count / 16);
