@@ -4,8 +4,27 @@
 """
 
 import pytest
+from xdist.scheduler import LoadFileScheduling
 
 DIED_ONCE = pytest.StashKey[set[str]]()
+
+
+class FillingUp(LoadFileScheduling):
+    """Gives the files of a process that died to others, so that none is left with less than two tests.
+
+    xdist gives one file at a time, and of those of a dead process also such that are done. A process with a single
+    test waits for a second one before it runs the first, so it would wait for ever, and all the others with it.
+    """
+
+    def _reschedule(self, node):
+        super()._reschedule(node)
+        while self.workqueue and not node.shutting_down and self._pending_of(self.assigned_work[node]) < 2:
+            self._assign_work_unit(node)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    return FillingUp(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 @pytest.hookimpl(optionalhook=True)
