@@ -9,6 +9,10 @@ export function arrange(say) {
     number.dataset.of = id;
     return number;
   };
+  const onPage = (text, id) => {
+    const [before, after] = text.split("{page}");
+    return [before, numbered(id), after];
+  };
 
   const back = document.getElementById("solutions");
   let count = 0;
@@ -30,9 +34,9 @@ export function arrange(say) {
       const content = made("div", "solved");
       content.append(...solution.querySelector("section").childNodes);
       group.append(head, content);
-      const there = made("a", "to-solution", `${say.solution} `);
+      const there = made("a", "to-solution");
       there.href = `#${to}`;
-      there.append(numbered(to));
+      there.append(...onPage(say.solution, to));
       solution.replaceWith(there);
     }
   }
@@ -45,8 +49,8 @@ export function arrange(say) {
       if (!target) throw new Error(`${part.id} leads to ${id}, which is not in the book`);
       const aside = target.closest("#references, #glossary") || link.closest("h1, h2, h3, figure, .touch, svg");
       if (part.contains(target) || aside) continue;
-      const number = made("span", "on-page", ` (${say.page} `);
-      number.append(numbered(id), ")");
+      const number = made("span", "on-page");
+      number.append(...onPage(say.page, id));
       link.append(number);
     }
   }
