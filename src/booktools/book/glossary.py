@@ -2,10 +2,11 @@
 
 import re
 import tomllib
+from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 
 from docutils.nodes import make_id
@@ -13,6 +14,10 @@ from docutils.nodes import make_id
 from attnbook.language import language
 from booktools.book import BookError
 
+LETTERS = "ABCDEFGHJKLMNOPQRSTWXYZ"
+FIRST = "啊芭擦搭蛾发噶哈击喀垃妈拿哦啪期然撒塌挖昔压匝"  # of each letter
+RARE = "亍"  # GB 2312 has its common signs by their sound, and the rare ones, from here on, by their form
+SOUNDS_LIKE = {"熵": "伤", "重": "虫"}  # rare signs, and those said otherwise in the names of terms
 HAN = re.compile(r"[\u4e00-\u9fff]")
 FILE = "glossary.toml"
 PAGE = "glossary.md"  # where all of them stand
@@ -50,10 +55,15 @@ class Term:
         return self.section.partition("#")[2]
 
     @property
+    def names(self) -> Sequence[str]:
+        """What it is called: in Chinese first so, then in English, unless that is the same."""
+        return [self.zh, self.name][: 2 - (self.zh == self.name)] if _is_chinese() and self.zh else [self.name]
+
+    @property
     def words(self) -> Sequence[str]:
         """What is looked for in a text; in Chinese its Chinese names, too."""
         english = (self.name, *self.also) if self.hover is None else self.hover
-        return [*self.hanzi, *english] if language().startswith("zh") else english
+        return [*self.hanzi, *english] if _is_chinese() else english
 
     @property
     def hanzi(self) -> Sequence[str]:
@@ -66,6 +76,34 @@ class Term:
         """
         names = map(str.strip, re.split(r"（又称|[（）/、]", self.zh))
         return [name for name in names if len(HAN.findall(name)) > (not self.zh_within)]
+
+
+def _is_chinese() -> bool:
+    return language().startswith("zh")
+
+
+def by_letter(terms: Iterable[Term]) -> list[tuple[str, list[Term]]]:
+    """Terms as one looks them up, by the letter with which a name begins; in Chinese by its sound.
+
+    >>> from attnbook.language import speaking
+    >>> with speaking("zh"):
+    ...     found = by_letter([Term(zh, "", "", zh) for zh in ("熵", "softmax 函数", "重计算", "采样")])
+    ...     [(letter, [term.name for term in some]) for letter, some in found]
+    [('C', ['采样', '重计算']), ('S', ['softmax 函数', '熵'])]
+    """
+    placed = sorted(((*_place(term.names[0]), term) for term in terms), key=lambda row: row[:2])
+    return [(letter, [term for *_, term in some]) for letter, some in groupby(placed, key=lambda row: row[0])]
+
+
+def _place(name: str) -> tuple[str, bytes]:
+    """The letter of a name, and what sorts it among others of the same letter."""
+    sign, code = SOUNDS_LIKE.get(name[0], name[0]), name.casefold().encode("gb18030")
+    if sign.isascii():
+        return sign.upper(), code
+    code = sign.encode("gb18030") + name[1:].casefold().encode("gb18030")
+    if code >= RARE.encode("gb18030"):
+        raise BookError(f"{FILE}, {name}: {sign} is a rare sign. Say in SOUNDS_LIKE which common one sounds like it.")
+    return LETTERS[bisect([first.encode("gb18030") for first in FIRST], code[:2]) - 1], code
 
 
 def read_terms(path: Path) -> list[Term]:

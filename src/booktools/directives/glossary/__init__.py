@@ -7,7 +7,6 @@ itself explains it.
 
 import json
 from html import escape
-from itertools import groupby
 from pathlib import Path
 
 from docutils import nodes
@@ -33,8 +32,7 @@ class Glossary(SphinxDirective):
     """All terms by their letters, with a field that `glossary.js` brings to life."""
 
     def run(self):
-        say, terms = words(HERE), edition_of(self.env).glossary
-        letters = [(letter, list(some)) for letter, some in groupby(terms, key=lambda each: each.name[0].upper())]
+        say, letters = words(HERE), glossary.by_letter(edition_of(self.env).glossary)
         links = " ".join(f'<a href="#letter-{letter}">{letter}</a>' for letter, _ in letters)
         told = escape(json.dumps(say["found"]))
         field = (
@@ -49,10 +47,13 @@ class Glossary(SphinxDirective):
         return [listed]
 
     def entry(self, term: Term) -> nodes.definition_list_item:
-        name = nodes.term("", term.name, ids=[term.anchor])
+        first, *more = term.names
+        name = nodes.term("", first, ids=[term.anchor])
         if term.symbol:
             name += [nodes.Text(" "), nodes.math("", term.symbol)]
-        if term.zh not in ("", term.name):  # some words are the same
+        for english in more:
+            name += raw(f' <span lang="en">{escape(english)}</span>')
+        if term.zh not in ("", *term.names, term.name):  # some words are the same
             name += raw(f' <span lang="zh">{escape(term.zh)}</span>')
         if term.also:
             name += raw(f" <small>{escape(also(term))}</small>")
@@ -105,10 +106,17 @@ def _stands_apart(node) -> bool:
 
 def plain(_directive, page):
     return "\n".join(
-        f"- **{term.name}**{f' ({term.zh})' if term.zh else ''}: {page.inline(term.says)} "
+        f"- **{term.names[0]}**{_in_brackets(term)}: {page.inline(term.says)} "
         f"[{page.inline(place(term, page.edition))}]({_page_address(term, page.edition)}#{term.place})"
-        for term in page.edition.glossary
+        for _, some in glossary.by_letter(page.edition.glossary)
+        for term in some
     )
+
+
+def _in_brackets(term: Term) -> str:
+    """What else it is called, in the other of the two languages."""
+    others = {term.name, term.zh} - {*term.names[:1], ""}
+    return "".join(f" ({other})" for other in others)
 
 
 def _page_address(term: Term, edition: Edition) -> str:

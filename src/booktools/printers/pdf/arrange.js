@@ -82,7 +82,7 @@ export function arrange(say) {
     places.push(link.id);
   }
   const name = (term) => (term.querySelector("dfn, b, strong") ?? term.firstChild).textContent.trim();
-  for (const [term, places] of terms.toSorted(([a], [b]) => name(a).localeCompare(name(b)))) {
+  for (const [term, places] of terms) {
     const row = index.appendChild(made("li", "", name(term)));
     for (const id of [...places, term.id]) {
       const link = row.appendChild(made("a", "place"));
