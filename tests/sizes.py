@@ -38,7 +38,7 @@ LIMITS = {
     "shakespeare.txt.xz": (370_000, "The plays of chapters 1 and 11; whoever installs the library downloads them."),
     # What is passed on
     "the card of a link": (30_000, "Messengers load it for every link, and some leave out what is slow."),
-    "the PDF": (25_000_000, MAIL),
+    "the PDF": (16_000_000, MAIL),
     "the EPUB": (25_000_000, MAIL),
     "the zip": (13_000_000, "The book without the published model, to take along where the network is slow."),
     "another edition in the zip": (8_500_000, "What its pages load is there once more, but for the package."),

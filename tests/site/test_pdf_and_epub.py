@@ -47,7 +47,7 @@ def document(book, opened):
 
 @pytest.fixture(scope="module")
 def content(browser, document):
-    return pdf.print_until_settled(browser, document[0], document[1], A4)
+    return pdf.packed(pdf.print_until_settled(browser, document[0], document[1], A4))
 
 
 @pytest.fixture(scope="module")

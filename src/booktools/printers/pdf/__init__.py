@@ -10,8 +10,8 @@ from html import escape, unescape
 from io import BytesIO
 from pathlib import Path
 
+import pikepdf
 from playwright.sync_api import Browser, ViewportSize
-from pypdf import PdfReader
 
 from attnbook.language import words
 from booktools.book import BookError
@@ -36,7 +36,7 @@ def print_pdf(edition: Edition, html: Path) -> list[Path]:
         document = assemble(edition, book_parts(edition, browser, address))
         files = [html / NAME.format(ending) for ending in SHEETS]
         for file, sheet in progress(zip(files, SHEETS.values(), strict=True), "printing on paper", of=len(files)):
-            file.write_bytes(print_until_settled(browser, address, document, sheet))
+            file.write_bytes(packed(print_until_settled(browser, address, document, sheet)))
     list_on_first_page(html)
     return files
 
@@ -112,8 +112,14 @@ def viewport_of(sheet: tuple[int, int]) -> ViewportSize:
 
 def pages_of(pdf: bytes) -> dict[str, int]:
     """On which page each destination of a PDF is, from 1."""
-    reader = PdfReader(BytesIO(pdf))
-    found = {
-        name.lstrip("/"): reader.get_destination_page_number(there) for name, there in reader.named_destinations.items()
-    }
-    return {name: page + 1 for name, page in found.items() if page is not None}
+    with pikepdf.open(BytesIO(pdf)) as book:
+        numbers = {page.obj.objgen: number for number, page in enumerate(book.pages, start=1)}
+        return {name.lstrip("/"): numbers[there[0].objgen] for name, there in book.Root.Dests.items()}
+
+
+def packed(pdf: bytes) -> bytes:
+    """A PDF whose small parts are compressed, too: what tells a screen reader of them is half of a book as printed."""
+    smaller = BytesIO()
+    with pikepdf.open(BytesIO(pdf)) as book:
+        book.save(smaller, object_stream_mode=pikepdf.ObjectStreamMode.generate)
+    return smaller.getvalue()
