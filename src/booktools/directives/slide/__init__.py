@@ -102,11 +102,11 @@ class Decks(SphinxDirective):
                 self.env.note_dependency(page)
                 self.env.note_dependency(edition.page_of(chapter))
                 deck = Deck.read(edition if edition.has(page) else edition.own, chapter)
-                about = say["about"].format(slides=len(deck.slides), minutes=deck.minutes)
                 there, abroad = _to_deck(self.env, chapter)
                 marked = f' class="{abroad}"' if abroad else ""
                 link = f'<a{marked} href="{there}">{chapter.number}. {escape(chapter.title)}</a>'
-                items.append(f'<li>{link}, {about}<span data-printed="{chapter.stem}"></span></li>')
+                said = say["about"].format(deck=link, slides=len(deck.slides), minutes=deck.minutes)
+                items.append(f'<li>{said}<span data-printed="{chapter.stem}"></span></li>')
         return [raw(f'<ul class="decks">{"".join(items)}</ul>')]
 
 
