@@ -113,14 +113,16 @@ def pdf(args) -> None:
 
 
 @command(
-    "Print the decks of slides as PDF: a slide a page, with the speaker's notes, and as a handout to write on.",
+    "Print the decks in all languages as PDF: a slide a page, with the speaker's notes, and as a handout to write on.",
     Argument("html", type=Path, metavar="HTML_FOLDER", help="where the site is, such as _build/html"),
 )
 def slides(args) -> None:
-    from booktools.book.edition import edition
+    from booktools.book.edition import to_print
     from booktools.printers.slides import print_decks
 
-    print(*print_decks(edition(Path()), args.html), sep="\n")
+    for each, html in to_print(args.html):
+        if each.decks:
+            print(*print_decks(each, html), sep="\n")
 
 
 @command(
