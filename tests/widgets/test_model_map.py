@@ -17,6 +17,7 @@ from attnbook.widgets.model_map import BLOCKS, HEADS, OFF, TEXT, UNIT, K, Pictur
 from attnbook.widgets.shared.files import ROOMS
 from attnbook.widgets.shared.pairs import shown_token
 from booktools.make import model_map as made
+from tests import ROOT
 from tests.browser.clocks import hold_time, pass_time
 from tests.browser.hands import Finger, Keyboard, Mouse, bring
 from tests.browser.pages import bare
@@ -411,6 +412,11 @@ def test_what_is_left_without_a_head_is_what_the_model_says(smollm2):
         assert left[block * HEADS + head] == pytest.approx(chance, abs=2e-4)
     assert min(left) == left[23 * HEADS + 4]
     assert sorted(left)[1] > 0.7
+
+
+def test_the_page_says_what_the_head_that_counts_most_does():
+    (_, with_all), (_, without) = (ModelMap(off=off).picture().ends[-1][0] for off in ([], [(23, 4)]))
+    assert f"falls from {with_all:.2f} to {without:.2f}" in (ROOT / "map.md").read_text("utf-8").replace("\n", " ")
 
 
 def test_softmax_of_the_stored_products_is_the_stored_map():

@@ -103,6 +103,9 @@ export async function reader(parts) {
   field.addEventListener("input", () => {
     if (field.value) update(model, { text: field.value, written: [], token: most - 1 });
   });
+  field.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && !event.shiftKey) event.preventDefault(); // all of it is read already
+  });
   const write = () => {
     if (busy || !next.length) return; // what comes next is known when the text has been read
     const [[, , id]] = next;

@@ -169,6 +169,7 @@ async function render({ model, el }) {
   function drawSwitch() {
     turn.textContent = off().includes(here()) ? say.switch.on : say.switch.off;
     turn.disabled = seen === file && !file.picture([here()]);
+    turn.hidden = turn.disabled;
     kept.textContent = turn.disabled ? say.stored : "";
   }
   function become(next) {
