@@ -21,11 +21,12 @@ def one_pass() -> str:
     >>> "2.054" in one_pass()
     True
     """
+    say = words(HERE)["one-pass"]
     blocks = [((1, 4), (3, 0)), ((2, 8), (5, 2))]
     xs = [[24, 76], [146, 198]]
     first, last = (max(score for score, _ in keys) for keys in (blocks[0], sum(blocks, ())))
     factor = math.exp(first - last)
-    parts = [text(10, 16, "scores", "name start"), text(10, 182, "powers", "name start")]
+    parts = [text(10, 16, say["scores"], "name start"), text(10, 182, say["powers"], "name start")]
     parts += [line(10, 136, 244), line(10, 312, 244)]
     for at, (keys, places) in enumerate(zip(blocks, xs, strict=True)):
         seen = "fades-2" if at == 0 else "from-2"
@@ -33,7 +34,7 @@ def one_pass() -> str:
             bar(x, 136, 20 * score, "score") + text(x + 18, 130 - 20 * score, score)
             for (score, _), x in pairs(keys, places)
         ]
-        values = [text(x + 18, 154, f"value {value}", "small") for (_, value), x in pairs(keys, places)]
+        values = [text(x + 18, 154, say["value"].format(value=value), "small") for (_, value), x in pairs(keys, places)]
         parts.append(group("".join(bars + values), seen))
         powers = [100 * math.exp(score - last) for score, _ in keys]
         drawn = "".join(bar(x, 312, high, "power") for high, x in pairs(powers, places))
@@ -51,15 +52,16 @@ def one_pass() -> str:
     total, output = sums(blocks[0], first)
     kept = [(first, total, output, "until-1"), (last, factor * total, factor * output, "from-2 until-2")]
     kept.append((last, *sums(sum(blocks, ()), last), "from-3"))
-    parts += [text(270, y, name, "name start") for y, name in ((66, "maximum"), (116, "sum"), (166, "output"))]
+    parts += [
+        text(270, y, name, "name start") for y, name in ((66, say["maximum"]), (116, say["sum"]), (166, say["output"]))
+    ]
     for top, total, output, when in kept:
         shown = [text(270, 84, top, "kept start"), text(270, 134, f"{total:.3f}", "kept start")]
         parts.append(group("".join([*shown, text(270, 184, f"{output:.3f}", "kept start")]), when))
     parts.append(group(text(270, 214, f"× {factor:.3f}", "glow start"), "from-2 until-2"))
-    answer = text(270, 250, "output / sum", "name start") + text(270, 270, f"{output / total:.3f}", "kept glow start")
+    answer = text(270, 250, say["answer"], "name start") + text(270, 270, f"{output / total:.3f}", "kept glow start")
     parts.append(group(answer, "from-4"))
-    about = "Bars for four scores in two blocks, above the powers of e, and the three numbers that are kept."
-    return drawing(370, 322, about, parts)
+    return drawing(370, 322, say["about"], parts)
 
 
 def one_update() -> str:
@@ -117,26 +119,26 @@ def formula() -> str:
     powers = [[math.exp(score) for score in row] for row in scaled]
     weights = [[power / sum(row) for power in row] for row in powers]
     output = [[sum(w * value[n] for w, value in zip(row, v, strict=True)) for n in range(2)] for row in weights]
-    words = ("bank", "river", "money")
-    parts = [text(46, 183 + 28 * i, word, "small end") for i, word in enumerate(words)]
-    parts += [text(225 + 38 * i, 40, word, "small") for i, word in enumerate(words)]
-    parts += [text(128, 264, "queries", "name query"), text(263, 22, "keys", "name key")]
+    say, tokens = words(HERE)["formula"], ("bank", "river", "money")
+    parts = [text(46, 183 + 28 * i, word, "small end") for i, word in enumerate(tokens)]
+    parts += [text(225 + 38 * i, 40, word, "small") for i, word in enumerate(tokens)]
+    parts += [text(128, 264, say["queries"], "name query"), text(263, 22, say["keys"], "name key")]
     parts += [grid(52, 164, q, "query"), grid(207, 46, list(zip(*k, strict=True)), "key")]
     for numbers, said, when in (
-        (scores, "scores", "until-1"),
-        (scaled, "scaled", "from-2 until-2"),
-        (weights, "weights", "from-3"),
+        (scores, say["scores"], "until-1"),
+        (scaled, say["scaled"], "from-2 until-2"),
+        (weights, say["weights"], "from-3"),
     ):
         lit = weights if numbers is weights else None
         parts.append(group(grid(207, 164, numbers, "score", lit) + text(263, 264, said, "name"), when))
-    result = grid(326, 74, v, "value") + text(364, 66, "values", "name value")
-    parts.append(group(result + grid(326, 164, output, "value") + text(364, 264, "output", "name"), "from-4"))
-    about = "Queries beside, keys above; where they cross scores, scaled scores, weights; then values and output."
-    return drawing(404, 274, about, parts)
+    result = grid(326, 74, v, "value") + text(364, 66, say["values"], "name value")
+    parts.append(group(result + grid(326, 164, output, "value") + text(364, 264, say["output"], "name"), "from-4"))
+    return drawing(404, 274, say["about"], parts)
 
 
 def three_steps() -> str:
     """Four words of three numbers each, as in chapter 7: the third asks, then all of them."""
+    say = words(HERE)["three-steps"]
     x = [(1.0, 0.0, 1.0), (0.0, 2.0, 0.0), (1.0, 1.0, 0.0), (0.0, 0.0, 2.0)]
     scores = [[sum(a * b for a, b in zip(row, other, strict=True)) for other in x] for row in x]
     powers = [[math.exp(score) for score in row] for row in scores]
@@ -151,18 +153,15 @@ def three_steps() -> str:
 
     parts = [text(36, 182 + 28 * i, f"x{'₁₂₃₄'[i]}", "end") for i in range(len(x))]
     parts += [rows(42, x, "query", [asks]), group(rows(42, x, "query", others), "from-4")]
-    parts += [text(220, 58, "all words", "name key"), grid(152, 68, list(zip(*x, strict=True)), "key", wide=wide)]
-    parts.append(group(rows(152, scores, "score", [asks]) + text(220, 292, "scores", "name"), "until-1"))
-    lit = rows(152, weights, "score", [asks], weights) + text(220, 292, "weights", "name")
+    parts += [text(220, 58, say["all"], "name key"), grid(152, 68, list(zip(*x, strict=True)), "key", wide=wide)]
+    parts.append(group(rows(152, scores, "score", [asks]) + text(220, 292, say["scores"], "name"), "until-1"))
+    lit = rows(152, weights, "score", [asks], weights) + text(220, 292, say["weights"], "name")
     parts.append(group(lit, "from-2"))
-    values = text(347, 32, "all words", "name value") + grid(296, 40, x, "value", wide=wide)
-    parts.append(group(values + rows(296, output, "value", [asks]) + text(347, 292, "blend", "name"), "from-3"))
+    values = text(347, 32, say["all"], "name value") + grid(296, 40, x, "value", wide=wide)
+    parts.append(group(values + rows(296, output, "value", [asks]) + text(347, 292, say["blend"], "name"), "from-3"))
     rest = rows(152, weights, "score", others, weights) + rows(296, output, "value", others)
     parts.append(group(rest, "from-4"))
-    about = (
-        "The third word beside all words: where they cross its scores, then weights; their blend; then all four words."
-    )
-    return drawing(404, 300, about, parts)
+    return drawing(404, 300, say["about"], parts)
 
 
 def three_masks() -> str:
