@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 from html import escape, unescape
+from logging import WARNING, getLogger
 from pathlib import Path
 from shutil import copy
 
@@ -35,6 +36,7 @@ function render(tex, displayMode, macros) {
 }
 """
 log = logging.getLogger(__name__)
+getLogger("fontTools").setLevel(WARNING)  # it would tell of each glyph that it keeps
 
 
 class FormulaError(Exception):
