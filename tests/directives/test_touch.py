@@ -12,7 +12,7 @@ from attnbook.widgets import all_widgets
 from attnbook.widgets import draw_digit as drawn
 from booktools.directives import touch
 from tests.browser.clocks import at_rest
-from tests.browser.pages import PAGES, PHONE, settle
+from tests.browser.pages import DESKTOP, PAGES, PHONE, settle
 from tests.browser.visiting import visiting
 from tests.widgets.laws import live
 
@@ -243,6 +243,16 @@ def test_a_bound_counts_how_long_a_text_is_and_an_emptied_one_is_no_change(visit
         widget.evaluate("(node, keys) => node.model.set('dialled', keys)", keys)
         page.evaluate("0")  # past the microtask
         expect(frame.locator(".tasks li.done"), keys).to_have_count(done)
+
+
+@pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desk"])
+def test_a_head_is_as_high_before_its_buttons_come(visit, viewport):
+    """Or all that is below would jump."""
+    head = visit(FIVE, viewport=viewport).locator(".touch > header").first
+    expect(head.locator(".acts")).to_be_visible()
+    with_buttons = head.bounding_box()["height"]
+    head.locator(".acts").evaluate("acts => (acts.hidden = true)")
+    assert head.bounding_box()["height"] == pytest.approx(with_buttons, abs=0.5)
 
 
 def test_reset_and_link(visit):

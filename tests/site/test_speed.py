@@ -65,7 +65,10 @@ def counting(page):
 @pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desk"])
 @pytest.mark.parametrize("name", PAGES)
 def test_nothing_jumps(visit, name, viewport):
-    """While it opens, and while one reads on: how far fonts move words that come late depends on a machine's own."""
+    """While it opens, and while one reads on. Late fonts move words, and how far depends on those of a machine.
+
+    So none comes while it opens, and all are there when one reads on.
+    """
     page = visit("404.html", viewport=viewport)
     page.add_init_script(WATCH)
     page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": 2})
