@@ -478,6 +478,8 @@ def test_a_reader_runs_it_writes_and_switches_heads(visit, tiny):
     field = node.get_by_role("textbox", name="Your own text")
     expect(field).to_have_value(TEXTS[0])
     field.fill("the hen in 1919")
+    field.press("Enter")  # it has been read already
+    expect(field).to_have_value("the hen in 1919")
     ids = pairs.encode("the hen in 1919")
     expect(node.locator(".ab-text span:visible")).to_have_count(len(ids))
     shows(node, following(model, pairs, ids))
