@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import torch
 
+from benchmarks import writing
 from benchmarks.additive import D2L_ADDITIVE, additive
 from benchmarks.measure import Build, Work, interleaved, processor_seconds, warmed
 from benchmarks.multi_head import BARE, D2L_MULTI_HEAD, TORCH, multi_head
@@ -129,6 +130,8 @@ needs less. Bold: short of the goal. "Out of memory": the peer does not fit.
 Its memory should not depend on the number of hidden features: the second number of the last lines is to be near 1.
 
 {table(head, additive_rows)}
+
+{writing.section() if place.device == "cuda" else ""}
 """
 
 

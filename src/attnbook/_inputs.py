@@ -45,8 +45,16 @@ def check_width(name: str, x: Tensor, width: int, hint: str, letters: str = "(..
 
 def check_fits(name: str, x: Tensor, layer: nn.Linear, role: str) -> None:
     """Raise unless the layer can project x: it is as wide as the weights, and lives where they do."""
+    weight = layer.weight
+    if x.shape[-1] == layer.in_features and _alike(x, weight):
+        return
     check_width(name, x, layer.in_features, f"This layer was made for {role} of width {layer.in_features}.")
-    check_device_and_dtype(layer.weight, "the layer's weights", **{name: x})
+    check_device_and_dtype(weight, "the layer's weights", **{name: x})
+
+
+def _alike(a: Tensor, b: Tensor) -> bool:
+    """Whether both are on one device and of one type, as they nearly always are: soon asked, as all layers ask it."""
+    return a.dtype == b.dtype and a.device == b.device
 
 
 def check_device_and_dtype(first: Tensor, whose: str, **others: Tensor) -> None:
@@ -66,7 +74,8 @@ def check_mask(mask: Tensor | None, queries: Tensor, shape: Sequence[int], more:
     if mask is None:
         return
     check_boolean(mask)
-    check_device_and_dtype(queries, "the queries", mask=mask)
+    if mask.device != queries.device:
+        check_device_and_dtype(queries, "the queries", mask=mask)
     if fits(mask.shape, shape):
         return
     letters, wanted = {1: "(M,)", 2: "(L, M)"}.get(len(shape), "(..., L, M)"), shape[-2:]

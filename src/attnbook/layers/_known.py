@@ -15,20 +15,22 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from functools import wraps
 from typing import Any
+from weakref import ref
 
 import torch
 from torch import Tensor
-from torch.utils.weak import WeakIdKeyDictionary
 
 from attnbook.device import runs_eagerly
 
 
 class _Facts:
-    def __init__(self, version: int):
-        self.version, self.told, self.found, self.stream = version, {}, {}, 0
+    def __init__(self, mask: Tensor):
+        key = id(mask)
+        self.mask, self.version = ref(mask, lambda _: _FACTS.pop(key, None)), mask._version
+        self.told, self.found, self.stream = {}, {}, 0
 
 
-_FACTS = WeakIdKeyDictionary()  # of masks
+_FACTS: dict[int, _Facts] = {}  # by the mask's identity; a weak dictionary of PyTorch's takes ten times as long
 _MODES = torch._C._TorchDispatchModeKey
 
 
@@ -72,12 +74,12 @@ def _facts(mask: Tensor, *, new: bool = False) -> _Facts | None:
     """Those that still hold; a place for new ones, where wanted and possible."""
     if type(mask) is not Tensor or mask.is_inference():
         return None
-    kept, version = _FACTS.get(mask), mask._version
-    if kept is not None and kept.version == version:
+    kept = _FACTS.get(id(mask))
+    if kept is not None and kept.version == mask._version and kept.mask() is mask:
         return kept
     if not new:
         return None
-    _FACTS[mask] = kept = _Facts(version)
+    _FACTS[id(mask)] = kept = _Facts(mask)
     return kept
 
 

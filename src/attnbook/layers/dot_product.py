@@ -134,8 +134,8 @@ def _kernel(
     options = {"dropout_p": dropout, "is_causal": is_causal, "scale": max(K, 1) ** -0.5}
     heads, kv_heads = q.shape[-3], k.shape[-3]
     if heads == kv_heads or q.shape[-2] != 1 or is_causal:
-        options["enable_gqa"] = bool(heads != kv_heads)
-        return F.scaled_dot_product_attention(q, k, v, attn_mask, **options)[..., :V]
+        output = F.scaled_dot_product_attention(q, k, v, attn_mask, enable_gqa=bool(heads != kv_heads), **options)
+        return output if K == V else output[..., :V]
     q = _by_shared_head(q, kv_heads)
     if attn_mask is not None and attn_mask.ndim > 2 and attn_mask.shape[-3] == heads:
         attn_mask = _by_shared_head(attn_mask, kv_heads)

@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
-from einops import rearrange
 from torch import Tensor, nn
 
 from attnbook._inputs import check_fits, check_mask, check_sequences, check_sizes, kind_of
@@ -249,7 +248,7 @@ class MultiHeadAttention(DotProductAttention):
             # What it holds stays as it is: a later mask may show more.
             k_BHMK, v_BHMV = zero_unseen_keys(k_BHMK, mask), zero_unseen_keys(v_BHMV, mask)
         y_BHLV = self._attend(q_BHLK, k_BHMK, v_BHMV, mask, bias, softcap=self.softcap, sink=self.sink, zeroed=zeroed)
-        return self.output(rearrange(y_BHLV, "... H L V -> ... L (H V)"))
+        return self.output(_side_by_side(y_BHLV))
 
     def _next(self, x: Tensor, cache: FixedCache) -> Tensor:
         """One more position, by the same operations on the same memory at every step."""
@@ -263,7 +262,7 @@ class MultiHeadAttention(DotProductAttention):
         if self.score_bias is not None:
             bias = bias + self.score_bias(cache.place, k_BHMK.shape[-2]).to(q_BHLK.dtype)
         y_BHLV = self._attend(q_BHLK, k_BHMK, v_BHMV, None, bias, softcap=self.softcap, sink=self.sink)
-        return self.output(rearrange(y_BHLV, "... H L V -> ... L (H V)"))
+        return self.output(_side_by_side(y_BHLV))
 
     def _keys_and_values(
         self, keys: Tensor, values: Tensor, cache: KVCache | None, cross: bool
@@ -283,7 +282,7 @@ class MultiHeadAttention(DotProductAttention):
 
     def _in_heads(self, x: Tensor, heads: int, norm: nn.Module | None) -> Tensor:
         """Splits vectors into heads, and normalises each of them if there is a norm (QK-norm)."""
-        x_BHLK = rearrange(x, "... L (H K) -> ... H L K", H=heads)
+        x_BHLK = x.unflatten(-1, (heads, -1)).transpose(-2, -3)
         return x_BHLK if norm is None else norm(x_BHLK)
 
     def extra_repr(self) -> str:
@@ -292,12 +291,11 @@ class MultiHeadAttention(DotProductAttention):
         return f"heads={self.heads}, kv_heads={self.kv_heads}, {given}{super().extra_repr()}"
 
     def _check(self, x: Tensor, named: tuple[tuple[str, Tensor], ...], mask: Tensor | None, past: int) -> None:
-        given = ("x", x), *named
-        check_sequences(**dict(given))
-        roles = {"x": self.query, "keys": self.key, "values": self.value}
-        for (name, tensor), (role, layer) in zip(given, roles.items(), strict=True):
-            check_fits(name, tensor, layer, role)
-        (keys_name, keys), _ = named
+        (keys_name, keys), (values_name, values) = named
+        check_sequences(**{"x": x, keys_name: keys, values_name: values})
+        check_fits("x", x, self.query, "x")
+        check_fits(keys_name, keys, self.key, "keys")
+        check_fits(values_name, values, self.value, "values")
         if keys_name != "x" and (self.rotary is not None or self.score_bias is not None):
             raise ValueError("relative positions compare tokens of one sequence; with a context there are two.")
         if keys_name != "x" and self.window is not None:
@@ -327,6 +325,11 @@ def _named(x: Tensor, context: Tensor | tuple[Tensor, Tensor] | None) -> tuple[t
         size = f" of {len(context)}" if isinstance(context, tuple | list) else ""
         raise ValueError(f"context must be one tensor or a tuple (keys, values), got a {type(context).__name__}{size}.")
     return ("keys", context[0]), ("values", context[1])
+
+
+def _side_by_side(y_BHLV: Tensor) -> Tensor:
+    """The outputs of all heads, as one vector for each position."""
+    return y_BHLV.transpose(-2, -3).flatten(-2)
 
 
 def _for_all(mask: Tensor | None) -> bool:
