@@ -31,13 +31,14 @@ def by_transformers(model: LanguageModel) -> Callable[[LanguageModel, Tensor, in
     """The same weights in Hugging Face's Llama."""
     from transformers import LlamaConfig, LlamaForCausalLM
 
-    attention, feed_forward = model.decoder[0].self_attention, model.decoder[0].feed_forward
+    blocks = [model.decoder.get_submodule(str(number)) for number in range(len(model.decoder))]
+    attention, feed_forward = blocks[0].self_attention, blocks[0].feed_forward
     N, D = model.tokens.embedding.weight.shape
     config = LlamaConfig(
         vocab_size=N,
         hidden_size=D,
         intermediate_size=feed_forward.gate.out_features,
-        num_hidden_layers=len(model.decoder),
+        num_hidden_layers=len(blocks),
         num_attention_heads=attention.heads,
         num_key_value_heads=attention.kv_heads,
         rms_norm_eps=model.decoder.norm.eps,
@@ -60,7 +61,7 @@ def by_transformers(model: LanguageModel) -> Callable[[LanguageModel, Tensor, in
     }
     weights = {"model.norm.weight": model.decoder.norm.weight}
     weights |= dict.fromkeys(("model.embed_tokens.weight", "lm_head.weight"), model.tokens.embedding.weight)
-    for number, block in enumerate(model.decoder):
+    for number, block in enumerate(blocks):
         for ours, name in names.items():
             weight = block.get_submodule(ours).weight
             if ours in ("self_attention.query", "self_attention.key"):
