@@ -109,7 +109,7 @@ bench: .venv/ready                      ## ours against its peers, as ratios
 
 gpu: .venv/ready                        ## on a GPU: its tests, every notebook, and ours against its peers
 	@$(BIN)/python -c 'import sys, torch; sys.exit(not torch.cuda.is_available() and "PyTorch finds no CUDA device here. Is there one? Then make clean setup takes the build for it.")'
-	CUDA_LAUNCH_BLOCKING=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -m gpu tests
+	CUDA_LAUNCH_BLOCKING=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --maxprocesses 8 -m gpu tests
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --maxprocesses 8 --dist loadfile --nbval-lax $(CHAPTERS) $(PAGES) $(ASSIGNMENTS)
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.run gpu
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import torch
-from einops import rearrange
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
@@ -49,8 +48,8 @@ def bare(layer: MultiHeadAttention, x: Tensor, mask: Tensor, lengths: Tensor) ->
 
     def call() -> Tensor:
         qkv = (project(x) for project in (layer.query, layer.key, layer.value))
-        heads = (rearrange(x, "B L (H K) -> B H L K", H=layer.heads) for x in qkv)
-        return layer.output(rearrange(scaled_dot_product_attention(*heads, **seen), "B H L K -> B L (H K)"))
+        heads = (x.unflatten(-1, (layer.heads, -1)).transpose(1, 2) for x in qkv)
+        return layer.output(scaled_dot_product_attention(*heads, **seen).transpose(1, 2).flatten(2))
 
     return layer, call
 

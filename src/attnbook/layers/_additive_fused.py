@@ -243,17 +243,13 @@ class Attend(torch.autograd.Function):
     """The output, and gradients that compute the weights again rather than keep them."""
 
     @staticmethod
-    def forward(q: Tensor, k: Tensor, v: Tensor, w_K: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        return attend(q, k, v, w_K, mask)
+    def forward(ctx, q: Tensor, k: Tensor, v: Tensor, w_K: Tensor, mask: Tensor | None) -> Tensor:
+        out, lse = attend(q, k, v, w_K, mask)
+        ctx.save_for_backward(q, k, v, w_K, mask, out, lse)
+        return out
 
     @staticmethod
-    def setup_context(ctx, inputs: tuple[Tensor | None, ...], output: tuple[Tensor, Tensor]) -> None:
-        ctx.mark_non_differentiable(output[1])
-        ctx.set_materialize_grads(False)
-        ctx.save_for_backward(*inputs, *output)
-
-    @staticmethod
-    def backward(ctx, grad: Tensor, _) -> tuple[Tensor | None, ...]:
+    def backward(ctx, grad: Tensor) -> tuple[Tensor | None, ...]:
         q, k, v, w_K, mask, out, lse = ctx.saved_tensors
         if not torch.is_grad_enabled():
             return *gradients(q, k, v, w_K, mask, out, lse, grad), None
@@ -273,7 +269,7 @@ def attend(q: Tensor, k: Tensor, v: Tensor, w_K: Tensor, mask: Tensor | None) ->
     out, lse = v.new_empty(*batch, L, V), q.new_empty(*batch, L, dtype=torch.float32)
     (q, *of_q), (k, *of_k), (v, *of_v) = map(_strided, (q, k, v))
     mask, batches, rows, columns = _spread(mask, batch, L, M)
-    if programs := len(q) * triton.cdiv(L, Y):
+    if programs := len(q) * _blocks(L):
         sizes = _sizes(V)
         _attend[(programs,)](
             _scratch(q, programs, K, sizes, Y, 0),
@@ -291,7 +287,7 @@ def gradients(
     grad_q, grad_k, grad_v = (x.new_empty(x.shape) for x in (q, k, v))
     (q, *of_q), (k, *of_k), (v, *of_v), (grad, *of_grad) = map(_strided, (q, k, v, grad))
     mask, batches, rows, columns = _spread(mask, batch, L, M)
-    programs, sizes = len(q) * triton.cdiv(L, Y), _sizes(V)
+    programs, sizes = len(q) * _blocks(L), _sizes(V)
     delta, grad_w = torch.empty_like(lse), lse.new_empty(programs, K)
     if programs:
         _gradients[(programs,)](
@@ -299,7 +295,7 @@ def gradients(
             k, q, v, grad, w_K, mask, out, lse, delta, grad_q, None, grad_w, M, L, K, V,
             *of_k, *of_q, *of_v, *of_grad, *batches, columns, rows, OF_KEYS=False, **sizes,
         )  # fmt: skip
-    if programs := len(k) * triton.cdiv(M, Y):
+    if programs := len(k) * _blocks(M):
         _gradients[(programs,)](
             _scratch(q, programs, K, sizes, 2 * Y, 2 * Y),
             q, k, grad, v, w_K, mask, None, lse, delta, grad_k, grad_v, None, L, M, K, V,
@@ -310,7 +306,7 @@ def gradients(
 
 def _strided(x: Tensor) -> tuple[Tensor | int, ...]:
     """x with one batch axis, and its three strides."""
-    x = x.reshape(math.prod(x.shape[:-2]), *x.shape[-2:])
+    x = x if x.ndim == 3 else x.reshape(math.prod(x.shape[:-2]), *x.shape[-2:])
     return x, *x.stride()
 
 
@@ -327,10 +323,15 @@ def _spread(mask: Tensor | None, batch: list[int], L: int, M: int) -> tuple[Tens
     return mask, (mask.shape[1], outer, inner), rows, columns
 
 
+def _blocks(length: int) -> int:
+    """Programs for so many y."""
+    return -(-length // Y)
+
+
 def _sizes(V: int) -> dict[str, int]:
     """Those of the tiles. Of wide values fewer fit the memory of a small GPU at once."""
     warps = WARPS if V <= WIDEST // 2 else WARPS // 2
-    return {"X": X, "WARPS": warps, "Y": Y, "WIDTH": max(16, triton.next_power_of_2(V)), "num_warps": warps}
+    return {"X": X, "WARPS": warps, "Y": Y, "WIDTH": max(16, 1 << (V - 1).bit_length()), "num_warps": warps}
 
 
 def _scratch(x: Tensor, programs: int, K: int, sizes: dict[str, int], rows: int, more: int) -> Tensor:

@@ -67,8 +67,8 @@ def _at_once(module: ModuleType, q: Tensor, k: Tensor, v: Tensor, w: Tensor, mas
     check_mask(mask, q, (*q.shape[:-1], k.shape[-2]))
     if torch.is_autocast_enabled(q.device.type):
         v = v.to(torch.get_autocast_dtype(q.device.type))
-    output, _ = module.Attend.apply(q, k, v, w, mask)
-    return output
+    learned = torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad or w.requires_grad)
+    return module.Attend.apply(q, k, v, w, mask) if learned else module.attend(q, k, v, w, mask)[0]
 
 
 def fast_additive_scores(q: Tensor, k: Tensor, w: Tensor) -> Tensor:
