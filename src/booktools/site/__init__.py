@@ -4,6 +4,7 @@ from booktools.directives import rooms
 from booktools.site import (
     api_links,
     build_progress,
+    chinese,
     code_listings,
     figures,
     formulas,
@@ -43,7 +44,7 @@ def _finish(app, pagename, templatename, context, doctree):
 def setup(app):
     for room in dict.fromkeys(rooms().values()):
         room.setup(app)
-    for part in (figures, formulas, notes, search, frame, other_editions, build_progress):
+    for part in (figures, formulas, notes, search, frame, other_editions, chinese, build_progress):
         part.setup(app)
     app.connect("html-page-context", _finish, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

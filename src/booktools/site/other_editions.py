@@ -21,8 +21,6 @@ from booktools.book.labels import Label
 from booktools.directives.page import edition_of, relative_uri
 
 HERE = Path(__file__).parent
-_HAN, _WORD = re.compile(r"[\u4e00-\u9fff]"), re.compile(r"[A-Za-z]{2,}")
-_OF_AUTHORS = (nodes.literal, nodes.literal_block, nodes.math, nodes.math_block, nodes.raw, nodes.comment)
 
 
 class LeadElsewhere(SphinxPostTransform):
@@ -49,18 +47,6 @@ class LeadElsewhere(SphinxPostTransform):
             page, slug = edition.source_of(node["reftarget"]), node.get("reftargetid")
             return edition.labels.get(f"{page}#{slug}" if slug else page)
         return edition.labels.get(f"#{node['reftarget']}")
-
-
-def _mark_english(app, doctree, _docname):
-    """What is left in English on a page in another language says so, for those who hear it and for what sets it."""
-    if not edition_of(app.env).language.startswith("zh"):
-        return
-    for node in doctree.findall(
-        lambda each: isinstance(each, nodes.TextElement) and not isinstance(each, nodes.Inline)
-    ):
-        said = "".join(text.astext() for text in node.findall(nodes.Text) if not isinstance(text.parent, _OF_AUTHORS))
-        if not isinstance(node, _OF_AUTHORS) and not _HAN.search(said) and len(_WORD.findall(said)) > 1:
-            node["classes"].append("language-en")  # which docutils writes as lang="en"
 
 
 def contents(edition: Edition, folder: Path) -> Path:
@@ -131,4 +117,3 @@ def _name(edition: Edition) -> str:
 
 def setup(app):
     app.add_post_transform(LeadElsewhere)
-    app.connect("doctree-resolved", _mark_english)
