@@ -20,7 +20,7 @@ from booktools.make import model_map as made
 from tests import ROOT
 from tests.browser.clocks import hold_time, pass_time
 from tests.browser.hands import Finger, Keyboard, Mouse, bring
-from tests.browser.pages import bare
+from tests.browser.pages import PHONE, bare
 from tests.sizes import is_light
 from tests.widgets.laws import THE_FILM, Laws, live, shown
 from tests.widgets.reading import codes, parsed
@@ -65,10 +65,10 @@ READ = """(node) => {
         sure: all(".ab-lens small").map((chance) => chance.textContent),
         final: all(".ab-lens li").map((item) => value(item, "w").toFixed(4)),
         before: all(".ab-lens li").map((item) => value(item, "old").toFixed(4)),
-        next: codes(all(".ab-next li").map((row) => `${row.firstChild.textContent}|`)),
-        chances: all(".ab-next li").map((row) => row.lastChild.textContent),
-        bars: all(".ab-next li").map((row) => value(row, "w").toFixed(4)),
-        outlines: all(".ab-next li").map((row) => value(row, "old").toFixed(4)),
+        next: codes(all(".ab-next ol:first-of-type li").map((row) => `${row.firstChild.textContent}|`)),
+        chances: all(".ab-next ol:first-of-type li").map((row) => row.lastChild.textContent),
+        bars: all(".ab-next ol:first-of-type li").map((row) => value(row, "w").toFixed(4)),
+        outlines: all(".ab-next ol:first-of-type li").map((row) => value(row, "old").toFixed(4)),
         said: codes([node.querySelector(".ab-said [role=status]").textContent]),
         near: [".ab-cards b", "ul b", "tr:not(:last-child) td:nth-child(3)", ".ab-share", "td:last-child",
             ".ab-products b"].flatMap(texts),
@@ -139,7 +139,7 @@ def expected(widget) -> dict[str, Tensor]:
     share = f"{weights[chosen, token, most]:.2f}"
     here = say["here"].format(block=widget.block, head=widget.head)
     said = say["most"].format(asks=spoken(tokens[token]), word=spoken(tokens[most]), share=share)
-    before = [final for _, _, final in whole.says[token]] if is_off else [0.0] * BLOCKS
+    before = [best for _, best, _ in whole.says[token]] if is_off else [0.0] * BLOCKS
     return {
         "tokens": codes(*(f"{spoken(each)}|" for each in tokens)),
         "lit": torch.tensor([token]),
@@ -152,7 +152,7 @@ def expected(widget) -> dict[str, Tensor]:
         "stream": torch.tensor([final for _, _, final in says]),
         "would": codes(*(f"{spoken(word)}|" for word, _, _ in says)),
         "sure": torch.tensor([best for _, best, _ in says]),
-        "final": torch.tensor([final for _, _, final in says]),
+        "final": torch.tensor([best for _, best, _ in says]),
         "before": torch.tensor(before),
         "next": codes(*(f"{spoken(word)}|" for word, _ in ends)),
         "chances": torch.tensor([chance for _, chance in ends]),
@@ -172,8 +172,8 @@ def vectors() -> list[tuple[Tensor, Tensor, Tensor]]:
     return list(zip(*(x.view(BLOCKS, L, -1, K) for x in blocks), strict=True))
 
 
-def head(block, head, zoom=None):
-    """A press on a map, or the way there by arrows; where it is chosen, one goes nearer."""
+def head(block, head):
+    """A press on a map, or the way there by arrows and Enter: one goes into it."""
 
     def act(hand, node):
         wall, strip = node.locator(".ab-wall"), node.locator(".ab-wall canvas").nth(block)
@@ -186,8 +186,7 @@ def head(block, head, zoom=None):
             for to, here, (back, forth) in zip((block, head), at, keys, strict=True):
                 for _ in range(abs(to - here)):
                     hand.page.keyboard.press(f"Arrow{forth if to > here else back}")
-            if zoom:
-                hand.page.keyboard.press("Enter")
+            hand.page.keyboard.press("Enter")
             return
         bring(strip)
         box = strip.bounding_box()
@@ -195,8 +194,7 @@ def head(block, head, zoom=None):
         place = box["x"] + along * box["width"], box["y"] + across * box["height"]
         (hand.page.touchscreen.tap if isinstance(hand, Finger) else hand.page.mouse.click)(*place)
 
-    changes = {"zoom": zoom} if zoom else {"block": block, "head": head}
-    return [(f"block {block}, head {head} pressed", act, changes)]
+    return [(f"block {block}, head {head} pressed", act, {"block": block, "head": head, "zoom": "head"})]
 
 
 class TestModelMap(Laws):
@@ -205,18 +203,18 @@ class TestModelMap(Laws):
     expected = staticmethod(expected)
     steps = [
         *choose("token", 4),
-        *head(23, 4, "block"),
-        *choose("zoom", "head"),
-        *press("Switch this head off", {"off": [[23, 4]]}),
+        *head(23, 4),
+        *press("Switch (23, 4) off", {"off": [[23, 4]]}),
         *choose("token", 7),
-        *press("Switch this head on", {"off": []}),
-        *choose("light", "pushes"),
+        *press("Switch (23, 4) on", {"off": []}),
+        *choose("light", "looks"),
         *press("Looks at the first token", {"sink": True}),
         *choose("zoom", "product"),
         *choose("zoom", "whole"),
         *head(29, 8),
+        *choose("zoom", "whole"),
         *head(29, 1),
-        *press("Switch this head off", {"off": [[29, 1]]}),
+        *press("Switch (29, 1) off", {"off": [[29, 1]]}),
     ]
     changes = [
         {"block": 1},
@@ -225,7 +223,7 @@ class TestModelMap(Laws):
         {"off": [[23, 4]]},
         {"off": [[1, 1]]},
         {"off": []},
-        {"light": "pushes"},
+        {"light": "looks"},
         {"sink": True},
     ]
     states = {
@@ -253,10 +251,14 @@ def test_escape_goes_out(visit):
     page = visit("bare.html", served={"bare.html": bare(ModelMap(zoom="product"))})
     node = live(page)
     seen = []
-    for _ in range(4):
-        seen.append(node.get_by_role("radio", checked=True).nth(2).get_attribute("value"))
-        node.locator(".ab-wall").press("Escape")
-    assert seen == ["product", "head", "block", "whole"]
+    zoom = node.locator(".ab-near input:checked")
+    for _ in range(3):
+        expect(zoom).to_be_visible()
+        seen.append(zoom.get_attribute("value"))
+        node.locator(".ab-inside").press("Escape")
+    assert seen == ["product", "head", "block"]
+    expect(zoom).to_be_hidden()
+    expect(node.locator(".ab-wall")).to_be_focused()
 
 
 def test_it_moves_at_once_and_stands_still_for_whoever_wants_that(visit):
@@ -265,7 +267,7 @@ def test_it_moves_at_once_and_stands_still_for_whoever_wants_that(visit):
     page = visit("bare.html", served={"bare.html": bare(ModelMap())})
     node = live(page)
     hold_time(page)
-    node.get_by_role("button", name="Let it run").click()
+    node.get_by_role("button", name="Play again").click()
     expect(node.locator("[data-moving]")).to_have_count(1)
     pass_time(page, THE_FILM)
     expect(node.locator("[data-moving]")).to_have_count(0)
@@ -276,17 +278,74 @@ def test_it_moves_at_once_and_stands_still_for_whoever_wants_that(visit):
     expect(depth).to_have_attribute("aria-valuetext", "after block 26 it would say “⏎”, 0.14")
 
 
+def test_while_the_front_is_on_its_way_the_list_says_what_it_would_say_there(visit):
+    page = visit("bare.html", served={"bare.html": bare(ModelMap())})
+    node = live(page)
+    expect(node.get_by_role("button", name="Look into it")).to_be_visible()
+    hold_time(page)
+    node.get_by_role("button", name="Play again").click()
+    pass_time(page, 0)
+    title, ends, early = node.locator(".ab-next p"), *node.locator(".ab-next ol").all()
+    passed, seen = 0, {12: 2800, 23: 24 * 220, 24: 24 * 220 + 2300, 28: 28 * 220 + 2300}
+    for block, there in seen.items():
+        pass_time(page, there - passed)
+        passed = there
+        expect(title).to_have_text(f"After block {block}")
+        expect(ends).to_be_hidden()
+        word, chance, last = stored()[None].says[-1][block]
+        rows = [(word, chance)] if word == "·Paris" else [(word, chance), ("·Paris", last)]
+        expect(early.locator("li:visible")).to_have_text([f"{spoken(name)}{share:.3f}" for name, share in rows])
+    pass_time(page, 8800 - passed)
+    expect(title).to_have_text("What comes next")
+    expect(ends).to_be_visible()
+    expect(early).to_be_hidden()
+
+
+def test_a_pressed_head_grows_where_it_was(visit):
+    for motion in ("no-preference", "reduce"):
+        page = visit("bare.html", motion=motion, served={"bare.html": bare(ModelMap())})
+        node = live(page)
+        node.get_by_role("button", name="Look into it").wait_for()
+        page.evaluate("Element.prototype.animate = function (...moves) { window.grown = [this.className, ...moves]; }")
+        ((_, act, _),) = head(5, 2)
+        act(Mouse(page), node)
+        near = node.locator(".ab-near")
+        expect(near.locator(".ab-inside")).to_be_focused()
+        expect(near).to_be_in_viewport()
+        assert page.evaluate("window.grown?.[0] ?? null") == ("ab-near" if motion == "no-preference" else None)
+        words = near.locator(".ab-rows li").all_text_contents()
+        assert words == near.locator(".ab-columns li").all_text_contents()
+        assert words == [spoken(token) for token in header()["tokens"]]
+        near.get_by_role("button", name="Esc").click()
+        expect(near.locator("input:checked")).to_have_value("block")
+
+
+def test_a_phone_goes_along_with_the_front(visit):
+    page = visit("bare.html", viewport=PHONE, touch=True, served={"bare.html": bare(ModelMap())})
+    node = live(page)
+    node.get_by_role("button", name="Look into it").wait_for()
+    hold_time(page)
+    node.get_by_role("button", name="Play again").tap()
+    front, frame = node.locator(".ab-front"), node.locator("[role=gridcell]")
+    for there in (0, 2000, 24 * 220 - 2000):
+        pass_time(page, there)
+        expect(front).to_be_in_viewport()
+    expect(frame).to_be_in_viewport()
+    pass_time(page, THE_FILM)
+    expect(frame).to_be_in_viewport()
+
+
 def test_a_part_that_did_not_arrive_is_asked_for_again(visit):
     page = visit("bare.html", served={"bare.html": bare(ModelMap())})
     node = live(page)
     late = f"{visit.home}_static/widgets/model_map/close.js"
     page.context.route(late, lambda route: route.abort())
-    node.get_by_role("radio", name="block", exact=True).check(force=True)
+    node.get_by_role("button", name="Look into it").click()
     again = node.locator(".ab-near").get_by_role("button", name="That failed. Try again.")
     expect(again).to_be_visible()
     page.context.unroute(late)
     again.click()
-    expect(node.locator(".ab-cards .ab-button")).to_have_count(HEADS)
+    expect(node.locator(".ab-share")).to_have_count(8)
     visit.complaints.clear()  # of the browser, about what was planted
 
 
@@ -417,6 +476,8 @@ def test_what_is_left_without_a_head_is_what_the_model_says(smollm2):
 def test_the_page_says_what_the_head_that_counts_most_does():
     (_, with_all), (_, without) = (ModelMap(off=off).picture().ends[-1][0] for off in ([], [(23, 4)]))
     assert f"falls from {with_all:.2f} to {without:.2f}" in (ROOT / "map.md").read_text("utf-8").replace("\n", " ")
+    push = stored()[None].looks[23 * HEADS + 4, -1].sum().item()
+    assert f"adds {push:.2f} to the *logit*" in (ROOT / "map.md").read_text("utf-8").replace("\n", " ")
 
 
 def test_softmax_of_the_stored_products_is_the_stored_map():
@@ -428,7 +489,6 @@ def test_softmax_of_the_stored_products_is_the_stored_map():
 
 
 def test_a_head_that_is_off_looks_as_it_did():
-    assert str(OFF[0]) in ModelMap.edition_words()["stored"]
     for block, head in OFF:
         n = block * HEADS + head
         assert torch.equal(stored()[block, head].maps[n], stored()[None].maps[n])
@@ -473,7 +533,7 @@ def compare(node, model, pairs, ids, off, token):
     seen = torch.ones(len(ids), len(ids), dtype=torch.bool).tril()
     close(got["maps"], torch.stack([maps[n].clamp(min=16)[seen] for n in SOME]), 1)
     close(got["sure"], [chance for _, chance, _ in picture.says[token]], 0.006)
-    close(got["final"], [final for _, _, final in picture.says[token]], 0.001)
+    close(got["final"], [chance for _, chance, _ in picture.says[token]], 0.001)
     words = [f"{spoken(word)}|" for word, _, _ in picture.says[token]]
     assert got["would"] == [str(x) for x in codes(*words).tolist()]
     close(got["chances"], [chance for _, chance in picture.ends[token]], 0.0015)
@@ -487,13 +547,15 @@ def close(texts, numbers, atol):
 
 def test_the_model_reads_what_one_writes_without_any_heads(site, visit, smollm2):
     model, pairs = smollm2
-    page = visit("bare.html", motion="reduce", served={"bare.html": bare(ModelMap())})
+    page = visit("bare.html", motion="reduce", served={"bare.html": bare(ModelMap(light="looks"))})
     node, hand = live(page), Mouse(page)
 
     def press(name):
         node.get_by_role("button", name=name, exact=True).click()
 
     def go(block, at):
+        if node.locator(".ab-near").is_visible():
+            node.get_by_role("radio", name="whole").check(force=True)
         ((_, act, _),) = head(block, at)
         act(hand, node)
 
@@ -510,16 +572,17 @@ def test_the_model_reads_what_one_writes_without_any_heads(site, visit, smollm2)
     expect(node.locator(".ab-from label")).to_have_count(len(ids))
     compare(node, model, pairs, ids, [], last)
     go(12, 2)
-    press("Switch this head off")
+    press("Switch (12, 2) off")
     compare(node, model, pairs, ids, [(12, 2)], last)
     go(4, 7)
-    press("Switch this head off")
+    press("Switch (4, 7) off")
     off = [(12, 2), (4, 7)]
     picture, _ = compare(node, model, pairs, ids, off, last)
     written = next(n for n, token in enumerate(pairs.tokens) if shown_token(token) == picture.ends[last][0][0])
     press("Next token")
     ids = torch.cat([ids, torch.tensor([written])])
     expect(node.locator(".ab-from label")).to_have_count(len(ids))
+    expect(node.locator(".ab-sentence output")).to_have_text(spoken(picture.ends[last][0][0]))
     compare(node, model, pairs, ids, off, last + 1)
     ((_, act, _),) = choose("token", 5)
     act(hand, node)
@@ -555,7 +618,7 @@ def test_the_model_reads_what_one_writes_without_any_heads(site, visit, smollm2)
 
 def test_another_token_chosen_while_it_is_down_is_seen_when_it_is_back(site, visit, smollm2):
     model, pairs = smollm2
-    page = visit("bare.html", motion="reduce", served={"bare.html": bare(ModelMap())})
+    page = visit("bare.html", motion="reduce", served={"bare.html": bare(ModelMap(light="looks"))})
     node = live(page)
     page.evaluate(WORKERS)
     node.get_by_role("button", name="Run the model here").click()

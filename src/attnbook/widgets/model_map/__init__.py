@@ -57,7 +57,7 @@ class ModelMap(BookWidget):
     token = traitlets.Int(7, min=0, max=MOST - 1).tag(sync=True)
     key = traitlets.Int(3, min=0, max=MOST - 1).tag(sync=True)
     zoom = traitlets.Enum(ZOOMS, "whole").tag(sync=True)
-    light = traitlets.Enum(["looks", "pushes"], "looks").tag(sync=True)
+    light = traitlets.Enum(["looks", "pushes"], "pushes").tag(sync=True)
     sink = traitlets.Bool(False).tag(sync=True)
     off = HeadsOff().tag(sync=True)
     doors = traitlets.Dict().tag(sync=True)

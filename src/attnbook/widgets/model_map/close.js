@@ -97,6 +97,7 @@ function ofHead(say, { picture, tokens, heads, chosen, token }, vectors, enter) 
   const word = spoken(picture.final(token));
   const sums = ["", "", "", number(1), strip(taken, "value"), signed(picture.push(chosen, token))];
   return [
+    tile(say, tokens, token, (i, j) => picture.weight(chosen, i, j)),
     element("p", { class: "ab-query" }, fill(say.query, { word: spoken(tokens[token]) }), strip(query, "query")),
     table(
       [say.looked, say.key, say.score, say.weight, say.value, fill(say.pushes, { word })],
@@ -156,6 +157,25 @@ function map(n, weight) {
     for (let j = 0; j <= i; j++) image.data.set([255, 214, 107, 16 + 239 * Math.sqrt(weight(i, j))], 4 * (i * n + j));
   pen.putImageData(image, 0, 0);
   return canvas;
+}
+
+// The same with words on its rows and columns; the row that looks is framed.
+function tile(say, tokens, token, weight) {
+  const names = (kind) =>
+    element(
+      "ol",
+      { class: kind },
+      ...tokens.map((name, i) => element("li", i === token ? { class: "ab-asks" } : {}, verbatim(spoken(name)))),
+    );
+  const row = element("i", { style: `--i: ${token}` });
+  return element(
+    "div",
+    { class: "ab-tile", style: `--n: ${tokens.length}` },
+    element("small", {}, say.tile),
+    names("ab-columns"),
+    names("ab-rows"),
+    element("div", { class: "ab-big" }, map(tokens.length, weight), row),
+  );
 }
 
 // Numbers as points of a vector's colour: how far from zero is how opaque; below zero they are hollow.

@@ -1,7 +1,7 @@
 // The model in the page, as a picture: of whatever it reads, with whatever heads are off.
 
 import { reader } from "../engine/reader.js";
-import { button, update } from "../shared/core.js";
+import { button, element, update } from "../shared/core.js";
 import { pushOf } from "./seen.js";
 
 /** @import { Picture } from "./seen.js" */
@@ -30,6 +30,7 @@ export async function live({ say, root, show, play, ...parts }) {
   let [heads, news, read] = [0, null, ""];
 
   const off = () => model.get("off").map(([block, head]) => block * heads + head);
+  const grown = element("output", { translate: "no", class: "ab-grown" }); // what it has written, beside the text
   const none = button(say.all, () => update(model, { off: [] }));
   const { tell, busy, end } = await reader({
     ...parts,
@@ -40,6 +41,7 @@ export async function live({ say, root, show, play, ...parts }) {
       news = null; // whoever has arrived has read nothing yet
       known = [0, 1].map(() => ({ rows: [], looks: [] }));
       panel.replaceChildren(none);
+      parts.top.firstChild.after(grown);
       subscriptions.follow(["off"], () => (none.hidden = !off().length));
       subscriptions.follow(["text", "written", "off"], () => root.setAttribute("aria-busy", "true"));
       subscriptions.follow(["token"], look);
@@ -47,6 +49,10 @@ export async function live({ say, root, show, play, ...parts }) {
     leave: () => root.removeAttribute("aria-busy"),
     take(found) {
       news = found;
+      grown.textContent = news.tokens
+        .slice(news.given)
+        .map((word) => word.replace("·", " "))
+        .join("");
       asked.clear(); // vectors of what was read before
       news.read.forEach(({ known: same, rows }, n) => {
         const { rows: old, looks } = known[n];

@@ -17,17 +17,19 @@ import { spoken } from "../shared/spoken.js";
 import { stored } from "./seen.js";
 import { lens, signed, streams, wall } from "./stage.js";
 
-const ZOOMS = ["whole", "block", "head", "product"];
-const [NARROW, PACE, SHOWN] = [640, 80, 6]; // pixels; milliseconds a block; words that could come next
+const [NARROW, SHOWN] = [640, 6]; // pixels; words that could come next
+const [PACE, REST] = [220, 2200]; // milliseconds: a block, and after that of the chosen head
 
-// The likeliest next words, a bar each, and an outline for what it was before.
-function barsOf(say) {
-  const rows = Array.from({ length: SHOWN }, () => element("li", {}, verbatim(""), element("span")));
+// Words, likely ones first, a bar each, and an outline for what it was before.
+function barsOf(label, length) {
+  const rows = Array.from({ length }, () => element("li", {}, verbatim(""), element("span")));
   return {
-    node: element("ol", { "aria-label": say.next }, ...rows),
+    node: element("ol", { "aria-label": label }, ...rows),
     draw(ends, before) {
       const old = new Map(before);
       rows.forEach((row, n) => {
+        row.hidden = !ends[n];
+        if (row.hidden) return;
         const [word, chance] = ends[n];
         row.firstChild.textContent = spoken(word);
         row.lastChild.textContent = number(chance, 3);
@@ -65,67 +67,66 @@ async function render({ model, el }) {
       stored: seen === file ? full : null,
     };
   };
-  const choose = (n) => {
+  const choose = (n, more) => {
     pointed = null; // where the mouse rests
-    update(model, pair(n));
+    update(model, { ...pair(n), ...more });
   };
-  const zoomBy = (step) =>
-    update(model, { zoom: ZOOMS[Math.min(Math.max(ZOOMS.indexOf(model.get("zoom")) + step, 0), ZOOMS.length - 1)] });
 
   const steps = Array.from({ length: blocks }, () => "");
-  const film = motion(say.depth, steps, PACE);
   const all = wall(say.wall, blocks, {
     go: choose,
-    press: (n) => (n === here() ? zoomBy(1) : choose(n)),
+    press: (n) => choose(n, { zoom: "head" }), // one goes into it
     point(n) {
       if (n === pointed) return;
       pointed = n;
       drawHead();
     },
   });
-  const [flow, would, bars] = [streams(blocks), lens(say.would, blocks), barsOf(say)];
-  const [title, said, kept] = [element("b"), element("span"), element("p", { class: "ab-hint" })];
+  const [flow, would] = [streams(blocks), lens(say.would, blocks)];
+  // At the end; and, while the front is on its way, if the model stopped there.
+  const [bars, early, next] = [barsOf(say.next, SHOWN), barsOf(say.would, 2), element("p")];
+  const film = motion(say.depth, steps, PACE, {
+    rest: REST,
+    at: () => model.get("block") + 1,
+    see(step, isEnd) {
+      next.textContent = isEnd ? say.next : fill(say.early, { block: whole(step) });
+      const { picture, token } = shown();
+      const [word, chance, last] = picture.says(token)[step];
+      const final = [picture.final(token), last];
+      early.draw(word === final[0] ? [final] : [[word, chance], final]);
+    },
+  });
+  const [title, said] = [element("b"), element("span")];
   const turn = button("", () => {
     const others = seen === file ? [] : off().filter((n) => n !== here()); // stored are single heads
     const now = off().includes(here()) ? others : [...others, here()];
     update(model, { off: now.map((n) => Object.values(pair(n))) });
   });
-  const near = element("div", { class: "ab-near", role: "group", tabindex: 0, hidden: "" });
+  const tell = element(
+    "div",
+    { class: "ab-said", style: "--b: 0" },
+    element("p", { role: "status" }, title, " ", said),
+  );
+  turn.classList.add("ab-start");
+  const near = element("div", { class: "ab-near", hidden: "" });
   const own = element("div", { class: "ab-sentence" }, verbatim(text));
   const engine = element("div", { class: "ab-controls ab-tries ab-engine" });
   const from = element("div", { class: "ab-from" });
   const closer = element("div", { class: "ab-ways" });
-  const sink = button(say.sink, () => update(model, { sink: !model.get("sink") }));
   const axis = element("div", { class: "ab-axis", translate: "no", "aria-hidden": "true" });
   axis.append(...Array.from({ length: blocks }, (_, b) => element("span", { style: `--b: ${b}` }, whole(b))));
-  const pick = (trait, options, follows = subscriptions) =>
-    choice(model, follows, { trait, label: say[trait], options });
+  const run = button(say.run, film.play);
   const root = body(
     el,
     "modelmap",
-    element(
-      "div",
-      { class: "ab-top ab-controls ab-tries" },
-      own,
-      button(say.run, film.play),
-      pick("light", say.lights),
-      sink,
-      engine,
-    ),
-    element("div", { class: "ab-label ab-of-wall" }, element("small", {}, say.wall)),
-    element("div", { class: "ab-label ab-of-lens" }, element("small", {}, say.would)),
+    element("div", { class: "ab-top ab-controls ab-tries" }, own, turn, run, engine),
+    element("small", { class: "ab-of-wall" }, say.wall),
+    element("small", { class: "ab-of-lens" }, say.would),
     from,
     film.node,
     element("div", { class: "ab-depth" }, axis, all.node, flow.node, would.node, element("i", { class: "ab-front" })),
-    element(
-      "div",
-      { class: "ab-foot" },
-      element("div", { class: "ab-next" }, element("p", {}, say.next), bars.node),
-      element("div", { class: "ab-said" }, element("p", { role: "status" }, title, " ", said), turn, kept),
-      closer,
-      near,
-    ),
-    element("p", { class: "ab-hint" }, say.hint),
+    element("div", { class: "ab-foot" }, element("div", { class: "ab-next" }, next, bars.node, early.node), tell, near),
+    closer,
   );
 
   function drawHead() {
@@ -133,6 +134,7 @@ async function render({ model, el }) {
     const { picture, tokens, chosen, token: i } = now;
     flow.draw(now, tall);
     const at = pair(chosen);
+    tell.style.setProperty("--b", at.block);
     title.textContent = fill(say.here, { block: whole(at.block), head: whole(at.head) });
     all.choose(chosen, title.textContent);
     const looks = tokens.slice(0, i + 1).map((_, j) => picture.weight(chosen, i, j));
@@ -167,10 +169,10 @@ async function render({ model, el }) {
     drawHead();
   }
   function drawSwitch() {
-    turn.textContent = off().includes(here()) ? say.switch.on : say.switch.off;
-    turn.disabled = seen === file && !file.picture([here()]);
-    turn.hidden = turn.disabled;
-    kept.textContent = turn.disabled ? say.stored : "";
+    const { block, head } = pair(here());
+    const switched = off().includes(here()) ? say.switch.on : say.switch.off;
+    turn.textContent = fill(switched, { block: whole(block), head: whole(head) });
+    turn.hidden = seen === file && !file.picture([here()]);
   }
   function become(next) {
     const before = seen.tokens;
@@ -183,14 +185,19 @@ async function render({ model, el }) {
   function drawFrom() {
     listed.end();
     from.replaceChildren(
-      pick("token", Object.fromEntries(seen.tokens.map((word, j) => [j, verbatim(spoken(word))])), listed),
+      choice(model, listed, {
+        trait: "token",
+        label: say.token,
+        options: Object.fromEntries(seen.tokens.map((word, j) => [j, verbatim(spoken(word))])),
+      }),
     );
   }
-  root.addEventListener("keydown", (event) => event.key === "Escape" && zoomBy(-1));
   const size = new ResizeObserver(() => {
     if (tall === root.clientWidth < NARROW) return;
     tall = !tall;
     root.classList.toggle("ab-tall", tall);
+    if (tall) tell.append(turn);
+    else run.before(turn); // above all, and on a phone where it stays in sight
     draw();
   });
   size.observe(root);
@@ -198,14 +205,13 @@ async function render({ model, el }) {
   subscriptions.follow(["off", "token", "light"], draw);
   subscriptions.follow(["block", "head", "sink"], drawHead);
   subscriptions.follow(["block", "head", "off"], drawSwitch);
-  subscriptions.follow(["sink"], () => (sink.ariaPressed = model.get("sink")));
   film.play();
   let ends = () => {};
   const come = async () => {
     root.ariaBusy = true;
     try {
       const { more } = await import(new URL("more.js", import.meta.url));
-      const news = { file, here, shown, become, play: film.play };
+      const news = { file, here, shown, become, run, play: film.play };
       ends = await more({ model, subscriptions, offers: say.offer, root, own, engine, near, closer, ...news });
     } catch (error) {
       engine.replaceChildren(button(say.offer.failed, come));

@@ -1,16 +1,11 @@
 // What only a page has: the way nearer, and the model itself, which reads whatever a reader writes.
 
 import { asset, button, choice, element, update } from "../shared/core.js";
+import { folded } from "../shared/folded.js";
 import { offer } from "../shared/offer.js";
 import { stored } from "../shared/stored.js";
 
-// Doors, by the part of the picture beside which they stand.
-const DOORS = {
-  ".ab-of-wall": ["heads", "sink", "before"],
-  ".ab-of-lens": ["embedding", "positions"],
-  ".ab-next": ["writing"],
-  ".ab-ways": ["looks", "block", "cache", "switches", "pictures", "sounds"],
-};
+const ZOOMS = ["whole", "block", "head", "product"];
 
 /**
  * @param {object} parts  of the widget
@@ -26,11 +21,12 @@ const DOORS = {
  * @param {() => number} parts.here  the chosen head
  * @param {() => import("./stage.js").Shown} parts.shown
  * @param {(seen: object) => void} parts.become  what another text is seen as
+ * @param {Element} parts.run  the button that plays it
  * @param {() => void} parts.play
  * @returns {Promise<() => void>} its end
  */
 export async function more(parts) {
-  const { model, offers, subscriptions, root, own, engine, closer, near, file, here, shown, become } = parts;
+  const { model, offers, subscriptions, root, own, engine, closer, near, file, here, shown, become, run } = parts;
   const style = element("link", { rel: "stylesheet", href: new URL("more.css", import.meta.url).href });
   const styled = new Promise((done) => ["load", "error"].forEach((end) => style.addEventListener(end, done)));
   document.head.append(style);
@@ -44,28 +40,61 @@ export async function more(parts) {
     if (!chapter) return "";
     return element("a", { class: "ab-door", href }, element("b", {}, String(Number(chapter))), say.doors[part]);
   };
-  for (const [place, doors] of Object.entries(DOORS)) root.querySelector(place).append(...doors.map(to));
 
+  const inside = element("div", { class: "ab-inside", role: "group", tabindex: 0, "aria-label": say.zoom });
+  const out = () => update(model, { zoom: ZOOMS[Math.max(ZOOMS.indexOf(model.get("zoom")) - 1, 0)] });
   let vectors = async (block) => stored(await asset(model, "vectors")).parts[block];
-  let [close, latest, running] = [null, null, null];
+  let [close, latest, running, before, pressed] = [null, null, null, "", null];
   const again = button(offers.failed, draw);
+  const [frame, wall, depth] = ["[role=gridcell]", ".ab-wall", ".ab-depth"].map((part) => root.querySelector(part));
+  inside.addEventListener("click", ({ target }) => (pressed = target.closest("button")), true);
   async function draw() {
     const now = (latest = {});
     const zoom = model.get("zoom");
-    if (zoom === "whole") return (near.hidden = true);
+    into.hidden = zoom !== "whole";
+    if (zoom === "whole") {
+      const isIn = near.contains(document.activeElement);
+      near.hidden = true;
+      before = zoom;
+      if (isIn) wall.focus({ preventScroll: true });
+      return;
+    }
     near.setAttribute("aria-busy", "true");
     const content = await closely(zoom).catch(() => [again]);
     if (now !== latest) return;
+    const from = (before === "whole" ? frame : pressed)?.getBoundingClientRect();
+    const [isFirst, isOpen] = [!before, !near.hidden];
+    [before, pressed] = [zoom, null];
+    depth.style.transformOrigin = place(from, depth);
     near.removeAttribute("aria-busy");
-    near.replaceChildren(...content);
+    inside.replaceChildren(...content);
     near.hidden = false;
+    if (from) grow(near, from);
+    if (isFirst || isOpen) return;
+    inside.focus({ preventScroll: true });
+    if (root.matches(".ab-tall")) frame.scrollIntoView({ block: "center" });
+    else near.scrollIntoView({ block: "nearest" });
   }
+  along(root, run, frame);
   async function closely(zoom) {
     close ??= (await import(new URL("close.js", import.meta.url))).close(say, to, (changes) => update(model, changes));
     return close(zoom, { ...shown(), chosen: here() }, model.get("key"), vectors);
   }
-  near.ariaLabel = say.zoom;
-  closer.prepend(choice(model, subscriptions, { trait: "zoom", label: say.zoom, options: say.zooms }));
+  root.addEventListener("keydown", (event) => event.key === "Escape" && out());
+  const into = button(say.into, () => update(model, { zoom: "head" }));
+  root.querySelector(".ab-said").append(into);
+  const sink = button(say.sink, () => update(model, { sink: !model.get("sink") }));
+  subscriptions.follow(["sink"], () => (sink.ariaPressed = model.get("sink")));
+  const pick = (trait, options) => choice(model, subscriptions, { trait, label: say[trait], options });
+  near.append(element("div", { class: "ab-ways" }, button(say.out, out), pick("zoom", say.zooms)), inside);
+  closer.append(
+    folded(
+      say.more,
+      element("div", { class: "ab-ways" }, pick("light", say.lights), sink),
+      element("div", { class: "ab-ways" }, ...Object.keys(say.doors).map(to)),
+      element("p", { class: "ab-hint" }, say.hint),
+    ),
+  );
   subscriptions.follow(["zoom", "block", "head", "token", "key", "off"], draw);
 
   const [panel, writing] = ["panel", "writing"].map((name) => element("div", { class: `ab-controls ab-${name}` }));
@@ -89,4 +118,42 @@ export async function more(parts) {
     running = await live({ ...places, model, say, folder, show, play: parts.play, wait: without });
   });
   return () => running?.end();
+}
+
+// On a phone depth is scrolling: whoever presses goes along with the front, up to the chosen head, until a finger moves.
+function along(root, run, frame) {
+  let goes = false;
+  const [front, above, below] = [".ab-front", ".ab-from", ".ab-foot"].map((part) => root.querySelector(part));
+  run.addEventListener("click", () => (goes = root.matches(".ab-tall")));
+  for (const moved of ["touchstart", "wheel"]) root.addEventListener(moved, () => (goes = false), { passive: true });
+  const look = () => {
+    if (!goes) return;
+    goes = root.matches("[data-moving]");
+    if (!goes) return frame.scrollIntoView({ block: "center" });
+    const [from, to] = [above.getBoundingClientRect().bottom, below.getBoundingClientRect().top];
+    scrollBy({ top: front.getBoundingClientRect().top - (from + to) / 2, behavior: "instant" });
+  };
+  new MutationObserver(look).observe(root, { attributeFilter: ["style"] });
+}
+
+// Where a box lies in a node, as an origin that it grows from.
+function place(box, node) {
+  if (!box) return "";
+  const { left, top } = node.getBoundingClientRect();
+  const zoom = node.currentCSSZoom ?? 1; // in full screen
+  return `${(box.left + box.width / 2 - left) / zoom}px ${(box.top + box.height / 2 - top) / zoom}px`;
+}
+
+// From where it was pressed, and as small, to where it is now.
+function grow(node, from) {
+  if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+  const to = node.getBoundingClientRect();
+  const zoom = node.currentCSSZoom ?? 1;
+  const way = `translate(${(from.left - to.left) / zoom}px, ${(from.top - to.top) / zoom}px)`;
+  const small = `${way} scale(${from.width / to.width}, ${from.height / to.height})`;
+  const moves = [
+    { transform: small, opacity: 0.3 },
+    { transform: "none", opacity: 1 },
+  ];
+  node.animate(moves, { duration: 380, easing: "cubic-bezier(0.2, 0.8, 0.3, 1)" });
 }

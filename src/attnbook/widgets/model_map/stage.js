@@ -172,7 +172,7 @@ export function streams(blocks) {
 }
 
 /**
- * After each block, the word that the lit stream would say, and a bar of how likely the final word is.
+ * After each block, the word that the lit stream would say, and a bar of how likely it is, golden if it is the final word.
  * @param {string} label
  * @param {number} blocks
  * @returns {{ node: Element, draw: (shown: Shown, before: Picture | null) => void }}
@@ -188,8 +188,9 @@ export function lens(label, blocks) {
       const old = before?.says(token);
       items.forEach((item, b) => {
         const [, word, chance] = item.children;
-        item.style.setProperty("--w", says[b][2]);
-        item.style.setProperty("--old", old ? old[b][2] : 0);
+        item.style.setProperty("--w", says[b][1]);
+        item.style.setProperty("--old", old ? old[b][1] : 0);
+        item.toggleAttribute("data-final", says[b][0] === picture.final(token));
         item.toggleAttribute("data-same", b > 0 && says[b][0] === says[b - 1][0]);
         const next = says.findIndex(([other], n) => n > b && other !== says[b][0]);
         item.style.setProperty("--run", (next < 0 ? blocks : next) - b);

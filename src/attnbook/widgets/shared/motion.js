@@ -7,16 +7,22 @@ import { element } from "./core.js";
  * @param {string} label
  * @param {string[]} steps  their names, which may change
  * @param {number} [pace]  milliseconds a step
+ * @param {object} [more]
+ * @param {number} [more.rest]  milliseconds that it holds
+ * @param {() => number} [more.at]  after so many steps
+ * @param {(step: number, isEnd: boolean) => void} [more.see]  told of whatever step is shown, counted from 0
  * @returns {{ node: Element, play: () => void }} `play` shows them one after the other, or the end where motion is reduced
  */
-export function motion(label, steps, pace = 500) {
+export function motion(label, steps, pace = 500, { rest = 0, at = () => 0, see } = {}) {
   const end = steps.length;
   const input = element("input", { type: "range", max: end });
   const node = element("label", { class: "ab-control ab-motion" }, label, input);
   let frame;
   const show = (now) => {
     input.value = now;
-    node.dataset.step = steps[Math.ceil(now) - 1] ?? steps[0];
+    const step = Math.max(Math.ceil(now) - 1, 0);
+    node.dataset.step = steps[step];
+    see?.(step, now >= end);
     input.setAttribute("aria-valuetext", node.dataset.step);
     const root = node.closest(".ab-body");
     root?.style.setProperty("--now", now);
@@ -29,7 +35,9 @@ export function motion(label, steps, pace = 500) {
   const play = (time, since = time) => {
     stop("any");
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    const now = still ? end : Math.min((time - since) / pace, end);
+    const past = time - since;
+    const gone = Math.max(Math.min(past, at() * pace), past - rest);
+    const now = still ? end : Math.min(gone / pace, end);
     show(now);
     if (now < end) frame = requestAnimationFrame((later) => play(later, since));
   };
