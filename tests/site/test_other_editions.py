@@ -186,7 +186,7 @@ def test_each_page_knows_where_it_stands_in_the_other_language(site, path):
         assert resolve(own, switch["href"])[0] == (path if own != path else zh(path))
 
 
-@pytest.mark.parametrize("path", sorted({*PAGES} - {*OFFERED}))
+@pytest.mark.parametrize("path", sorted({*PAGES} - {*OFFERED, "search.html"}))
 def test_a_page_in_english_alone_says_nothing_of_others(site, path):
     assert not site.soup(path).select("link[hreflang], a.language")
 
@@ -329,6 +329,30 @@ def test_what_was_asked_is_marked_sign_by_sign(visit):
     page.wait_for_url("**/zh/chapters/**")
     marked = "[...(CSS.highlights.get('found') ?? [])].map((range) => range.toString()).join('')"
     until(page, f"async () => {marked}.includes('核回归')")
+
+
+def test_the_pages_of_search_lead_to_each_other(site):
+    for own, other in (("search.html", "zh/search.html"), ("zh/search.html", "search.html")):
+        (switch,) = site.soup(own).select("a.language")
+        assert resolve(own, switch["href"])[0] == other
+
+
+def test_terms_are_found_by_their_chinese_names(site):
+    sections = json.loads(site.text("zh/_static/search.json"))["sections"]
+    titles = {where.partition("#")[2]: title for where, title, *_ in sections if where.startswith("glossary.html#")}
+    named = {term.anchor: term.zh for term in ZH.glossary if term.zh}
+    assert {anchor: titles[anchor] for anchor in named} == named
+
+
+EXCERPT = """async (folder) => {
+    const { excerpt } = await import(`${folder}search/excerpt.js`);
+    return excerpt("它是 attention，True 是可以", ["true"]).flatMap(([piece, marked]) => (marked ? [piece] : []));
+}"""
+
+
+def test_a_word_ends_at_a_full_width_sign(visit):
+    page = visit("zh/search.html")
+    assert page.evaluate(EXCERPT, page.evaluate("new URL('_static/', location).href")) == ["True "]
 
 
 TERMS = "async (folder) => (await import(`${folder}search/terms.js`)).groups('softmax函数的核，masked_softmax')"

@@ -21,6 +21,7 @@ from booktools.book.labels import Label
 from booktools.directives.page import edition_of, relative_uri
 
 HERE = Path(__file__).parent
+SEARCH = "search"  # which each edition has, of no source
 
 
 class LeadElsewhere(SphinxPostTransform):
@@ -68,17 +69,17 @@ def lead_to_others(page) -> None:
     edition, context = page.edition, page.context
     context["home"] = (page.root + "../" * bool(edition.folder)).removeprefix("./")
     source = edition.source_of(page.name)
-    there = [each for each in editions(edition.root) if source and each.has(source)]
-    context["alternates"] = context["switches"] = []
-    if len(there) > 1:
+    there = [each for each in editions(edition.root) if page.name == SEARCH or (source and each.has(source))]
+    context["alternates"] = []
+    if source and len(there) > 1:
         tags = [_tag(each) for each in there]
         urls = [each.here.page(source) for each in there]
         context["alternates"] = [*zip(tags, urls, strict=True), ("x-default", urls[0])]
-        context["switches"] = [
-            (_tag(each), _name(each), f"{context['home']}{each.folder}{page.name}.html")
-            for each in there
-            if each.language != edition.language
-        ]
+    context["switches"] = [
+        (_tag(each), _name(each), f"{context['home']}{each.folder}{page.name}.html")
+        for each in there
+        if each.language != edition.language
+    ]
     if not edition.folder:
         return
     toctree = context["toctree"]

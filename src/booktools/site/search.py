@@ -153,9 +153,9 @@ def sections(app) -> Iterator[list]:
     for term in edition.glossary if LIST in env.found_docs else ():
         yield [
             f"{LIST}.html#{term.anchor}",
-            term.name,
+            term.names[0],
             env.titles[LIST].astext(),
-            "",
+            " ".join(term.names[1:]),
             reader.plain(term.says),
             True,
             "",

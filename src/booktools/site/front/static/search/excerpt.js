@@ -3,7 +3,9 @@ import { terms } from "./terms.js";
 
 const LONG = 180;
 const HAN = /^\p{Script=Han}/u;
-const PIECE = /\p{Script=Han}[^\s\p{L}\p{N}]*|(?:(?!\p{Script=Han})\S)+/gu; // a Chinese sign, or a word
+// A Chinese sign, or a word, which ends at a full-width sign.
+const PIECE =
+  /\p{Script=Han}[^\s\p{L}\p{N}]*|(?:(?!\p{Script=Han})[^\s\u3000-\u303f\uff00-\uffef])+[，。、；：！？）”]*|\S/gu;
 
 // What stands at a place of a text, as search knows it: a word's terms, or the two pairs that a Chinese sign is in.
 export function termsAt(text, index, word) {

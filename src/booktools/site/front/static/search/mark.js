@@ -16,7 +16,9 @@ export function mark() {
       : NodeFilter.FILTER_ACCEPT;
   });
   for (let node = walker.nextNode(); node; node = walker.nextNode())
-    for (const { 0: word, index } of node.data.matchAll(/\p{Script=Han}|(?:(?!\p{Script=Han})[^\s/()])+/gu))
+    for (const { 0: word, index } of node.data.matchAll(
+      /\p{Script=Han}|(?:(?!\p{Script=Han})[^\s/()\u3000-\u303f\uff00-\uffef])+/gu,
+    ))
       if (termsAt(node.data, index, word).some((term) => asked.has(term))) {
         const range = new Range();
         range.setStart(node, index);
