@@ -1,6 +1,7 @@
-"""Every widget, in its first state: nothing in it is cut or scrolls sideways, and it fits a laptop's screen."""
+"""Every widget: nothing is cut or scrolls sideways, it fits a laptop's screen, and what is pressed stays in place."""
 
 import pytest
+from playwright.sync_api import expect
 
 from attnbook.widgets import all_widgets
 from tests.browser.clocks import frames
@@ -42,3 +43,35 @@ def test_each_fits_a_laptops_screen(all_of_them):
     frames(all_of_them, 5)
     too_high = {name: height for name, height in all_of_them.evaluate(HEIGHTS) if height > 700}
     assert not too_high, f"higher than 700 px: {too_high}"
+
+
+# By widget, what a reader presses, after which more is said.
+PRESSED = {
+    "analogy_bench": ("france paris japan", "walk walked play"),
+    "cache_budget": ("OLMo 2 7B",),
+    "draw_digit": ("One that it gets wrong", "A digit it has not learned from"),
+    "mask_map": ("own token hidden", "cross-attention: causal"),
+    "paint_mask": ("a whole row",),
+    "polarity": ("Reveal", "Next question", "Reveal", "Next question", "Reveal"),
+    "shift_lab": ("queries and keys, turned",),
+    "signal_race": ("One step on",),
+}
+TOP = "(node) => node.getBoundingClientRect().top - node.closest('[data-afm]').getBoundingClientRect().top"
+
+
+@pytest.mark.parametrize("width", [360, STAGE])
+def test_what_is_pressed_stays_where_it_is(all_of_them, width):
+    all_of_them.set_viewport_size({"width": width, "height": 800})
+    moved = {}
+    for name, labels in PRESSED.items():
+        widget = all_of_them.locator(f"[data-afm={name}]")
+        for label in labels:
+            control = widget.get_by_text(label, exact=True)
+            before = control.evaluate(TOP)
+            node = control.element_handle()
+            control.evaluate("node => node.click()")
+            expect(widget.locator("[aria-busy=true]")).to_have_count(0)
+            frames(all_of_them, 5)
+            if abs(by := node.evaluate(TOP) - before) > 1:
+                moved[f"{name}: {label}"] = round(by)
+    assert not moved, f"pixels by which what was pressed has moved: {moved}"

@@ -208,10 +208,16 @@ async function render({ model, el }) {
   const root = body(
     el,
     "analogy",
-    element("figure", { class: "ab-pin" }, plane.node, element("figcaption", {}, say.picture), figures.node),
-    element("div", { class: "ab-found" }, title, solve, status, ranking.node, kept),
+    element(
+      "figure",
+      { class: "ab-pin" },
+      plane.node,
+      element("figcaption", {}, say.picture),
+      element("div", { class: "ab-lengths" }, figures.node),
+    ),
     element("div", { class: "ab-controls" }, ...fields, element("span", { class: "ab-end" }, say.end)),
     element("div", { class: "ab-controls ab-tries" }, element("span", { class: "ab-hint" }, say.tries), ...tries),
+    element("div", { class: "ab-found" }, title, solve, status, ranking.node, kept),
   );
 
   const show = (found) => {

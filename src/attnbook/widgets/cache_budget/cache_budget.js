@@ -125,7 +125,7 @@ function render({ model, el }) {
         ...Object.values(say.rows).map(row),
       ),
       element("p", { class: "ab-hint ab-legend" }, ...legend),
-      element("p", { class: "ab-hint", role: "status" }, beyond),
+      element("p", { class: "ab-hint ab-beyond", role: "status" }, beyond),
     ),
     element(
       "div",

@@ -102,13 +102,13 @@ async function render({ model, el }) {
       {},
       verdict,
       element("table", {}, element("tbody", {}, ...rows.map(({ node }) => node))),
-      meant,
       element(
         "div",
         { class: "ab-controls" },
         button(say.other, () => show((model.get("digit") % HELD_OUT) + 1)),
         button(say.wrong, () => show((wrong.find((place) => place >= model.get("digit")) ?? wrong[0]) + 1)),
       ),
+      meant,
     ),
   );
   subscriptions.follow(["strokes", "digit"], sheet.draw);

@@ -167,15 +167,6 @@ function render({ model, el }) {
     picture,
     element(
       "div",
-      { class: "ab-said" },
-      knows,
-      found.node,
-      fingerPainting(say, picture),
-      button(say.undo, () => update(model, { flipped: [], mistake: "none" })),
-      element("p", { class: "ab-hint" }, say.note),
-    ),
-    element(
-      "div",
       { class: "ab-controls" },
       choice(model, subscriptions, {
         trait: "mistake",
@@ -186,6 +177,15 @@ function render({ model, el }) {
       control("source", range(2, N)),
       control("target", range(1, N)),
       control("layers", range(1, MOST_LAYERS)),
+    ),
+    element(
+      "div",
+      { class: "ab-said" },
+      knows,
+      found.node,
+      fingerPainting(say, picture),
+      button(say.undo, () => update(model, { flipped: [], mistake: "none" })),
+      element("p", { class: "ab-hint" }, say.note),
     ),
   );
 

@@ -76,8 +76,6 @@ function render({ model, el }) {
     picture,
     fingerPainting(say, picture),
     steps,
-    note,
-    answers,
     element(
       "div",
       { class: "ab-controls" },
@@ -90,6 +88,8 @@ function render({ model, el }) {
       choice(model, subscriptions, { trait: "hide", label: say.hide, options: say.ways }),
       slider(model, subscriptions, { trait: "temperature", label: say.temperature, values: TEMPERATURES }),
     ),
+    note,
+    answers,
   );
 
   const paint = painter(model, "blocked");

@@ -75,8 +75,6 @@ function render({ model, el }) {
     el,
     "shift",
     picture,
-    element("div", { class: "ab-scroll" }, ...tables.map(({ node }) => node)),
-    scores,
     element(
       "div",
       { class: "ab-controls" },
@@ -84,6 +82,8 @@ function render({ model, el }) {
       control("position"),
       control("apart"),
     ),
+    element("div", { class: "ab-scroll" }, ...tables.map(({ node }) => node)),
+    scores,
   );
 
   subscriptions.follow(["mode", "position", "apart"], () => {

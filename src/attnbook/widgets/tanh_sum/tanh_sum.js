@@ -132,7 +132,7 @@ function render({ model, el }) {
     mirrored.setAttribute("cx", -q * ACROSS);
     for (const [name, dot] of Object.entries(dots)) put(dot, { cx: x, cy: at(here, found[name])[1], r: 5 });
     grips.q.draw(q, 0);
-    grips.k.draw(here, -HIGH + 0.25);
+    grips.k.draw(here, -HIGH + 0.25, -12);
     for (const [name, curve] of Object.entries({ w1: "first", w2: "second" }))
       grips[name].draw(GRIPS[name], scores(GRIPS[name])[curve]);
     key.textContent = number(here, 1);
