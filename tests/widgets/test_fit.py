@@ -47,7 +47,6 @@ def test_each_fits_a_laptops_screen(all_of_them):
 
 # By widget, what a reader presses, after which more is said.
 PRESSED = {
-    "analogy_bench": ("france paris japan", "walk walked play"),
     "cache_budget": ("OLMo 2 7B",),
     "draw_digit": ("One that it gets wrong", "A digit it has not learned from"),
     "mask_map": ("own token hidden", "cross-attention: causal"),
@@ -62,6 +61,7 @@ TOP = "(node) => node.getBoundingClientRect().top - node.closest('[data-afm]').g
 @pytest.mark.parametrize("width", [360, STAGE])
 def test_what_is_pressed_stays_where_it_is(all_of_them, width):
     all_of_them.set_viewport_size({"width": width, "height": 800})
+    frames(all_of_them, 5)
     moved = {}
     for name, labels in PRESSED.items():
         widget = all_of_them.locator(f"[data-afm={name}]")
