@@ -85,17 +85,20 @@ async function render({ model, el }) {
   const [flow, would] = [streams(blocks), lens(say.would, blocks)];
   // At the end; and, while the front is on its way, if the model stopped there.
   const [bars, early, next] = [barsOf(say.next, SHOWN), barsOf(say.would, 2), element("p")];
-  const film = motion(say.depth, steps, PACE, {
-    rest: REST,
-    at: () => model.get("block") + 1,
-    see(step, isEnd) {
-      next.textContent = isEnd ? say.next : fill(say.early, { block: whole(step) });
-      const { picture, token } = shown();
-      const [word, chance, last] = picture.says(token)[step];
-      const final = [picture.final(token), last];
-      early.draw(word === final[0] ? [final] : [[word, chance], final]);
-    },
+  const film = motion(say.depth, steps, (past) => {
+    const there = (model.get("block") + 1) * PACE; // here it holds
+    return Math.max(Math.min(past, there), past - REST) / PACE;
   });
+  const front = new MutationObserver(() => {
+    const { value, max } = film.node.lastChild;
+    const stop = Math.max(Math.ceil(value) - 1, 0);
+    const { picture, token } = shown();
+    const [word, chance, last] = picture.says(token)[stop];
+    const final = [picture.final(token), last];
+    next.textContent = value === max ? say.next : fill(say.early, { block: whole(stop) });
+    early.draw(word === final[0] ? [final] : [[word, chance], final]);
+  });
+  front.observe(film.node, { attributeFilter: ["data-step"] });
   const [title, said] = [element("b"), element("span")];
   const turn = button("", () => {
     const others = seen === file ? [] : off().filter((n) => n !== here()); // stored are single heads
@@ -223,6 +226,7 @@ async function render({ model, el }) {
   if (typeof model.get("vectors") === "string") come(); // only a page has scripts that come later
   return () => {
     size.disconnect();
+    front.disconnect();
     subscriptions.end();
     listed.end();
     ends();

@@ -6,23 +6,17 @@ import { element } from "./core.js";
  * A scrubber through the steps. It stops where it is touched; keys go from step to step.
  * @param {string} label
  * @param {string[]} steps  their names, which may change
- * @param {number} [pace]  milliseconds a step
- * @param {object} [more]
- * @param {number} [more.rest]  milliseconds that it holds
- * @param {() => number} [more.at]  after so many steps
- * @param {(step: number, isEnd: boolean) => void} [more.see]  told of whatever step is shown, counted from 0
+ * @param {(past: number) => number} [pace]  how many steps are done after so many milliseconds
  * @returns {{ node: Element, play: () => void }} `play` shows them one after the other, or the end where motion is reduced
  */
-export function motion(label, steps, pace = 500, { rest = 0, at = () => 0, see } = {}) {
+export function motion(label, steps, pace = (past) => past / 500) {
   const end = steps.length;
   const input = element("input", { type: "range", max: end });
   const node = element("label", { class: "ab-control ab-motion" }, label, input);
   let frame;
   const show = (now) => {
     input.value = now;
-    const step = Math.max(Math.ceil(now) - 1, 0);
-    node.dataset.step = steps[step];
-    see?.(step, now >= end);
+    node.dataset.step = steps[Math.ceil(now) - 1] ?? steps[0];
     input.setAttribute("aria-valuetext", node.dataset.step);
     const root = node.closest(".ab-body");
     root?.style.setProperty("--now", now);
@@ -35,9 +29,7 @@ export function motion(label, steps, pace = 500, { rest = 0, at = () => 0, see }
   const play = (time, since = time) => {
     stop("any");
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    const past = time - since;
-    const gone = Math.max(Math.min(past, at() * pace), past - rest);
-    const now = still ? end : Math.min(gone / pace, end);
+    const now = still ? end : Math.min(pace(time - since), end);
     show(now);
     if (now < end) frame = requestAnimationFrame((later) => play(later, since));
   };
