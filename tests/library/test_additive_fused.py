@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from torch.autograd import forward_ad
 from torch.testing import assert_close
 
 from attnbook import AdditiveAttention, additive_scores, capture_attention, causal, masked_softmax
@@ -236,6 +237,12 @@ def test_a_layer_says_what_does_not_fit(kernel):
     layer, inputs = layer_and_inputs()
     with pytest.raises(ValueError, match=r"mask must have shape .* = \(5, 7\), got \(7, 5\).*try mask\.mT"):
         layer(*inputs, torch.ones(7, 5, dtype=torch.bool))
+
+
+def test_forward_mode_is_refused_rather_than_left_out(kernel):
+    q, k, v, w = (x.detach() for x in draw((), 5, 7, 4, 8))
+    with forward_ad.dual_level(), pytest.raises(RuntimeError, match="forward mode AD"):
+        fused(forward_ad.make_dual(q, torch.ones_like(q)), k, v, w)
 
 
 CUDA = {"is_cuda": True, "dtype": torch.float32, "L": 5, "V": 8, "values": 7}

@@ -6,6 +6,7 @@ from types import ModuleType
 
 import torch
 from torch import Tensor, nn
+from torch.autograd import forward_ad
 
 from attnbook._inputs import check_device_and_dtype, check_fits, check_mask, check_sequences, check_sizes, check_width
 from attnbook.device import runs_eagerly
@@ -67,8 +68,10 @@ def _at_once(module: ModuleType, q: Tensor, k: Tensor, v: Tensor, w: Tensor, mas
     check_mask(mask, q, (*q.shape[:-1], k.shape[-2]))
     if torch.is_autocast_enabled(q.device.type):
         v = v.to(torch.get_autocast_dtype(q.device.type))
-    learned = torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad or w.requires_grad)
-    return module.Attend.apply(q, k, v, w, mask) if learned else module.attend(q, k, v, w, mask)[0]
+    learned = torch.is_grad_enabled() and any(x.requires_grad for x in (q, k, v, w))
+    if learned or forward_ad._current_level >= 0:  # which says that forward mode is not to be had
+        return module.Attend.apply(q, k, v, w, mask)
+    return module.attend(q, k, v, w, mask)[0]
 
 
 def fast_additive_scores(q: Tensor, k: Tensor, w: Tensor) -> Tensor:
