@@ -47,6 +47,7 @@ def test_each_fits_a_laptops_screen(all_of_them):
 
 # By widget, what a reader presses, after which more is said.
 PRESSED = {
+    "analogy_bench": ("france paris japan", "walk walked play"),
     "cache_budget": ("OLMo 2 7B",),
     "draw_digit": ("One that it gets wrong", "A digit it has not learned from"),
     "mask_map": ("own token hidden", "cross-attention: causal"),

@@ -213,7 +213,7 @@ async function render({ model, el }) {
       { class: "ab-pin" },
       plane.node,
       element("figcaption", {}, say.picture),
-      element("div", { class: "ab-lengths" }, figures.node),
+      element("div", { class: "ab-distances" }, figures.node),
     ),
     element("div", { class: "ab-controls" }, ...fields, element("span", { class: "ab-end" }, say.end)),
     element("div", { class: "ab-controls ab-tries" }, element("span", { class: "ab-hint" }, say.tries), ...tries),
