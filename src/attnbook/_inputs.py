@@ -53,7 +53,7 @@ def check_fits(name: str, x: Tensor, layer: nn.Linear, role: str) -> None:
 
 
 def _alike(a: Tensor, b: Tensor) -> bool:
-    """Whether both are on one device and of one type, as they nearly always are: soon asked, as all layers ask it."""
+    """Whether both are on one device and of one type: the short way past a check that each call of a layer makes."""
     return a.dtype == b.dtype and a.device == b.device
 
 

@@ -69,7 +69,8 @@ def _at_once(module: ModuleType, q: Tensor, k: Tensor, v: Tensor, w: Tensor, mas
     if torch.is_autocast_enabled(q.device.type):
         v = v.to(torch.get_autocast_dtype(q.device.type))
     learned = torch.is_grad_enabled() and any(x.requires_grad for x in (q, k, v, w))
-    if learned or forward_ad._current_level >= 0:  # which says that forward mode is not to be had
+    # The function refuses forward mode, which the kernel by itself would leave out.
+    if learned or forward_ad._current_level >= 0:
         return module.Attend.apply(q, k, v, w, mask)
     return module.attend(q, k, v, w, mask)[0]
 
