@@ -287,6 +287,16 @@ def test_an_address_that_makes_no_sense_does_no_harm(visit, search):
     expect(page.locator(f"{FRAME} input[name^=mask-][value=causal]")).to_be_checked()
 
 
+def test_on_a_laptop_with_a_scroll_bar_tasks_and_wide_picture_stand_beside_each_other(visit):
+    """Many laptops are 1,280 px wide, of which a scroll bar takes 17. Below 40rem a picture takes its narrow form."""
+    page = visit("chapters/05_scaled_dot_product_attention.html", viewport=DESKTOP, motion="reduce")
+    page.evaluate("document.body.style.marginInlineEnd = '17px'")
+    settle(page)
+    expect(page.locator(".outline")).to_be_visible()
+    widths = page.locator(".touch .ab-body").evaluate_all("bodies => bodies.map(body => body.clientWidth)")
+    assert min(widths) >= 40 * 16, widths
+
+
 def test_on_paper_a_widget_that_has_not_started_is_its_whole_table(visit):
     page = visit(FIVE)
     page.emulate_media(media="print")
