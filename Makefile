@@ -18,7 +18,7 @@ export ATTNBOOK_LANGUAGE := $(LANGUAGE)
 SITE := _build/html/$(LANGUAGE)
 endif
 unexport PYTHONDONTWRITEBYTECODE # a module is compiled once, and not by every process again
-.PHONY: help setup programs check lint quick dev serve book site pdf epub zip slides lab test slow devices ci processors rehearse notebooks bench gpu links lighthouse versions release clean
+.PHONY: help setup programs check lint quick dev serve book site pdf epub zip slides lab test slow devices ci processors rehearse notebooks bench gpu links lighthouse firefox versions release clean
 
 help:                                   ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -118,6 +118,9 @@ links: .venv/ready                      ## follow what leads out of the book, wh
 
 lighthouse: book                       ## what Lighthouse says of four pages, where npm is at hand
 	$(BIN)/python -m booktools.make.site.lighthouse $(SITE)
+
+firefox: book                          ## every page in Firefox, where one is installed
+	$(BIN)/python -m booktools.make.site.firefox $(SITE)
 
 versions: .venv/ready                   ## the library's quick tests on the lowest versions that it states; some gigabytes
 	$(BIN)/uv venv -q --clear --python 3.11 $(LOWEST)

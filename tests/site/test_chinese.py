@@ -11,7 +11,8 @@ from docutils.utils import new_document
 from booktools.book.edition import editions
 from booktools.site import chinese
 from tests import ROOT
-from tests.browser.pages import DESKTOP, PHONE
+from tests.browser.pages import DESKTOP, PHONE, settle
+from tests.site.test_pages import keeps_places
 
 _, ZH = editions(ROOT)
 OFFERED = [re.sub(r"\.\w+$", ".html", page) for page in ZH.offered]
@@ -137,6 +138,12 @@ def test_no_text_has_a_blank_after_a_full_width_sign(site, path):
         node.replace_with("x")
     texts = [text.get_text() for text in page.select("article :is(p, li, h1, h2, h3, h4)")]
     assert [found for text in texts for found in re.findall(r".{0,9}[，。、；：！？）] +\S.{0,9}", text)] == []
+
+
+@pytest.mark.parametrize("path", ["zh/chapters/02_masked_softmax.html", "zh/chapters/09_the_transformer.html"])
+def test_the_place_of_a_widget_is_as_high_as_it_is_in_chinese(visit, path):
+    """Its words take fewer lines than in English."""
+    keeps_places(settle(visit(path, viewport=DESKTOP)))
 
 
 LOOK = """(selector) => {

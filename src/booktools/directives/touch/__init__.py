@@ -39,7 +39,7 @@ from attnbook.widgets import all_widgets
 from booktools.book.widget_html import widgets_in
 from booktools.directives import Room
 from booktools.directives.guess import RIGHT
-from booktools.directives.page import raw
+from booktools.directives.page import edition_of, raw
 
 HERE = Path(__file__).parent
 SAYS = "says"  # no trait, but what a widget says of its state
@@ -106,7 +106,8 @@ class Frames(SphinxPostTransform):
 
     def heights(self, name):
         """The style by which a widget's place is kept free; see booktools/make/site/heights.py."""
-        known = _measured_heights().get(f"{self.env.docname}#{name}", [])
+        folder, page = edition_of(self.env).folder, f"{self.env.docname}#{name}"
+        known = _measured_heights().get(f"{folder}{page}") or _measured_heights().get(page, [])
         return f' style="{"".join(f"--{place}:{high}px;" for place, high in zip(PLACES, known, strict=False))}"'
 
     def widgets_with_tasks(self):

@@ -1,1 +1,1 @@
-"""Pictures of the site that no build makes anew, the heights of its widgets, and what Lighthouse says of it."""
+"""Pictures of the site that no build makes anew, heights of its widgets, and what Lighthouse and Firefox make of it."""

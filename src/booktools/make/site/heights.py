@@ -12,7 +12,6 @@ from shutil import which
 from playwright.sync_api import sync_playwright
 
 from booktools.book.contents import DECK
-from booktools.book.edition import editions
 from booktools.serving import serving
 
 ROOT = Path(__file__).parents[4]
@@ -31,9 +30,8 @@ HEIGHTS = """() => [...document.querySelectorAll(".touch")].map((frame) =>
 
 
 def heights(site: Path) -> dict[str, list[int]]:
-    """By page#frame, the height at each of the widths, in the book's own language."""
+    """By page#frame, the height at each of the widths."""
     found: dict[str, list[int]] = {}
-    others = tuple(each.folder for each in editions(ROOT) if each.folder)
     with serving(site) as home, sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=which("chromium-headless-shell"), args=["--no-sandbox"])
         for width in WIDTHS:
@@ -41,7 +39,7 @@ def heights(site: Path) -> dict[str, list[int]]:
             for file in sorted(site.rglob("*.html")):
                 is_deck = file.with_suffix(".md").name.endswith(DECK)  # a widget there has all the room of its slide
                 name = file.relative_to(site).with_suffix("").as_posix()
-                if is_deck or name.startswith(others) or b'class="touch' not in file.read_bytes():
+                if is_deck or b'class="touch' not in file.read_bytes():
                     continue
                 page.goto(f"{home}{name}.html")
                 page.evaluate(START)
