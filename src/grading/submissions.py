@@ -7,6 +7,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
@@ -255,7 +256,7 @@ def _without_checks(source: str, checks: str) -> str:
     >>> _without_checks("def g(x): return x\ngot = f(1)\nassert got == 2\nprint('passes')", check)
     'def g(x):\n    return x\ngot = f(1)'
     """
-    handed_out = set(map(_wordless, ast.parse(checks).body))
+    handed_out = _statements(checks)
 
     def is_verdict(statement: ast.stmt) -> bool:
         match statement:
@@ -268,6 +269,12 @@ def _without_checks(source: str, checks: str) -> str:
     own = _own_part(source, is_verdict)
     only_values = _own_part(own, lambda statement: _wordless(statement) in handed_out)
     return own if only_values else ""
+
+
+@lru_cache(maxsize=8)
+def _statements(checks: str) -> frozenset[str]:
+    """What the statements of an assignment's checks are: the same for each cell of each copy, so worked out once."""
+    return frozenset(map(_wordless, ast.parse(checks).body))
 
 
 def _wordless(statement: ast.stmt) -> str:

@@ -117,9 +117,8 @@ class Assignment:
         if secret is None:
             raise BookError(ANOTHER_FOR_EACH.format(name=self.name))
         values = drawn_values(self.variant_cell, Draw(seed_of(student, secret, self.name), redrawn))
-        notebook = deepcopy(self.notebook)
-        for cell in notebook.cells:
-            cell.source = fill_gaps(cell.source, values)
+        cells = [NotebookNode(cell, source=fill_gaps(cell.source, values)) for cell in self.notebook.cells]
+        notebook = NotebookNode(self.notebook, cells=cells)
         variant = Assignment.of(notebook, Path(f"{self.name}.ipynb"))
         return replace(variant, drawn=values, mark=mark_of(student, secret, self.name))
 
