@@ -39,12 +39,14 @@ def as_it_opens(page, chapter):
 
 
 def shows_a_picture_every_few_screens(page):
-    """Up to the summary, with every guess made; a widget is a picture, too, and so is what a story draws."""
+    """With every guess made; a widget is a picture, too, and so is what a story draws."""
     veiled, veils = (page.locator(f".{name}").element_handles() for name in ("veiled", "veil"))
     page.evaluate(GUESSED, [veiled, veils, True])
-    ends = blank_stretches(page)
+    bare = blank_stretches(page, PICTURE, SUMMARY, FAR)
+    idle = blank_stretches(page, f"{PICTURE}, {PRESSED}", ENDING, THREE_SCREENS)
     page.evaluate(GUESSED, [veiled, veils, False])
-    assert not ends, f"from … to …, pixels without a picture, expected at most {FAR}: {ends}"
+    assert not bare, f"from … to …, pixels without a picture up to the summary, expected at most {FAR}: {bare}"
+    assert not idle, f"from … to …, pixels with nothing to look at or press, expected {THREE_SCREENS} at most: {idle}"
 
 
 def explains_few_terms_on_a_screen(page):
@@ -117,26 +119,28 @@ def test_the_chapter_leads_to_its_file_and_back(site, chapter):
     assert str(len(text.splitlines())) in read.parent.text
 
 
-FAR = 3_000
+FAR, THREE_SCREENS = 3_000, 3 * LAPTOP["height"]
+PICTURE, PRESSED = "main :is(img, svg, canvas, .touch, [data-afm])", ".write, .guess, #assignment .run-row"
+ENDING = ".ending"  # "Where you are now", at the end of each chapter
 GUESSED = """([veiled, veils, open]) => {
     for (const part of veiled) part.classList.toggle("veiled", !open);
     for (const line of veils) line.style.display = open ? "none" : "";
 }"""
-PICTURES = """end => [...document.querySelectorAll("main :is(img, svg, canvas, .touch, [data-afm])")]
-  .filter(picture => picture.checkVisibility())
-  .map(picture => picture.getBoundingClientRect())
-  .filter(({ width, height }) => height >= 100 && width >= 60)
-  .map(({ top, bottom }) => [top + scrollY, bottom + scrollY])
+LARGE_ENOUGH = """([shown, pressed, end]) => [...document.querySelectorAll(shown)]
+  .filter(node => node.checkVisibility())
+  .map(node => [node.getBoundingClientRect(), node.matches(pressed)])
+  .filter(([{ width, height }, isPressed]) => isPressed || height >= 100 && width >= 60)
+  .map(([{ top, bottom }]) => [top + scrollY, bottom + scrollY])
   .filter(([top]) => top < end)"""
 
 
-def blank_stretches(page):
-    """Between pictures: where each begins that is too long, and where it ends."""
+def blank_stretches(page, shown, until, far):
+    """Between what is shown: where each begins that is too long, and where it ends."""
     page.evaluate("document.fonts.ready")
-    end = page.locator(SUMMARY).first.evaluate("node => node.getBoundingClientRect().top + scrollY")
+    end = page.locator(until).first.evaluate("node => node.getBoundingClientRect().top + scrollY")
     reached, found = page.locator("h1").first.bounding_box()["y"], []
-    for top, bottom in [*sorted(page.evaluate(PICTURES, end)), (end, end)]:
-        if top - reached > FAR:
+    for top, bottom in [*sorted(page.evaluate(LARGE_ENOUGH, [shown, PRESSED, end])), (end, end)]:
+        if top - reached > far:
             found.append((round(reached), round(top)))
         reached = max(reached, bottom)
     return found
@@ -151,6 +155,17 @@ def test_a_stretch_without_a_picture_is_found(browser, height, second, blank):
     page.set_content(f"""<body style="margin: 0"><main><h1 style="margin: 0; height: 100px"></h1>
       <svg style="{style.format(100)}"></svg><p style="margin: 0; height: {height}px"></p>
       <svg style="{style.format(second)}"></svg><p style="margin: 0; height: 1600px"></p><section id="exercises">""")
-    found = blank_stretches(page)
+    found = blank_stretches(page, PICTURE, SUMMARY, FAR)
     page.close()
     assert found == blank
+
+
+def test_an_editor_is_something_to_press_but_a_folded_box_is_not(browser):
+    page = browser.new_page(viewport=LAPTOP)
+    page.set_content("""<body style="margin: 0"><main><h1 style="margin: 0; height: 100px"></h1>
+      <div style="height: 2200px"></div><div class="write" style="height: 60px"></div>
+      <div style="height: 1300px"></div><details style="height: 110px"><summary>Hint</summary></details>
+      <div style="height: 1200px"></div><aside class="ending">""")
+    found = blank_stretches(page, f"{PICTURE}, {PRESSED}", ENDING, THREE_SCREENS)
+    page.close()
+    assert found == [(2360, 4970)]
