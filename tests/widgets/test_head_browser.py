@@ -20,7 +20,8 @@ from tests.widgets.reading import parsed
 from tests.widgets.steps import choose, press, slide
 
 READ = """(node) => {
-    const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
+    const isSeen = (part) => part.checkVisibility({ visibilityProperty: true });
+    const seen = (selector) => [...node.querySelectorAll(selector)].filter(isSeen);
     const text = (part) => part.textContent;
     const style = (name) => (part) => part.style.getPropertyValue(name);
     const is = (find) => (part) => String(Number(find(part)));

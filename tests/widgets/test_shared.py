@@ -22,7 +22,7 @@ from attnbook.widgets import (
     all_widgets,
 )
 from attnbook.widgets.shared.base import BookWidget, page_words
-from attnbook.widgets.shared.files import ROOMS, Asset, one_module, page_files
+from attnbook.widgets.shared.files import ROOMS, SHARED, Asset, one_module, page_files, tight_style
 from attnbook.widgets.shared.random import normals
 from tests.browser.hands import bring
 from tests.browser.pages import bare
@@ -52,6 +52,42 @@ def test_page_files_are_complete():
             assert {posixpath.normpath(posixpath.join(folder, other)) for other in imported} <= files.keys(), name
     for kind in all_widgets():
         assert all(t.page_name in files for t in kind.inputs().values() if isinstance(t, Asset))
+
+
+def outermost(style: str) -> list[str]:
+    """The selectors of a style's outermost rules, each by itself and without what stands in parentheses."""
+    style = tight_style(style)
+    while "(" in style:
+        style = re.sub(r"\([^()]*\)", "", style)
+    found, around = [], []
+    for before, sign in re.findall(r"([^{};]*)([{};])", style):
+        if sign == "{":
+            if not before.startswith("@") and all(each.startswith(("@media", "@container")) for each in around):
+                found += before.split(",")
+            around.append(before)
+        elif sign == "}":
+            around.pop()
+    return found
+
+
+def test_the_style_of_a_widget_holds_in_no_other():
+    """Each rule begins with the class of the widget's root, and no other widget has a class of that name."""
+    rooms = {kind.name: ROOMS / kind.name for kind in all_widgets()}
+    texts = {name: "".join(p.read_text("utf-8") for p in room.glob("*.*s")) for name, room in rooms.items()}
+    texts["shared"] = "".join(p.read_text("utf-8") for p in SHARED.glob("*.*s"))
+    owners = {}
+    for name, room in rooms.items():
+        roots = {}
+        for selector in outermost("".join(path.read_text("utf-8") for path in room.glob("*.css"))):
+            root = re.match(r"\.ab-[\w-]+|", selector)[0]
+            roots.setdefault(root, selector)
+        assert len(roots) == 1, f"{name}: rules begin with {[*roots.values()]}; begin each with the root's class"
+        (root,) = roots
+        assert root not in owners, f"{name} and {owners[root]} both have the root {root}"
+        owners[root] = name
+        of_that_name = re.compile(rf"\b{root[1:]}(?![\w-])")
+        others = [other for other, text in texts.items() if other != name and of_that_name.search(text)]
+        assert not others, f"{root} is the root of {name}; in {others} a part has the same class"
 
 
 def test_words_of_a_page_keep_the_order_of_their_file():

@@ -14,7 +14,8 @@ from tests.widgets.reading import codes, numbers, parsed
 from tests.widgets.steps import choose, slide
 
 READ = """(node) => {
-    const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
+    const isSeen = (part) => part.checkVisibility({ visibilityProperty: true });
+    const seen = (selector) => [...node.querySelectorAll(selector)].filter(isSeen);
     const codes = (texts) => texts.flatMap((text) => [...text].map((letter) => String(letter.codePointAt(0))));
     const texts = (selector) => seen(selector).map((part) => part.textContent);
     return {

@@ -252,7 +252,7 @@ function render({ model, el }) {
   const [heads, kernel] = ["heads", "kernel"].map((trait) =>
     slider(model, subscriptions, { trait, label: say.sliders[trait], values: STOPS[trait], show: whole }),
   );
-  kernel.classList.add("ab-kernel");
+  kernel.classList.add("ab-kernel-size");
   const root = body(
     el,
     "plane",

@@ -23,9 +23,7 @@ const WEIGHTS = Float64Array.from({ length: 256 }, (_, step) => (step / 255) ** 
 // The maps of a text, packed as in __init__.py. A map is the steps of its rows, one after the other; of a causal one, what
 // is seen.
 async function unpacked(tokens, queries, maps, heads, causal) {
-  const letters = atob(maps);
-  const zipped = new Uint8Array(letters.length);
-  for (let n = 0; n < zipped.length; n++) zipped[n] = letters.charCodeAt(n);
+  const zipped = Uint8Array.from(atob(maps), (letter) => letter.charCodeAt(0));
   const stream = new Blob([zipped]).stream().pipeThrough(new DecompressionStream("deflate"));
   const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
   const size = bytes.length / heads;
@@ -255,18 +253,15 @@ function reading(say, data, { label, compared, layers, heads, point, press }) {
   const [looks, lookers] = [largest(tokens, say.asks, "attn-query"), largest(queries, say.asked, "attn-key")];
   let colours;
   return {
-    maps: strands ? [single, strands.node] : [single],
+    maps: [single],
+    flows: strands ? [strands.node] : [],
     texts: new Set([asking.node, asked.node]),
     lists: own && !compared ? [looks.node, lookers.node] : [looks.node],
     paint(head, given) {
       colours = given;
       paint(large.canvas, data, maps[head], colours, Infinity);
     },
-    light: (shares, first) => strands?.draw(shares, first),
-    view(all) {
-      single.hidden = all;
-      if (strands) strands.node.hidden = !all;
-    },
+    light: strands?.draw,
     show(head, [token, column], { all, scroll }) {
       const at = Math.min(token, queries.length - 1);
       const given = tokens.map((_, j) => weight(head, at, j));
@@ -340,10 +335,11 @@ async function render({ model, el }) {
   // Many layers stand in two blocks, where there is room; the second has the heads' names once more.
   const long = all[0].tokens.length > FEW;
   const deep = layers.length > SHALLOW && !long;
+  const [{ parentNode: top }] = table.columns;
   if (deep)
-    for (const name of [element("td"), ...table.columns.map((column) => column.cloneNode(true))]) {
+    for (const name of [...top.cloneNode(true).children]) {
       name.ariaHidden = true;
-      table.columns[0].parentNode.append(name);
+      top.append(name);
     }
   const box = element("div", { class: "ab-heads" }, table.node);
 
@@ -363,17 +359,19 @@ async function render({ model, el }) {
     label: element("span", {}, ...fillNodes(options.length ? say.kind : "{head}", { head: title })),
     options: { all: say.kinds.all, ...Object.fromEntries(options) },
   });
-  filter.lastChild.hidden = !options.length;
+  tries.hidden = filter.lastChild.hidden = !options.length;
   const values = [...Array(Math.max(...all.map(({ queries }) => queries.length))).keys()];
   const token = slider(model, subscriptions, { trait: "token", label: say.token, values, show: whole });
   const views = choice(model, subscriptions, { trait: "view", label: say.view, options: say.views });
   views.hidden = !all[0].own;
-  const hint = element("p", { class: "ab-hint" });
+  const hint = (text) => element("p", { class: "ab-hint" }, text);
+  const maps = element("div", { class: "ab-maps" }, ...part("maps"));
+  const flows = element("div", { class: "ab-flows" }, hint(say.strands), ...part("flows"));
   const root = body(
     el,
     "browser",
     element("div", { class: "ab-texts" }, ...part("texts")),
-    element("div", { class: "ab-controls" }, token, views, hint),
+    element("div", { class: "ab-controls" }, token, views, hint(say.light)),
     element(
       "div",
       {
@@ -381,7 +379,8 @@ async function render({ model, el }) {
         style: `--heads: ${heads}; --layers: ${layers.length}; --half: ${Math.ceil(layers.length / 2)}`,
       },
       box,
-      element("div", { class: "ab-maps" }, ...part("maps")),
+      maps,
+      flows,
       element("div", { class: "ab-lists" }, ...part("lists")),
     ),
     filter,
@@ -403,24 +402,23 @@ async function render({ model, el }) {
   }
   const paintLarge = () => colours && readings.forEach((each) => each.paint(here, colours));
   subscriptions.follow(["view", "kind"], () => {
-    hint.textContent = strands() ? say.strands : say.light;
     root.classList.toggle("ab-all", strands());
-    box.hidden = strands();
-    for (const each of readings) {
-      each.view(strands());
-      if (strands()) each.light(lit(), model.get("kind") === "first");
-    }
+    // Of two views each keeps its place while the other is seen.
+    for (const part of [box, maps, flows])
+      part.style.visibility = strands() === (part === flows) ? "visible" : "hidden";
+    if (strands()) for (const each of readings) each.light(lit(), model.get("kind") === "first");
   });
   subscriptions.follow(["layer", "head", "kind", "view"], () => {
     const kind = model.get("kind");
-    const [share, light] = [shares[kind] ?? [], lit()];
+    const light = lit();
+    const share = shares[kind] ?? light;
     here = Math.min(model.get("layer") * heads + model.get("head"), count - 1);
     cells.forEach((cell, n) => {
       cell.ariaSelected = n === here;
       cell.style.setProperty("--share", light[n]);
     });
     const order = [...share.keys()].sort((a, b) => share[b] - share[a]);
-    tries.hidden = !order.length;
+    tries.style.visibility = kind in shares ? "visible" : "hidden";
     order.slice(0, BEST).forEach((head, n) => {
       best[n].head = head;
       best[n].ariaPressed = head === here;

@@ -62,7 +62,6 @@ function render({ model, el }) {
     ribbon,
     element("p", { class: "ab-hint" }, ...fillNodes(say.patterns, { long, high })),
     patterns,
-    element("table", {}, heading(["", say.now, say.single]), element("tbody", {}, ...rows.map(({ node }) => node))),
     element(
       "div",
       { class: "ab-controls" },
@@ -70,6 +69,7 @@ function render({ model, el }) {
         slider(model, subscriptions, { trait, label, values: STOPS[trait] }),
       ),
     ),
+    element("table", {}, heading(["", say.now, say.single]), element("tbody", {}, ...rows.map(({ node }) => node))),
   );
 
   subscriptions.follow(["width", "heads", "length"], () => {

@@ -195,7 +195,7 @@ function render({ model, el }) {
     "recall",
     element(
       "div",
-      { class: "ab-race ab-pin" },
+      { class: "ab-memories ab-pin" },
       slider(model, subscriptions, { trait: "written", label: say.written, values: PAIRS }),
       lamps.node,
     ),

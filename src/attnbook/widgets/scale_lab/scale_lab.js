@@ -73,7 +73,7 @@ function panel(title, say) {
   const cone = element("div", { class: "ab-cone" });
   const lit = picture(say.weights, `0 0 ${KEYS} 40`, ...light.nodes);
   const needle = element("path", { class: "ab-needle", d: "M48 50L50 8L52 50Z" });
-  const dial = element("path", { class: "ab-dial", d: "M8 50A42 42 0 0 1 92 50" });
+  const dial = element("path", { class: "ab-arc", d: "M8 50A42 42 0 0 1 92 50" });
   const values = {};
   const figure = (svg, caption, names) => {
     const lines = names.flatMap((name) => {

@@ -115,7 +115,7 @@ function render({ model, el }) {
         }),
       );
     }
-    scores.hidden = mode === "moved";
+    scores.style.visibility = mode === "moved" ? "hidden" : "visible";
     turned.textContent = number(dot(q, k), 4);
     added.textContent = number(dot(plus(QUERY, place(i)), plus(KEY, place(j))), 4);
   });
