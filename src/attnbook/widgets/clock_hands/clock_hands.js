@@ -20,7 +20,7 @@ function render({ model, el }) {
     const { node: dial, show } = clock(["ab-other", "ab-query"]);
     return { show, node: element("div", {}, dial, element("span", {}, fill(say.hand, { n: j + 1 }))) };
   });
-  const face = element("div", { class: "ab-faces ab-pin", role: "img" }, ...clocks.map(({ node }) => node));
+  const face = element("div", { class: "ab-faces", role: "img" }, ...clocks.map(({ node }) => node));
   const curve = element("path", { class: "ab-curve" });
   const marks = ["ab-query", "ab-other"].map((kind) => element("circle", { class: kind, r: 8 }));
   const grips = ["position", "other"].map((trait) => {
@@ -56,9 +56,6 @@ function render({ model, el }) {
   body(
     el,
     "clocks",
-    face,
-    element("figure", {}, plot, element("figcaption", {}, say.axis)),
-    element("dl", {}, name, alike, element("dt", {}, say.apart), apart, element("dt", {}, say.period), period),
     element(
       "div",
       { class: "ab-controls" },
@@ -66,6 +63,9 @@ function render({ model, el }) {
         slider(model, subscriptions, { trait, label, values: STOPS[trait], show: whole }),
       ),
     ),
+    face,
+    element("figure", {}, plot, element("figcaption", {}, say.axis)),
+    element("dl", {}, name, alike, element("dt", {}, say.apart), apart, element("dt", {}, say.period), period),
   );
 
   subscriptions.follow(["position", "other", "width", "base"], () => {

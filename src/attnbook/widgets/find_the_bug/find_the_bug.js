@@ -76,9 +76,7 @@ function piece(word) {
 function encoder(model, subscriptions, say, trait) {
   const pieces = WORDS.map(piece);
   const cells = [0, 1].map(() => [0, 1, 2].map(() => element("td")));
-  const [moved, was] = ["changed", "was"].map((name) =>
-    element("p", { class: `ab-hint ab-${name}`, role: "status" }),
-  );
+  const [moved, was] = ["changed", "was"].map((name) => element("p", { class: `ab-hint ab-${name}`, role: "status" }));
   const rows = cells.map((row, b) =>
     element("tr", {}, element("th", { scope: "row" }, fill(say.text, { n: b + 1 })), ...row),
   );

@@ -180,7 +180,6 @@ async function render({ model, el }) {
       element("div", { class: "ab-switches", role: "group", "aria-label": say.on }, ...switches),
       element("div", { class: "ab-answers" }, ...answers.nodes),
     ),
-    map.node,
     element(
       "div",
       { class: "ab-controls" },
@@ -193,6 +192,7 @@ async function render({ model, el }) {
       button(say.another, () => update(model, { seed: model.get("seed") + 1 })),
       element("p", { class: "ab-hint ab-loss" }, ...fillNodes(say.loss, { n: whole(TESTS), x: loss })),
     ),
+    map.node,
   );
 
   subscriptions.follow(["heads", "off", "seed"], () => {

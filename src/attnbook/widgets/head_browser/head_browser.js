@@ -335,12 +335,9 @@ async function render({ model, el }) {
   // Many layers stand in two blocks, where there is room; the second has the heads' names once more.
   const long = all[0].tokens.length > FEW;
   const deep = layers.length > SHALLOW && !long;
-  const [{ parentNode: top }] = table.columns;
+  const top = table.columns[0].parentNode;
   if (deep)
-    for (const name of [...top.cloneNode(true).children]) {
-      name.ariaHidden = true;
-      top.append(name);
-    }
+    top.append(...Array.from(top.children, (name) => Object.assign(name.cloneNode(true), { ariaHidden: "true" })));
   const box = element("div", { class: "ab-heads" }, table.node);
 
   const best = cells.slice(0, BEST).map(() => {

@@ -144,12 +144,12 @@ function render({ model, el }) {
     "race",
     element("div", { class: "ab-lanes ab-pin" }, ...racers.map(({ lane }) => lane)),
     element("div", { class: "ab-controls" }, start.node, forward, step),
+    element("div", { class: "ab-controls" }, control("n"), control("kernel"), control("at_once", { show: whole })),
     table(
       say.total,
       say.totals,
       racers.map(({ total }) => total),
     ),
-    element("div", { class: "ab-controls" }, control("n"), control("kernel"), control("at_once", { show: whole })),
   );
 
   subscriptions.follow(["n", "kernel", "step", "at_once"], () => {
