@@ -98,8 +98,6 @@ function render({ model, el }) {
     "online",
     tape.node,
     element("div", { class: "ab-controls ab-time" }, steps, film.node),
-    log.node,
-    verdict,
     element(
       "div",
       { class: "ab-controls" },
@@ -107,6 +105,8 @@ function render({ model, el }) {
       choice(model, subscriptions, { trait: "way", label: say.way, options: say.ways }),
       choice(model, subscriptions, { trait: "block", label: say.block, options: { 1: "1", 2: "2", 4: "4", 8: "8" } }),
     ),
+    verdict,
+    log.node,
   );
 
   let seen = at();
