@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -12,7 +11,6 @@ from PIL import Image
 from sphinx.errors import ExtensionError
 
 from booktools.book.address import Address
-from booktools.book.contents import Chapter
 from booktools.book.labels import Entry
 from booktools.directives.page import buttons
 from booktools.make.site.cards import SIZE, cards, digest
@@ -116,8 +114,11 @@ def test_a_card_shows_what_the_book_says(name, html):
     is_light("the card of a link", {name: (link_preview.CARDS / f"{name}.png").stat().st_size})
 
 
-def test_a_chapter_without_a_card_shows_the_books():
-    assert link_preview.card_path(Chapter(15, "Fifteen", Path("15_fifteen.ipynb"))) == "_static/cards/book.png"
+def test_a_page_without_a_card_shows_the_books():
+    assert (
+        link_preview.card_path("chapters/15_fifteen") == link_preview.card_path("glossary") == "_static/cards/book.png"
+    )
+    assert link_preview.card_path("map") == "_static/cards/map.png"
 
 
 def test_the_heads_on_the_first_page_are_those_that_are_stored():

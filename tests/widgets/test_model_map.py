@@ -28,7 +28,14 @@ from tests.widgets.steps import choose, press
 from tests.widgets.test_real_model import WORKERS
 
 SOME = range(4, BLOCKS * HEADS, 29)  # of the heads, those whose maps are read
-READ = """(node) => {
+READ = """async (node) => {
+    const film = node.querySelector("[data-moving] .ab-motion input");
+    if (film) { // to its end
+        film.dispatchEvent(new Event("pointerdown"));
+        film.value = film.max;
+        film.dispatchEvent(new Event("input"));
+        await null; // the list follows
+    }
     const codes = (texts) => texts.flatMap((text) => [...text].map((letter) => String(letter.codePointAt(0))));
     const all = (selector) => [...node.querySelectorAll(selector)];
     const value = (part, name) => Number(part.style.getPropertyValue(`--${name}`));
@@ -65,10 +72,10 @@ READ = """(node) => {
         sure: all(".ab-lens small").map((chance) => chance.textContent),
         final: all(".ab-lens li").map((item) => value(item, "w").toFixed(4)),
         before: all(".ab-lens li").map((item) => value(item, "old").toFixed(4)),
-        next: codes(all(".ab-next ol:first-of-type li").map((row) => `${row.firstChild.textContent}|`)),
-        chances: all(".ab-next ol:first-of-type li").map((row) => row.lastChild.textContent),
-        bars: all(".ab-next ol:first-of-type li").map((row) => value(row, "w").toFixed(4)),
-        outlines: all(".ab-next ol:first-of-type li").map((row) => value(row, "old").toFixed(4)),
+        next: codes(all(".ab-next li").map((row) => `${row.firstChild.textContent}|`)),
+        chances: all(".ab-next li").map((row) => row.lastChild.textContent),
+        bars: all(".ab-next li").map((row) => value(row, "w").toFixed(4)),
+        outlines: all(".ab-next li").map((row) => value(row, "old").toFixed(4)),
         said: codes([node.querySelector(".ab-said [role=status]").textContent]),
         near: [".ab-cards b", "ul b", "tr:not(:last-child) td:nth-child(3)", ".ab-share", "td:last-child",
             ".ab-products b"].flatMap(texts),
@@ -109,12 +116,11 @@ def expected(widget) -> dict[str, Tensor]:
     is_off = picture is not whole
     off = [block * HEADS + head for block, head in widget.off] if is_off else []
     seen = torch.ones(L, L, dtype=torch.bool).tril()
+    maps = picture.maps.double()
     if widget.light == "pushes":
-        steps = 255 * (picture.looks[:, token].sum(-1).abs() / 2).clamp(max=1) ** 0.7
-        maps = steps[:, None, None].expand(-1, L, L).round()
-    else:
-        maps = picture.maps.double()
-        maps[off] = 0
+        force = 255 * (picture.looks[:, token].sum(-1).abs() / 2).clamp(max=1)
+        maps = (0.4 * maps).maximum(force[:, None, None]).round()
+    maps[off] = 0
     looks = []
     for n in range(BLOCKS * HEADS):
         for j in range(0 if n == chosen or widget.sink else 1, token):
@@ -131,7 +137,7 @@ def expected(widget) -> dict[str, Tensor]:
         "word": spoken(final),
         "push": f"{push:+.2f}".replace("-", "−") if abs(push) >= 0.005 else "0.00",
         "left": f"{about['left'][chosen]:.3f}",
-        "now": f"{says[-1][2]:.3f}",
+        "now": f"{says[-1][1]:.3f}",
         "all": f"{had:.3f}",
     }
     effect = f"{say['push']} {say['effect']}" if token == L - 1 and not is_off else say["push"]
@@ -139,7 +145,8 @@ def expected(widget) -> dict[str, Tensor]:
     share = f"{weights[chosen, token, most]:.2f}"
     here = say["here"].format(block=widget.block, head=widget.head)
     said = say["most"].format(asks=spoken(tokens[token]), word=spoken(tokens[most]), share=share)
-    before = [best for _, best, _ in whole.says[token]] if is_off else [0.0] * BLOCKS
+    before = [words[0][1] for words, _ in whole.says[token]] if is_off else [0.0] * BLOCKS
+    best = [words[0] for words, _ in says]
     return {
         "tokens": codes(*(f"{spoken(each)}|" for each in tokens)),
         "lit": torch.tensor([token]),
@@ -149,10 +156,10 @@ def expected(widget) -> dict[str, Tensor]:
         "looks": torch.tensor([[n, j] for n, j, _, _ in looks]),
         "weights": torch.tensor([weight for _, _, weight, _ in looks]),
         "kinds": torch.tensor([kind for *_, kind in looks]),
-        "stream": torch.tensor([final for _, _, final in says]),
-        "would": codes(*(f"{spoken(word)}|" for word, _, _ in says)),
-        "sure": torch.tensor([best for _, best, _ in says]),
-        "final": torch.tensor([best for _, best, _ in says]),
+        "stream": torch.tensor([final for _, final in says]),
+        "would": codes(*(f"{spoken(word)}|" for word, _ in best)),
+        "sure": torch.tensor([chance for _, chance in best]),
+        "final": torch.tensor([chance for _, chance in best]),
         "before": torch.tensor(before),
         "next": codes(*(f"{spoken(word)}|" for word, _ in ends)),
         "chances": torch.tensor([chance for _, chance in ends]),
@@ -178,10 +185,10 @@ def head(block, head):
     def act(hand, node):
         wall, strip = node.locator(".ab-wall"), node.locator(".ab-wall canvas").nth(block)
         frame = node.locator("[role=gridcell]")
+        at = frame.evaluate("({ style }) => ['b', 'h'].map((name) => Number(style.getPropertyValue(`--${name}`)))")
         tall = node.locator(".ab-tall").count()
         if isinstance(hand, Keyboard):
             wall.focus()
-            at = frame.evaluate("({ style }) => ['b', 'h'].map((name) => Number(style.getPropertyValue(`--${name}`)))")
             keys = (("Up", "Down"), ("Left", "Right")) if tall else (("Left", "Right"), ("Up", "Down"))
             for to, here, (back, forth) in zip((block, head), at, keys, strict=True):
                 for _ in range(abs(to - here)):
@@ -192,7 +199,11 @@ def head(block, head):
         box = strip.bounding_box()
         along, across = ((head + 0.5) / HEADS, 0.5) if tall else (0.5, (head + 0.5) / HEADS)
         place = box["x"] + along * box["width"], box["y"] + across * box["height"]
-        (hand.page.touchscreen.tap if isinstance(hand, Finger) else hand.page.mouse.click)(*place)
+        tap = hand.page.touchscreen.tap if isinstance(hand, Finger) else hand.page.mouse.click
+        if isinstance(hand, Finger) and at != [block, head]:
+            tap(*place)  # it chooses, and then goes into what it chose
+            expect(node.locator(".ab-near")).to_be_hidden()
+        tap(*place)
 
     return [(f"block {block}, head {head} pressed", act, {"block": block, "head": head, "zoom": "head"})]
 
@@ -285,20 +296,87 @@ def test_while_the_front_is_on_its_way_the_list_says_what_it_would_say_there(vis
     hold_time(page)
     node.get_by_role("button", name="Play again").click()
     pass_time(page, 0)
-    title, ends, early = node.locator(".ab-next p"), *node.locator(".ab-next ol").all()
+    title, listed = node.locator(".ab-next p"), node.locator(".ab-next li")
     passed, seen = 0, {12: 2800, 23: 24 * 220, 24: 24 * 220 + 2300, 28: 28 * 220 + 2300}
     for block, there in seen.items():
         pass_time(page, there - passed)
         passed = there
         expect(title).to_have_text(f"After block {block}")
-        expect(ends).to_be_hidden()
-        word, chance, last = stored()[None].says[-1][block]
-        rows = [(word, chance)] if word == "·Paris" else [(word, chance), ("·Paris", last)]
-        expect(early.locator("li:visible")).to_have_text([f"{spoken(name)}{share:.3f}" for name, share in rows])
+        expect(listed).to_have_text(rows(None, block))
     pass_time(page, 8800 - passed)
     expect(title).to_have_text("What comes next")
-    expect(ends).to_be_visible()
-    expect(early).to_be_hidden()
+    expect(listed).to_have_text(rows(None, BLOCKS - 1))
+
+
+MOVED = """(body) => {
+    window.moved = new Set();
+    new MutationObserver((news) => news.forEach(({ target }) => moved.add(target.className)))
+        .observe(body, { subtree: true, attributes: true, childList: true });
+}"""
+
+
+def test_a_frame_of_the_film_styles_two_elements_anew(visit):
+    """Whatever inherits --now is styled anew in each frame: 10 elements, not the 675 of the whole widget."""
+    page = visit("bare.html", served={"bare.html": bare(ModelMap())})
+    node = live(page)
+    expect(node.get_by_role("button", name="Look into it")).to_be_visible()
+    hold_time(page)
+    node.get_by_role("button", name="Play again").click()
+    pass_time(page, 1000)
+    node.locator(".ab-body").evaluate(MOVED)
+    pass_time(page, 60)  # in the same block
+    assert set(page.evaluate("[...moved]")) == {"ab-front", "ab-said"}
+
+
+def rows(off, block) -> list[str]:
+    """The list after a block."""
+    return [f"{spoken(word)}{chance:.3f}" for word, chance in stored()[off].says[-1][block][0]]
+
+
+@pytest.mark.parametrize("block", [23, 29])
+def test_a_switched_head_plays_from_its_block_on(visit, block):
+    head = next(head for of, head in OFF if of == block)
+    page = visit("bare.html", served={"bare.html": bare(ModelMap(block=block, head=head))})
+    node = live(page)
+    expect(node.get_by_role("button", name="Look into it")).to_be_visible()
+    hold_time(page)
+    pass_time(page, THE_FILM)
+    expect(node.locator("[data-moving]")).to_have_count(0)
+    node.get_by_role("button", name=f"Switch ({block}, {head}) off").click()
+    pass_time(page, 0)
+    moving, title, depth = node.locator("[data-moving]"), node.locator(".ab-next p"), node.get_by_role("slider")
+    expect(title).to_have_text(f"After block {block - 1}")
+    expect(node.locator(".ab-next li")).to_have_text(rows(None, block - 1))
+    assert float(depth.input_value()) == block
+    for later in range(block, BLOCKS):
+        pass_time(page, 440 if later > block else 220)
+        expect(title).to_have_text(f"After block {later}")
+        expect(node.locator(".ab-next li")).to_have_text(rows((block, head), later))
+    pass_time(page, 440)
+    expect(moving).to_have_count(0)
+    expect(title).to_have_text("What comes next")
+    node.get_by_role("button", name=f"Switch ({block}, {head}) on").click()
+    pass_time(page, 220)
+    expect(title).to_have_text(f"After block {block}")
+    expect(node.locator(".ab-next li")).to_have_text(rows(None, block))
+
+
+def test_a_finger_slides_along_a_block_and_is_told_of_each_head(visit):
+    page = visit("bare.html", viewport=PHONE, touch=True, motion="reduce", served={"bare.html": bare(ModelMap())})
+    node = live(page)
+    strip, said = node.locator(".ab-wall canvas").nth(21), node.locator(".ab-said b")
+    bring(strip)
+    box = strip.bounding_box()
+    at = [{"x": box["x"] + (head + 0.5) * box["width"] / HEADS, "y": box["y"] + 20} for head in range(HEADS)]
+    finger = page.context.new_cdp_session(page)
+    finger.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [at[2]]})
+    for head in (2, 3, 4, 5):
+        finger.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [at[head]]})
+        expect(said).to_have_text(f"Block 21, head {head}")
+    finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    expect(node.get_by_role("button", name="Switch (21, 5)")).to_have_count(0)
+    expect(said).to_have_text("Block 21, head 5")
+    expect(node.locator(".ab-near")).to_be_hidden()
 
 
 def test_a_pressed_head_grows_where_it_was(visit):
@@ -441,12 +519,14 @@ def test_what_is_stored_is_what_the_model_does(smollm2, off):
     for block in (0, 13, 23, 29):
         with torch.no_grad():
             says_LW = (norm(streams_NLD[block + 1]) @ table.T).softmax(-1)
-        best, final = says_LW.max(-1), says_LW[torch.arange(len(ids)), finals]
+        best, final = says_LW.topk(6), says_LW[torch.arange(len(ids)), finals]
         got = [stream[block] for stream in picture.says]
-        assert [word for word, _, _ in got] == [shown_token(pairs.tokens[token]) for token in best.indices]
-        assert_close(
-            torch.tensor([[b, f] for _, b, f in got]), torch.stack([best.values, final], -1), rtol=0, atol=2e-4
-        )
+        assert [said[0][0] for said, _ in got] == [shown_token(pairs.tokens[token]) for token in best.indices[:, 0]]
+        chances = torch.tensor([[*(chance for _, chance in said), final] for said, final in got])
+        assert_close(chances, torch.cat([best.values, final[:, None]], -1), rtol=0, atol=2e-4)
+        for said, chances_W in zip(got, says_LW, strict=True):
+            shares = torch.tensor([chance for _, chance in said[0]])
+            assert_close(shares, chances_W[[words[word] for word, _ in said[0]]], rtol=0, atol=2e-4)
     # What the stream began with, and all pushes, are the score above the mean.
     with torch.no_grad():
         last_LD = streams_NLD[-1]
@@ -473,11 +553,11 @@ def test_what_is_left_without_a_head_is_what_the_model_says(smollm2):
     assert sorted(left)[1] > 0.7
 
 
-def test_the_page_says_what_the_head_that_counts_most_does():
-    (_, with_all), (_, without) = (ModelMap(off=off).picture().ends[-1][0] for off in ([], [(23, 4)]))
-    assert f"falls from {with_all:.2f} to {without:.2f}" in (ROOT / "map.md").read_text("utf-8").replace("\n", " ")
-    push = stored()[None].looks[23 * HEADS + 4, -1].sum().item()
-    assert f"adds {push:.2f} to the *logit*" in (ROOT / "map.md").read_text("utf-8").replace("\n", " ")
+def test_the_page_names_the_head_that_counts_most():
+    block, head = divmod(min(range(BLOCKS * HEADS), key=header()["left"].__getitem__), HEADS)
+    weights = stored()[None].weights[block * HEADS + head, -1]
+    fetched = spoken(header()["tokens"][weights.argmax()])
+    assert f"head {head} of block {block} fetch *{fetched}*" in (ROOT / "map.md").read_text("utf-8")
 
 
 def test_softmax_of_the_stored_products_is_the_stored_map():
@@ -504,18 +584,16 @@ def as_seen(model, pairs, ids, off) -> tuple[Picture, list[str]]:
     words_L = made.scores(model, whole.streams_NLD[-1]).argmax(-1)
     looks, networks = made.pushes(model, seen, words_L, off)
     chances_NLW = made.scores(model, seen.streams_NLD[1:]).softmax(-1)
-    best, final = chances_NLW.max(-1), chances_NLW[..., torch.arange(len(ids)), words_L]
+    best, final_NL = chances_NLW.topk(6), chances_NLW[..., torch.arange(len(ids)), words_L]
     name = [shown_token(token) for token in pairs.tokens]
     says = [
-        [(name[word], chance, last) for word, chance, last in zip(*of, strict=True)]
-        for of in zip(best.indices.T.tolist(), best.values.T.tolist(), final.T.tolist(), strict=True)
+        [
+            ([(name[word], chance) for word, chance in zip(*likely, strict=True)], final)
+            for *likely, final in zip(*of, strict=True)
+        ]
+        for of in zip(*(x.transpose(0, 1).tolist() for x in (best.indices, best.values, final_NL)), strict=True)
     ]
-    ends = chances_NLW[-1].topk(6)
-    ends = [
-        [(name[word], chance) for word, chance in zip(*row, strict=True)]
-        for row in zip(ends.indices.tolist(), ends.values.tolist(), strict=True)
-    ]
-    return Picture(says, ends, 255 * seen.maps_NHLL.flatten(0, 1).sqrt(), looks.flatten(0, 1), networks), [
+    return Picture(says, 255 * seen.maps_NHLL.flatten(0, 1).sqrt(), looks.flatten(0, 1), networks), [
         name[token] for token in ids
     ]
 
@@ -532,9 +610,10 @@ def compare(node, model, pairs, ids, off, token):
     maps[silent] = 0
     seen = torch.ones(len(ids), len(ids), dtype=torch.bool).tril()
     close(got["maps"], torch.stack([maps[n].clamp(min=16)[seen] for n in SOME]), 1)
-    close(got["sure"], [chance for _, chance, _ in picture.says[token]], 0.006)
-    close(got["final"], [chance for _, chance, _ in picture.says[token]], 0.001)
-    words = [f"{spoken(word)}|" for word, _, _ in picture.says[token]]
+    best = [words[0] for words, _ in picture.says[token]]
+    close(got["sure"], [chance for _, chance in best], 0.006)
+    close(got["final"], [chance for _, chance in best], 0.001)
+    words = [f"{spoken(word)}|" for word, _ in best]
     assert got["would"] == [str(x) for x in codes(*words).tolist()]
     close(got["chances"], [chance for _, chance in picture.ends[token]], 0.0015)
     return picture, got

@@ -5,11 +5,12 @@
 SmolLM2-135M-Instruct is run by `attnbook.pretrained`: with all heads, without each head that ModelMap switches off from
 what is stored, and without each of the 270, for the probability that is left to the likeliest word.
 
-The first line of model_map.bin has the words, and what each token's stream would say after each block: which word, its
-probability, and that of the word that the last block says with all heads on. Numbers follow. Of each picture: how far
-each look of each head pushes that word, in steps of 1/10,000 logits, and each block's network, in steps of 1/500. Then,
-of each picture, the square roots of weights in steps of 1/255. A picture without a head begins at its block: before,
-weights are those of the whole model, and pushes are `scale` times its pushes, for the last norm sees another stream.
+The first line of model_map.bin has the tokens, and the `words` that streams would say. Numbers follow. Of each picture:
+how far each look of each head pushes the word that comes next with all heads on, in steps of 1/10,000 logits; each
+block's network, in steps of 1/500; and how likely each token's stream would make its likeliest words after each block,
+and that word, in steps of 1/10,000. Then, of each picture, the square roots of weights in steps of 1/255, and which
+words the likeliest are. A picture without a head begins at its block: before, weights are those of the whole model, and
+pushes are `scale` times its pushes, for the last norm sees another stream.
 
 model_map_vectors.bin has the queries, keys and values of all blocks, as attention multiplies them.
 """
@@ -25,13 +26,12 @@ from attnbook.data import FOLDER
 from attnbook.data.stored import first_line, in_steps
 from attnbook.learning.bytepairs import BytePairs
 from attnbook.models.transformer import LanguageModel
-from attnbook.widgets.model_map import BLOCKS, HEADS, OFF, TEXT, UNIT, K
+from attnbook.widgets.model_map import BLOCKS, HEADS, LIKELIEST, OFF, TEXT, UNIT, K
 from attnbook.widgets.shared.pairs import shown_token
 from booktools.make.real_model import steps
 from booktools.make.seeds.real_heads import Head, changed, without
 
-SHOWN = 6  # words that could come next
-LOOK, NETWORK = 1 / 10000, 1 / 500  # logits
+LOOK, NETWORK, CHANCE = 1 / 10000, 1 / 500, 1 / 10000  # logits, logits, probabilities
 
 
 class Reading(NamedTuple):
@@ -117,9 +117,17 @@ def make(model: LanguageModel, pairs: BytePairs) -> dict[str, bytes]:
     }
     about |= {"heads": HEADS, "tokens": [named[token] for token in ids], "left": left(model, ids, words_L[-1])}
     seen = {None: whole} | {off: read(model, ids, [off]) for off in OFF}
-    pictures = [picture(model, each, whole, words_L, named, off) for off, each in seen.items()]
-    about["pictures"] = [head for head, _, _ in pictures]
-    numbers = b"".join(pushed for _, pushed, _ in pictures) + b"".join(maps for _, _, maps in pictures)
+    says = [said(model, each, words_L, off) for off, each in seen.items()]
+    words_W = torch.cat([likeliest.flatten() for likeliest, _ in says]).unique()
+    pictures = [picture(model, each, whole, words_L, off) for off, each in seen.items()]
+    about |= {"words": [named[word] for word in words_W], "pictures": [head for head, _, _ in pictures]}
+    numbers = b"".join(
+        pushed + in_steps(chances, CHANCE) for (_, pushed, _), (_, chances) in zip(pictures, says, strict=True)
+    )
+    numbers += b"".join(
+        maps + torch.searchsorted(words_W, likeliest).to(torch.uint8).numpy().tobytes()
+        for (_, _, maps), (likeliest, _) in zip(pictures, says, strict=True)
+    )
     return {"model_map.bin": first_line(about) + numbers, "model_map_vectors.bin": vectors(whole)}
 
 
@@ -140,32 +148,29 @@ def _without_in_its_row(y_HLD: Tensor, h: int) -> Tensor:
     return y_HLD
 
 
+@torch.no_grad()
+def said(model: LanguageModel, seen: Reading, words_L: Tensor, off: Head | None) -> tuple[Tensor, Tensor]:
+    """The likeliest words of each stream after each block from that of the head that is off on, (blocks, L, 6).
+
+    And their probabilities, with that of `words_L` last: (L, blocks, 7).
+    """
+    chances_LNW = scores(model, seen.streams_NLD[(off[0] if off else 0) + 1 :]).softmax(-1).transpose(0, 1)
+    best = chances_LNW.topk(LIKELIEST)
+    final_LN = torch.stack([chances_NW[:, word] for chances_NW, word in zip(chances_LNW, words_L, strict=True)])
+    return best.indices, torch.cat([best.values, final_LN[..., None]], -1)
+
+
 def picture(
-    model, seen: Reading, whole: Reading, words_L: Tensor, named: list[str], off=None
+    model: LanguageModel, seen: Reading, whole: Reading, words_L: Tensor, off: Head | None
 ) -> tuple[dict, bytes, bytes]:
-    """What is said of a reading; its pushes, and its maps."""
+    """What is to be known of a reading; its pushes, and its maps."""
     first = off[0] if off else 0
-    says_NLW = scores(model, seen.streams_NLD[first + 1 :]).softmax(-1)
-    best_NL, likeliest_NL = says_NLW.max(-1)
-    final_NL = says_NLW[..., torch.arange(len(words_L)), words_L]
-    says = [
-        [[named[word], round(best, 4), round(final, 4)] for word, best, final in zip(*streams, strict=True)]
-        for streams in zip(likeliest_NL.T.tolist(), best_NL.T.tolist(), final_NL.T.tolist(), strict=True)
-    ]
-    ends = [
-        [
-            [named[word], round(chance, 4)]
-            for word, chance in zip(row.indices.tolist(), row.values.tolist(), strict=True)
-        ]
-        for row in (chances_W.topk(SHOWN) for chances_W in says_NLW[-1])
-    ]
     looks_NHLL, networks_NL = pushes(model, seen, words_L, [off] if off else [])
     pushed = in_steps(rows(looks_NHLL[first:]), LOOK) + in_steps(networks_NL[first:], NETWORK)
-    maps = steps(seen.maps_NHLL[first:])
     sizes_L, sizes_of_whole_L = (each.streams_NLD[-1].square().mean(-1).sqrt() for each in (seen, whole))
     scale = [round(ratio, 5) for ratio in (sizes_of_whole_L / sizes_L).tolist()]
-    head = {"off": off and off[0] * HEADS + off[1], "first": first, "scale": scale, "says": says, "ends": ends}
-    return head, pushed, maps
+    head = {"off": off and off[0] * HEADS + off[1], "first": first, "scale": scale}
+    return head, pushed, steps(seen.maps_NHLL[first:])
 
 
 def rows(numbers_NHLL: Tensor) -> Tensor:

@@ -10,9 +10,9 @@ CARDS = Path(__file__).parent / "front/static/cards"
 LICENCE = "https://creativecommons.org/licenses/by-sa/4.0/"  # of the text
 
 
-def card_path(chapter: Chapter | None) -> str:
+def card_path(page: str) -> str:
     """Returns the path of a page's picture, which booktools.make.site.cards drew, or of the book's."""
-    name = chapter.stem if chapter else "book"
+    name = Path(page).name
     return f"_static/cards/{name if (CARDS / f'{name}.png').is_file() else 'book'}.png"
 
 

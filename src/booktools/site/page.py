@@ -212,7 +212,7 @@ def introduce(page: Page) -> None:
     description = metadata.get("description", say["description"])
     title = app.env.titles[page.name].astext() if known else context.get("title") or app.config.html_title
     book, url = app.config.html_title, f"{here.site}{page.name}.html"
-    picture = here.own.site + link_preview.card_path(page.chapter)
+    picture = here.own.site + link_preview.card_path(page.name)
     context["preview"] = link_preview.meta_tags(book, title, description, url, picture)
     if page.chapter or page.name == app.config.root_doc:
         spoken = language.marks()["language"]

@@ -18,6 +18,7 @@ from attnbook.widgets.shared.tables import Verbatim, html_table
 TEXT = "The capital of France is the city of"
 BLOCKS, HEADS, K = 30, 9, 64
 MOST = 24  # tokens of a text
+LIKELIEST = 6  # words that are said to be likely
 OFF = ((23, 4), (29, 1), (29, 0), (0, 4))  # heads that can be switched off from what is stored, one at a time
 UNIT = 1 / 512  # of queries, keys and values
 ZOOMS = ("whole", "block", "head", "product")
@@ -26,11 +27,17 @@ ZOOMS = ("whole", "block", "head", "product")
 class Picture(NamedTuple):
     """What is stored of the model while it reads `TEXT`, without one head or with all."""
 
-    says: list[list[tuple[str, float, float]]]  # by token and block: word, its probability, that of the final word
-    ends: list[list[tuple[str, float]]]  # by token: the likeliest next words
+    says: list[
+        list[tuple[list[tuple[str, float]], float]]
+    ]  # by token and block: likely words, and the final one's share
     maps: Tensor  # (blocks · heads, L, L), square roots of weights in steps of 1/255
     looks: Tensor  # (blocks · heads, L, L), pushes of the final word, in logits
     networks: Tensor  # (blocks, L), pushes
+
+    @property
+    def ends(self) -> list[list[tuple[str, float]]]:
+        """By token: the likeliest next words."""
+        return [stream[-1][0] for stream in self.says]
 
     @property
     def weights(self) -> Tensor:
@@ -74,14 +81,14 @@ class ModelMap(BookWidget):
         word, chance = picture.ends[-1][0]
         rows = [
             (whole(block), [Verbatim(says), number(best, 3), number(final, 3)])
-            for block, (says, best, final) in enumerate(picture.says[-1])
+            for block, ([(says, best), *_], final) in enumerate(picture.says[-1])
         ]
         caption = say["caption"].format(text=TEXT, word=word, chance=number(chance, 3))
         return html_table(caption, [say["says"], say["chance"], say["final"].format(word=word)], rows)
 
 
 def header() -> dict:
-    """The first line of model_map.bin: tokens, and what is left to the likeliest word without each head."""
+    """The first line of model_map.bin: tokens, words, and what is left to the likeliest word without each head."""
     return first_line(FOLDER / "model_map.bin")
 
 
@@ -98,16 +105,24 @@ def stored() -> dict[tuple[int, int] | None, Picture]:
         at += found.nbytes
         return found
 
-    heads, seen = [], L * (L + 1) // 2
+    sixteen, seen = [], L * (L + 1) // 2
     for each in about["pictures"]:
         blocks = BLOCKS - each["first"]
-        heads.append((take(torch.int16, blocks * HEADS * seen), take(torch.int16, blocks, L)))
+        sizes = ((blocks * HEADS * seen,), (blocks, L), (L, blocks, LIKELIEST + 1))
+        sixteen.append([take(torch.int16, *size).double() for size in sizes])
     found = {}
-    for each, (looks, networks) in zip(about["pictures"], heads, strict=True):
+    for each, (looks, networks, chances) in zip(about["pictures"], sixteen, strict=True):
         first, scale_L1 = each["first"], torch.tensor(each["scale"], dtype=torch.double)[:, None]
         maps = whole_maps(take(torch.uint8, (BLOCKS - first) * HEADS * seen), L)
-        looks, networks = whole_maps(looks, L).double() / 10000, networks.double() / 500
-        says = each["says"]
+        likeliest = take(torch.uint8, L, BLOCKS - first, LIKELIEST)
+        looks, networks = whole_maps(looks, L) / 10000, networks / 500
+        says = [
+            [
+                ([(about["words"][n], p) for n, p in zip(block, p, strict=False)], p[-1])
+                for block, p in zip(*stream, strict=True)
+            ]
+            for stream in zip(likeliest.tolist(), (chances / 10000).tolist(), strict=True)
+        ]
         if first:
             all_on = found[None]
             maps = torch.cat([all_on.maps[: first * HEADS], maps])
@@ -115,6 +130,5 @@ def stored() -> dict[tuple[int, int] | None, Picture]:
             networks = torch.cat([all_on.networks[:first] * scale_L1[:, 0], networks])
             says = [[*before[:first], *after] for before, after in zip(all_on.says, says, strict=True)]
         off = None if each["off"] is None else divmod(each["off"], HEADS)
-        says = [[tuple(one) for one in stream] for stream in says]
-        found[off] = Picture(says, [[tuple(one) for one in end] for end in each["ends"]], maps, looks, networks)
+        found[off] = Picture(says, maps, looks, networks)
     return found

@@ -28,8 +28,8 @@ export function close(say, door, go) {
   return async (zoom, shown, key, vectors) => {
     // Vectors are stored as they are with all heads on; in the blocks after one that is off they would be others.
     const block = Math.floor(shown.chosen / shown.heads);
-    const stale = zoom !== "block" && shown.stored && shown.off.some((n) => Math.floor(n / shown.heads) < block);
-    const content = await draw(zoom, stale ? { ...shown, picture: shown.stored } : shown, key, vectors);
+    const stale = zoom !== "block" && shown.isStored && shown.off.some((n) => Math.floor(n / shown.heads) < block);
+    const content = await draw(zoom, stale ? { ...shown, picture: shown.whole } : shown, key, vectors);
     if (stale) content.unshift(element("p", { class: "ab-hint" }, say.stored));
     return [...content, element("p", {}, ...DOORS[zoom].map(door))];
   };

@@ -108,8 +108,7 @@ export async function live({ say, root, show, play, ...parts }) {
       push: pushOf(look),
       network: (block, i) => looks[i].networks[block],
       says: (i) => [...first[i].says.slice(0, looks[i].first), ...looks[i].says],
-      ends: (i) => looks[i].ends,
-      final: (i) => first[i].ends[0][0],
+      final: (i) => first[i].says.at(-1).words[0][0],
     };
   }
   return { end };

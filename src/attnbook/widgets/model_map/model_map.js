@@ -12,25 +12,24 @@ import {
   whole,
   words,
 } from "../shared/core.js";
-import { motion } from "../shared/motion.js";
 import { spoken } from "../shared/spoken.js";
 import { stored } from "./seen.js";
 import { lens, signed, streams, wall } from "./stage.js";
 
 const [NARROW, SHOWN] = [640, 6]; // pixels; words that could come next
-const [PACE, REST] = [220, 2200]; // milliseconds: a block, and after that of the chosen head
-
-// Words, likely ones first, a bar each, and an outline for what it was before.
-function barsOf(label, length) {
-  const rows = Array.from({ length }, () => element("li", {}, verbatim(""), element("span")));
+// Words, likely ones first, a bar each, golden if it is the final one, and an outline for what it was before.
+function barsOf(label, shown) {
+  const rows = Array.from({ length: SHOWN }, () => element("li", {}, verbatim(""), element("span")));
   return {
     node: element("ol", { "aria-label": label }, ...rows),
-    draw(ends, before) {
-      const old = new Map(before);
+    draw(block) {
+      const { picture, token, off, whole } = shown();
+      const said = (of) => of.says(token)[block].words;
+      const [words, final] = [said(picture), picture.final(token)];
+      const old = new Map(off.length ? said(whole) : []);
       rows.forEach((row, n) => {
-        row.hidden = !ends[n];
-        if (row.hidden) return;
-        const [word, chance] = ends[n];
+        const [word, chance] = words[n];
+        row.toggleAttribute("data-final", word === final);
         row.firstChild.textContent = spoken(word);
         row.lastChild.textContent = number(chance, 3);
         row.style.setProperty("--w", chance);
@@ -46,7 +45,7 @@ async function render({ model, el }) {
   const { blocks, heads, text, ...file } = stored(await asset(model, "seen"));
   const listed = follower(model); // for as long as the tokens are these
   let [seen, full] = [file, file.picture([])];
-  let [tall, pointed] = [false, null];
+  let [tall, pointed, film] = [false, null, null];
 
   const here = () => model.get("block") * heads + model.get("head");
   const pair = (n) => ({ block: Math.floor(n / heads), head: n % heads });
@@ -64,7 +63,8 @@ async function render({ model, el }) {
       token: at.token,
       pushes: model.get("light") === "pushes",
       sink: model.get("sink"),
-      stored: seen === file ? full : null,
+      whole: full,
+      isStored: seen === file,
     };
   };
   const choose = (n, more) => {
@@ -72,8 +72,7 @@ async function render({ model, el }) {
     update(model, { ...pair(n), ...more });
   };
 
-  const steps = Array.from({ length: blocks }, () => "");
-  const all = wall(say.wall, blocks, {
+  const all = wall(say.wall.name, blocks, {
     go: choose,
     press: (n) => choose(n, { zoom: "head" }), // one goes into it
     point(n) {
@@ -83,22 +82,7 @@ async function render({ model, el }) {
     },
   });
   const [flow, would] = [streams(blocks), lens(say.would, blocks)];
-  // At the end; and, while the front is on its way, if the model stopped there.
-  const [bars, early, next] = [barsOf(say.next, SHOWN), barsOf(say.would, 2), element("p")];
-  const film = motion(say.depth, steps, (past) => {
-    const there = (model.get("block") + 1) * PACE; // here it holds
-    return Math.max(Math.min(past, there), past - REST) / PACE;
-  });
-  const front = new MutationObserver(() => {
-    const { value, max } = film.node.lastChild;
-    const stop = Math.max(Math.ceil(value) - 1, 0);
-    const { picture, token } = shown();
-    const [word, chance, last] = picture.says(token)[stop];
-    const final = [picture.final(token), last];
-    next.textContent = value === max ? say.next : fill(say.early, { block: whole(stop) });
-    early.draw(word === final[0] ? [final] : [[word, chance], final]);
-  });
-  front.observe(film.node, { attributeFilter: ["data-step"] });
+  const [bars, next] = [barsOf(say.next, shown), element("p", {}, say.next)];
   const [title, said] = [element("b"), element("span")];
   const turn = button("", () => {
     const others = seen === file ? [] : off().filter((n) => n !== here()); // stored are single heads
@@ -113,22 +97,26 @@ async function render({ model, el }) {
   turn.classList.add("ab-start");
   const near = element("div", { class: "ab-near", hidden: "" });
   const own = element("div", { class: "ab-sentence" }, verbatim(text));
+  const top = element("div", { class: "ab-top ab-controls ab-tries" }, own, turn);
   const engine = element("div", { class: "ab-controls ab-tries ab-engine" });
   const from = element("div", { class: "ab-from" });
   const closer = element("div", { class: "ab-ways" });
   const axis = element("div", { class: "ab-axis", translate: "no", "aria-hidden": "true" });
   axis.append(...Array.from({ length: blocks }, (_, b) => element("span", { style: `--b: ${b}` }, whole(b))));
-  const run = button(say.run, film.play);
+  const place = element("div", { class: "ab-film" });
+  const legend = element("small", { class: "ab-of-wall" });
   const root = body(
     el,
     "modelmap",
-    element("div", { class: "ab-top ab-controls ab-tries" }, own, turn, run, engine),
-    element("small", { class: "ab-of-wall" }, say.wall),
+    top,
+    element("small", { class: "ab-of-axis" }, say.axis),
+    legend,
     element("small", { class: "ab-of-lens" }, say.would),
     from,
-    film.node,
+    place,
     element("div", { class: "ab-depth" }, axis, all.node, flow.node, would.node, element("i", { class: "ab-front" })),
-    element("div", { class: "ab-foot" }, element("div", { class: "ab-next" }, next, bars.node, early.node), tell, near),
+    element("div", { class: "ab-foot" }, element("div", { class: "ab-next" }, next, bars.node), tell, near),
+    engine,
     closer,
   );
 
@@ -147,29 +135,27 @@ async function render({ model, el }) {
       share: number(looks[most]),
       push: signed(picture.push(chosen, i)),
       left: number(file.left[chosen], 3),
-      now: number(picture.says(i).at(-1)[2], 3),
-      all: number(full.ends(i)[0][1], 3),
+      now: number(picture.says(i).at(-1).final, 3),
+      all: number(full.says(i).at(-1).final, 3),
     };
     const word = spoken(full.final(i));
     // What is left without a head was measured for the last token of the stored text, with all other heads on.
-    const effect = now.stored && i === tokens.length - 1 && !now.off.length ? `${say.push} ${say.effect}` : say.push;
+    const effect = now.isStored && i === tokens.length - 1 && !now.off.length ? `${say.push} ${say.effect}` : say.push;
     const sentence = fill(now.off.includes(chosen) ? say.without : effect, { ...gaps, word });
     said.textContent = `${fill(say.most, { ...gaps, word: spoken(tokens[most]) })} ${sentence}`;
   }
   function draw() {
     const now = shown();
-    const { picture, tokens, token: i } = now;
-    const before = now.off.length ? full : null;
+    const { picture, tokens, token: i, off } = now;
+    const word = spoken(picture.final(i));
     root.style.setProperty("--n", tokens.length);
     if (!from.querySelector(":checked")) from.querySelectorAll("input")[i].checked = true;
     all.draw(now, tall);
-    would.draw(now, before);
-    bars.draw(picture.ends(i), before?.ends(i));
-    picture.says(i).forEach(([word, chance], b) => {
-      steps[b] = fill(say.after, { block: whole(b), word: spoken(word), chance: number(chance) });
-    });
-    film.node.lastChild.dispatchEvent(new Event("input")); // its names are others
+    would.draw(now, off.length ? full : null);
+    legend.textContent = fill(say.wall[model.get("light")], { word });
+    bars.draw(blocks - 1);
     drawHead();
+    film?.draw();
   }
   function drawSwitch() {
     const { block, head } = pair(here());
@@ -199,8 +185,7 @@ async function render({ model, el }) {
     if (tall === root.clientWidth < NARROW) return;
     tall = !tall;
     root.classList.toggle("ab-tall", tall);
-    if (tall) tell.append(turn);
-    else run.before(turn); // above all, and on a phone where it stays in sight
+    (tall ? tell : top).append(turn); // on a phone where it stays in sight
     draw();
   });
   size.observe(root);
@@ -208,13 +193,14 @@ async function render({ model, el }) {
   subscriptions.follow(["off", "token", "light"], draw);
   subscriptions.follow(["block", "head", "sink"], drawHead);
   subscriptions.follow(["block", "head", "off"], drawSwitch);
-  film.play();
   let ends = () => {};
   const come = async () => {
     root.ariaBusy = true;
     try {
-      const { more } = await import(new URL("more.js", import.meta.url));
-      const news = { file, here, shown, become, run, play: film.play };
+      const parts = ["film.js", "more.js"].map((name) => import(new URL(name, import.meta.url)));
+      film ??= (await parts[0]).film({ say, root, place, next, bars, shown });
+      const { more } = await parts[1];
+      const news = { file, here, shown, become, play: film.play };
       ends = await more({ model, subscriptions, offers: say.offer, root, own, engine, near, closer, ...news });
     } catch (error) {
       engine.replaceChildren(button(say.offer.failed, come));
@@ -226,7 +212,7 @@ async function render({ model, el }) {
   if (typeof model.get("vectors") === "string") come(); // only a page has scripts that come later
   return () => {
     size.disconnect();
-    front.disconnect();
+    film?.end();
     subscriptions.end();
     listed.end();
     ends();

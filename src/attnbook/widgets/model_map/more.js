@@ -21,12 +21,11 @@ const ZOOMS = ["whole", "block", "head", "product"];
  * @param {() => number} parts.here  the chosen head
  * @param {() => import("./stage.js").Shown} parts.shown
  * @param {(seen: object) => void} parts.become  what another text is seen as
- * @param {Element} parts.run  the button that plays it
  * @param {() => void} parts.play
  * @returns {Promise<() => void>} its end
  */
 export async function more(parts) {
-  const { model, offers, subscriptions, root, own, engine, closer, near, file, here, shown, become, run } = parts;
+  const { model, offers, subscriptions, root, own, engine, closer, near, file, here, shown, become } = parts;
   const style = element("link", { rel: "stylesheet", href: new URL("more.css", import.meta.url).href });
   const styled = new Promise((done) => ["load", "error"].forEach((end) => style.addEventListener(end, done)));
   document.head.append(style);
@@ -75,7 +74,6 @@ export async function more(parts) {
     if (root.matches(".ab-tall")) frame.scrollIntoView({ block: "center" });
     else near.scrollIntoView({ block: "nearest" });
   }
-  along(root, run, frame);
   async function closely(zoom) {
     close ??= (await import(new URL("close.js", import.meta.url))).close(say, to, (changes) => update(model, changes));
     return close(zoom, { ...shown(), chosen: here() }, model.get("key"), vectors);
@@ -111,29 +109,16 @@ export async function more(parts) {
     const without = () => {
       own.replaceChildren(...text);
       writing.replaceChildren();
+      closer.before(engine);
       show(file);
       wait();
     };
+    own.parentElement.append(engine); // where one writes
+    engine.scrollIntoView({ block: "nearest" });
     const places = { root, top: own, writing, panel, status };
     running = await live({ ...places, model, say, folder, show, play: parts.play, wait: without });
   });
   return () => running?.end();
-}
-
-// On a phone depth is scrolling: whoever presses goes along with the front, up to the chosen head, until a finger moves.
-function along(root, run, frame) {
-  let goes = false;
-  const [front, above, below] = [".ab-front", ".ab-from", ".ab-foot"].map((part) => root.querySelector(part));
-  run.addEventListener("click", () => (goes = root.matches(".ab-tall")));
-  for (const moved of ["touchstart", "wheel"]) root.addEventListener(moved, () => (goes = false), { passive: true });
-  const look = () => {
-    if (!goes) return;
-    goes = root.matches("[data-moving]");
-    if (!goes) return frame.scrollIntoView({ block: "center" });
-    const [from, to] = [above.getBoundingClientRect().bottom, below.getBoundingClientRect().top];
-    scrollBy({ top: front.getBoundingClientRect().top - (from + to) / 2, behavior: "instant" });
-  };
-  new MutationObserver(look).observe(root, { attributeFilter: ["style"] });
 }
 
 // Where a box lies in a node, as an origin that it grows from.

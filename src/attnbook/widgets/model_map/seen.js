@@ -7,9 +7,9 @@ import { headed } from "../shared/core.js";
  * one that is looked at. Pushes are in logits, of the word that comes next with all heads on.
  * @typedef {{ weight: (n: number, i: number, j: number) => number, look: (n: number, i: number, j: number) => number,
  *   push: (n: number, i: number) => number, network: (block: number, i: number) => number,
- *   says: (i: number) => [string, number, number][], ends: (i: number) => [string, number][],
- *   final: (i: number) => string }} Picture  `final` is the word that comes next with all heads on; `says` has, of each block,
- *   the word that the stream would say after it, its probability, and that of the final word
+ *   says: (i: number) => { words: [string, number][], final: number }[], final: (i: number) => string }} Picture  `final` is the
+ *   word that comes next with all heads on; `says` has, of each block, the words that the stream would most likely say after
+ *   it, with their probabilities, and that of the final word
  */
 
 /**
@@ -22,7 +22,8 @@ export const pushOf = (look) => (head, i) => {
   return sum;
 };
 
-const [STEPS, LOOK, NETWORK] = [255, 1e4, 500]; // of a weight's root; of a logit
+const [STEPS, LOOK, NETWORK, CHANCE] = [255, 1e4, 500, 1e4]; // of a weight's root; of a logit; of a probability
+const LIKELIEST = 6;
 
 /**
  * @param {ArrayBuffer} bytes
@@ -31,7 +32,7 @@ const [STEPS, LOOK, NETWORK] = [255, 1e4, 500]; // of a weight's root; of a logi
  */
 export function stored(bytes) {
   const { start, pictures, ...about } = headed(bytes);
-  const { blocks, heads, tokens } = about;
+  const { blocks, heads, tokens, words } = about;
   let at = start;
   const take = (kind, size) => {
     const found = new kind(bytes, at, size);
@@ -39,16 +40,27 @@ export function stored(bytes) {
     return found;
   };
   const cells = (tokens.length * (tokens.length + 1)) / 2;
-  const pushes = pictures.map(({ first }) => [
-    take(Int16Array, (blocks - first) * heads * cells),
-    take(Int16Array, (blocks - first) * tokens.length),
-  ]);
+  const sixteen = pictures.map(({ first }) =>
+    [heads * cells, tokens.length, tokens.length * (LIKELIEST + 1)].map((size) =>
+      take(Int16Array, (blocks - first) * size),
+    ),
+  );
   let whole;
-  const made = pictures.map(({ off, first, scale, says, ends }, n) => {
-    const [looks, networks] = pushes[n];
-    const maps = take(Uint8Array, (blocks - first) * heads * cells);
+  const made = pictures.map(({ off, first, scale }, n) => {
+    const [looks, networks, chances] = sixteen[n];
+    const own = blocks - first;
+    const maps = take(Uint8Array, own * heads * cells);
+    const likeliest = take(Uint8Array, own * tokens.length * LIKELIEST);
     const before = whole;
-    const place = (head, i, j) => ((blocks - first) * heads * i * (i + 1)) / 2 + (head - first * heads) * (i + 1) + j;
+    const place = (head, i, j) => (own * heads * i * (i + 1)) / 2 + (head - first * heads) * (i + 1) + j;
+    const said = (at) => {
+      const [from, to] = [at * (LIKELIEST + 1), (at + 1) * (LIKELIEST + 1) - 1];
+      const likely = Array.from(chances.subarray(from, to), (chance, n) => [
+        words[likeliest[at * LIKELIEST + n]],
+        chance / CHANCE,
+      ]);
+      return { words: likely, final: chances[to] / CHANCE };
+    };
     const isBefore = (head) => head < first * heads;
     const look = (head, i, j) =>
       isBefore(head) ? before.look(head, i, j) * scale[i] : looks[place(head, i, j)] / LOOK;
@@ -59,9 +71,11 @@ export function stored(bytes) {
       push: pushOf(look),
       network: (block, i) =>
         block < first ? before.network(block, i) * scale[i] : networks[(block - first) * tokens.length + i] / NETWORK,
-      says: (i) => [...(before?.says(i).slice(0, first) ?? []), ...says[i]],
-      ends: (i) => ends[i],
-      final: (i) => (before ?? picture).says(i).at(-1)[0],
+      says: (i) => [
+        ...(before?.says(i).slice(0, first) ?? []),
+        ...Array.from({ length: own }, (_, b) => said(i * own + b)),
+      ],
+      final: (i) => (before ?? picture).says(i).at(-1).words[0][0],
     };
     whole ??= picture;
     return picture;

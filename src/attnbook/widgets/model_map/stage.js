@@ -9,10 +9,12 @@ import { spoken } from "../shared/spoken.js";
 // Looks that are drawn: of all heads the strong ones, of the chosen head nearly all; and how strong a push has a colour.
 const [STRONG, WEAK, PUSH] = [0.24, 0.03, 0.25];
 const DIM = 16; // of 255: how bright a weight of zero is
-const [GOLD, LIT, PINK] = [
+const QUIET = 0.4; // how bright maps are where colours are those of pushes
+const [GOLD, LIT, PINK, VIOLET] = [
   [255, 214, 107],
   [255, 244, 190],
   [255, 143, 184],
+  [169, 154, 230],
 ];
 
 /**
@@ -24,8 +26,8 @@ export const signed = (push) => `${push >= 0.005 ? "+" : ""}${number(push)}`;
 /**
  * What the parts of the picture show.
  * @typedef {{ tokens: string[], blocks: number, heads: number, picture: Picture, off: number[], chosen: number, token: number,
- *   pushes: boolean, sink: boolean, stored: Picture | null }} Shown  heads are counted over all blocks; `stored` is what is
- *   stored with all heads on, where nothing else is known
+ *   pushes: boolean, sink: boolean, whole: Picture, isStored: boolean }} Shown  heads are counted over all blocks; `whole` is
+ *   the same with all heads on; where it `isStored`, nothing else is known
  */
 
 /**
@@ -58,11 +60,21 @@ export function wall(label, blocks, { point, press, go }) {
     if (block < 0) return chosen;
     const { left, top, width, height } = target.getBoundingClientRect();
     const share = tall ? (clientX - left) / width : (clientY - top) / height;
-    return block * heads + Math.floor(share * heads);
+    return block * heads + Math.min(Math.max(Math.floor(share * heads), 0), heads - 1);
   };
-  node.addEventListener("pointermove", (event) => event.pointerType === "mouse" && point(under(event)));
-  node.addEventListener("pointerleave", () => point(null));
-  node.addEventListener("click", (event) => press(under(event)));
+  // A finger is broader than a head: it slides along a block, and what is under it is told of; it goes in where it was.
+  let before = null;
+  node.addEventListener("pointerdown", (event) => {
+    before = event.pointerType === "touch" ? chosen : null;
+    point(under(event));
+  });
+  node.addEventListener("pointermove", (event) => point(under(event)));
+  node.addEventListener("pointerup", (event) => before !== null && go(under(event)));
+  for (const end of ["pointerleave", "pointercancel"]) node.addEventListener(end, () => point(null));
+  node.addEventListener("click", (event) => {
+    const n = under(event);
+    if (before === null || before === n) press(n);
+  });
   node.addEventListener("keydown", (event) => {
     const [across, down] = tall ? [1, heads] : [heads, 1];
     const step = { ArrowLeft: -across, ArrowRight: across, ArrowUp: -down, ArrowDown: down }[event.key];
@@ -94,7 +106,7 @@ export function wall(label, blocks, { point, press, go }) {
   };
 }
 
-// A block's maps: how opaque a point is says the root of its weight; or a square of each head's push.
+// A block's maps: how opaque a point is says the root of its weight; or, of each head, its push, with its map behind.
 function paint(strip, block, { picture, tokens, heads, off, token, pushes }, tall) {
   const n = tokens.length;
   const step = n + 1;
@@ -105,12 +117,14 @@ function paint(strip, block, { picture, tokens, heads, off, token, pushes }, tal
     const head = block * heads + h;
     const [left, top] = tall ? [h * step, 0] : [0, h * step];
     const push = pushes ? picture.push(head, token) : 0;
-    const force = 255 * Math.min(Math.abs(push) / 2, 1) ** 0.7;
+    const force = Math.min(Math.abs(push) / 2, 1);
     for (let i = 0; i < n; i++)
       for (let j = 0; j < (pushes ? n : i + 1); j++) {
-        const light = pushes ? force : off.includes(head) ? 0 : 255 * Math.sqrt(picture.weight(head, i, j));
-        const colour = pushes ? (push < 0 ? PINK : GOLD) : i === token ? LIT : GOLD;
-        image.data.set([...colour, Math.max(Math.round(light), DIM)], 4 * ((top + i) * strip.width + left + j));
+        const weight = j <= i ? Math.sqrt(picture.weight(head, i, j)) : 0;
+        const behind = pushes && QUIET * weight >= force;
+        const light = off.includes(head) ? 0 : behind ? QUIET * weight : pushes ? force : weight;
+        const colour = behind ? VIOLET : pushes ? (push < 0 ? PINK : GOLD) : i === token ? LIT : GOLD;
+        image.data.set([...colour, Math.max(Math.round(255 * light), DIM)], 4 * ((top + i) * strip.width + left + j));
       }
   }
   pen.putImageData(image, 0, 0);
@@ -140,7 +154,7 @@ export function streams(blocks) {
       const says = picture.says(token);
       lit.forEach((part, b) => {
         part.setAttribute("d", `M${at(b, token)}L${at(b + 1, token)}`);
-        part.style.setProperty("--w", says[b][2]);
+        part.style.setProperty("--w", says[b].final);
       });
       const found = [];
       for (let head = 0; head < blocks * heads; head++)
@@ -184,18 +198,18 @@ export function lens(label, blocks) {
   return {
     node: element("ol", { class: "ab-lens", "aria-label": label }, ...items),
     draw({ picture, token }, before) {
-      const says = picture.says(token);
-      const old = before?.says(token);
+      const best = (of) => of.says(token).map(({ words }) => words[0]);
+      const [says, old, final] = [best(picture), before && best(before), picture.final(token)];
       items.forEach((item, b) => {
-        const [, word, chance] = item.children;
-        item.style.setProperty("--w", says[b][1]);
+        const [[word, chance], [, name, share]] = [says[b], item.children];
+        item.style.setProperty("--w", chance);
         item.style.setProperty("--old", old ? old[b][1] : 0);
-        item.toggleAttribute("data-final", says[b][0] === picture.final(token));
-        item.toggleAttribute("data-same", b > 0 && says[b][0] === says[b - 1][0]);
-        const next = says.findIndex(([other], n) => n > b && other !== says[b][0]);
+        item.toggleAttribute("data-final", word === final);
+        item.toggleAttribute("data-same", word === says[b - 1]?.[0]);
+        const next = says.findIndex(([other], n) => n > b && other !== word);
         item.style.setProperty("--run", (next < 0 ? blocks : next) - b);
-        word.textContent = spoken(says[b][0]);
-        chance.textContent = number(says[b][1]);
+        name.textContent = spoken(word);
+        share.textContent = number(chance);
       });
     },
   };

@@ -6,36 +6,45 @@ import { element } from "./core.js";
  * A scrubber through the steps. It stops where it is touched; keys go from step to step.
  * @param {string} label
  * @param {string[]} steps  their names, which may change
- * @param {(past: number) => number} [pace]  how many steps are done after so many milliseconds
- * @returns {{ node: Element, play: () => void }} `play` shows them one after the other, or the end where motion is reduced
+ * @param {(past: number, from: number) => number} [pace]  how many steps are done so many milliseconds after it began
+ * @param {Element[]} [moved]  what is drawn at --now, if not the whole widget: whatever inherits it is styled anew in each frame
+ * @returns {{ node: Element, play: (from?: number) => void }} `play` shows them one after the other, or the end where motion
+ *   is reduced; it may begin at a later step
  */
-export function motion(label, steps, pace = (past) => past / 500) {
+export function motion(label, steps, pace = (past, from) => from + past / 500, moved = null) {
   const end = steps.length;
   const input = element("input", { type: "range", max: end });
   const node = element("label", { class: "ab-control ab-motion" }, label, input);
   let frame;
   const show = (now) => {
     input.value = now;
-    node.dataset.step = steps[Math.ceil(now) - 1] ?? steps[0];
-    input.setAttribute("aria-valuetext", node.dataset.step);
+    const step = steps[Math.ceil(now) - 1] ?? steps[0];
+    if (node.dataset.step !== step) {
+      node.dataset.step = step;
+      input.setAttribute("aria-valuetext", step);
+    }
     const root = node.closest(".ab-body");
-    root?.style.setProperty("--now", now);
+    for (const part of moved ?? [root]) part?.style.setProperty("--now", now);
     root?.toggleAttribute("data-moving", now < end);
   };
   const stop = (step) => {
     cancelAnimationFrame(frame);
     input.step = step;
   };
-  const play = (time, since = time) => {
+  const play = (from = 0) => {
     stop("any");
-    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    const now = still ? end : Math.min(pace(time - since), end);
-    show(now);
-    if (now < end) frame = requestAnimationFrame((later) => play(later, since));
+    const since = performance.now();
+    const draw = (time) => {
+      const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+      const now = still ? end : Math.min(pace(time - since, from), end);
+      show(now);
+      if (now < end) frame = requestAnimationFrame(draw);
+    };
+    draw(since);
   };
   input.addEventListener("pointerdown", () => stop("any"));
   input.addEventListener("keydown", () => stop(1));
   input.addEventListener("input", () => show(input.value));
   show(end);
-  return { node, play: () => play(performance.now()) };
+  return { node, play };
 }
