@@ -230,9 +230,19 @@ LOAD = """async ([address, encoded]) => {
     const model = network(facts, matrices, memory, 2);
     const packed = (floats) => btoa(Array.from(new Uint8Array(floats.buffer, floats.byteOffset, floats.byteLength),
         (byte) => String.fromCharCode(byte)).join(""));
+    const through = (steps, most = Infinity) => {
+        for (let n = 0; n < most; n++) {
+            const { done, value } = steps.next();
+            if (done) return value;
+        }
+    };
+    // As if another text came after so many blocks.
+    const leave = (place, ids, off, blocks) => {
+        through(model.read(model.readings[place], ids, new Set(off)), blocks);
+    };
     const read = (place, ids, off, whole) => {
         const reading = model.readings[place];
-        const known = model.read(reading, ids, new Set(off), whole && model.readings[0]);
+        const known = through(model.read(reading, ids, new Set(off), whole && model.readings[0]));
         return { known, rows: reading.rows.map(packed), scores: packed(reading.scores) };
     };
     const look = (place, token, id) => {
@@ -245,7 +255,7 @@ LOAD = """async ([address, encoded]) => {
         });
         return { said, looks: packed(looks), networks: packed(networks), vectors };
     };
-    Object.assign(window, { read, look, tokens: tokenizer(facts), kindsOf, model });
+    Object.assign(window, { read, leave, look, tokens: tokenizer(facts), kindsOf, model });
 }"""
 
 
@@ -319,6 +329,22 @@ def test_what_was_read_is_not_read_again(visit, tiny):
             assert_close(numbers(row).view(-1, i + 1), maps[:, i, : i + 1], rtol=0, atol=1e-4)
     assert known == [0, 5, 9, len(ids) - 1, 5, 4, 4]
     assert page.evaluate("([ids, off]) => read(0, ids, off).known", [ids, [1]]) == 0
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 3])
+def test_a_text_that_is_left_halfway_spoils_nothing(visit, tiny, blocks):
+    path, model, pairs = tiny
+    page = visit("bare.html", served={"bare.html": bare()})
+    page.evaluate(LOAD, ["", base64.b64encode(path.read_bytes()).decode()])
+    ids = pairs.encode("the hen in 1919, and then another")
+    other = [*ids[:6].tolist(), *range(40, 60)]
+    for off in ((), (1, 4, 7, 11)):
+        compare(page, model, 4, ids[:9], off, 1e-4)
+        page.evaluate("(given) => leave(1, ...given)", [other, list(off), blocks])
+        compare(page, model, 4, ids, off, 1e-4)
+    assert page.evaluate("([ids, off]) => read(1, ids, off).known", [ids.tolist(), list(off)]) == len(ids) - 1
+    page.evaluate("(given) => leave(1, ...given)", [other, list(off), blocks])
+    assert page.evaluate("([ids, off]) => read(1, ids, off).known", [ids.tolist(), list(off)]) == 6
 
 
 @torch.no_grad()
@@ -515,6 +541,7 @@ WORKERS = """() => {
     window.workers = [];
     window.Worker = class extends Own {
         constructor(...given) { super(...given); workers.push(this); }
+        postMessage(message, moved) { this.folder ??= message.load; super.postMessage(message, moved); }
     };
 }"""
 
@@ -528,6 +555,38 @@ def test_a_second_press_starts_no_second_model(visit, tiny):
     node.get_by_role("button", name="Run the model here (98 MB)").evaluate(in_haste)
     expect(node.get_by_role("textbox", name="Your own text")).to_have_count(1)
     assert page.evaluate("workers.length") == 1
+
+
+IN_HASTE = """([texts, wait]) => new Promise((done) => {
+    const answered = [];
+    const [worker] = workers;
+    worker.addEventListener("message", ({ data }) => {
+        if (data.read) answered.push([data.asked, data.tokens, data.read[0].known, data.read[0].rows.length]);
+        if (data.asked === texts.length) done(answered);
+    });
+    if (wait) worker.postMessage({ load: worker.folder }); // they come while it has something else to do
+    const post = (text, n) => worker.postMessage({ text, written: [], off: [1], most: 64, asked: n + 1 });
+    texts.forEach((text, n) => (wait ? post(text, n) : setTimeout(post, 3 * n, text, n))); // in the middle of one another
+})"""
+
+
+def test_another_text_ends_the_reading_of_the_one_before(visit, tiny):
+    path, *_ = tiny
+    page = visit("bare.html", served=served(path))
+    node = live(page)
+    page.evaluate(WORKERS)
+    press(node, "Run the model here (98 MB)")
+    expect(node.locator(".ab-text span:visible").first).to_have_text("T")
+    texts = [" and then the hen in 1919" * 6 + end * 3 for end in (", the hen", " and another", " in 1919")] * 30
+    answered = page.evaluate(IN_HASTE, [texts[:3], True])
+    assert [asked for asked, *_ in answered] == [3]
+    before = answered[0][1]
+    answered = page.evaluate(IN_HASTE, [texts, False])
+    assert answered[-1][0] == len(texts)
+    for _, tokens, known, rows in answered:  # however many were left: what nobody was told of is told
+        assert known + rows == len(tokens)
+        assert tokens[:known] == before[:known]
+        before = tokens
 
 
 def test_what_is_written_while_it_is_down_is_read_when_it_is_back(visit, tiny):

@@ -8,9 +8,9 @@ const MEGA = 1e6;
 /**
  * What the model has read, as its worker tells it: with all heads on, and then without those that are off. Of each reading
  * the rows of maps from the first that is new on, how many were `known`, and what could come next: token, probability, id.
- * @typedef {{ read: { known: number, rows: Float32Array[], next: [string, number, number][] }[], tokens: string[],
- *   given: number, off: number[], layers: number, heads: number }} News  of the tokens so many were given, and the others
- *   written
+ * @typedef {{ asked: number, read: { known: number, rows: Float32Array[], next: [string, number, number][] }[], tokens: string[],
+ *   given: number, off: number[], layers: number, heads: number }} News  which text that was `asked` it is of; of the tokens so
+ *   many were given, and the others written
  */
 
 /**
@@ -36,7 +36,7 @@ export async function reader(parts) {
   const say = await (await fetch(new URL("later.json", import.meta.url))).json();
   const subscriptions = follower(model);
   let [worker, last, kept, next] = [null, -1, "", []];
-  let [busy, again, goesOn, full] = [false, false, false, false];
+  let [busy, asked, goesOn, full] = [false, 0, false, false];
   const tell = (message) => worker.postMessage(message, []);
 
   // ---- how it arrives ----
@@ -127,19 +127,17 @@ export async function reader(parts) {
     on.textContent = say.on;
   }
   function ask() {
-    again = busy;
-    if (busy) return;
     busy = true;
-    tell({ text: model.get("text"), written: model.get("written"), off: off(), most });
+    asked += 1;
+    tell({ text: model.get("text"), written: model.get("written"), off: off(), most, asked });
   }
   function heard(news) {
-    busy = false;
+    busy = news.asked !== asked; // it may be of an earlier text
     ({ next } = news.read.at(-1));
     full = news.tokens.length === most;
     take(news);
     status.textContent = full ? fill(say.long, { n: whole(most) }) : kept;
-    if (again) ask();
-    else if (goesOn) requestAnimationFrame(() => goesOn && write());
+    if (goesOn && !busy) requestAnimationFrame(() => goesOn && write());
   }
 
   const forgets = element("button", { type: "button", class: "ab-link" }, say.forget);
