@@ -62,10 +62,9 @@ export function products(memory, halves) {
   halves.set(HALVES);
   const module = new WebAssembly.Module(kernel(halves.byteOffset));
   const { exports } = new WebAssembly.Instance(module, { env: { memory: memory.pages } });
-  const [one, several] = AT_ONCE;
   return ({ address, kind, rows, width }, x, y, columns = 1) => {
     for (let c = 0; c < columns;) {
-      const now = columns - c >= several ? several : one;
+      const now = AT_ONCE.findLast((n) => n <= columns - c);
       const [input, output] = [x.byteOffset + 4 * width * c, y.byteOffset + 4 * rows * c];
       exports[`${kind}_${now}`](address, input, output, rows, width / BLOCK, 4 * width, 4 * rows);
       c += now;
@@ -74,21 +73,27 @@ export function products(memory, halves) {
 }
 
 /**
- * A row of a matrix, unpacked.
+ * Adds a row of a matrix, so many times, to floats.
  * @param {Uint8Array} bytes  the memory
  * @param {Matrix} matrix
  * @param {number} row
+ * @param {number} times
  * @param {Float32Array} to
  */
-export function unpackRow(bytes, { address, kind, width }, row, to) {
+export function addRow(bytes, { address, kind, width }, row, times, to) {
   const size = BYTES[kind];
   let at = address + ((row * width) / BLOCK) * size;
-  const two = (start) => HALVES[bytes[start] | (bytes[start + 1] << 8)];
   for (let i = 0; i < width; i += BLOCK, at += size) {
-    const scale = two(at);
-    for (let j = 0; j < BLOCK; j++) {
-      if (kind === "q8_0") to[i + j] = scale * ((bytes[at + 2 + j] << 24) >> 24);
-      else to[i + j] = scale * ((bytes[at + 4 + (j & 15)] >> (j & 16 ? 4 : 0)) & 15) + two(at + 2);
+    const scale = times * HALVES[bytes[at] | (bytes[at + 1] << 8)];
+    if (kind === "q8_0") {
+      for (let j = 0; j < BLOCK; j++) to[i + j] += scale * ((bytes[at + 2 + j] << 24) >> 24);
+      continue;
+    }
+    const least = times * HALVES[bytes[at + 2] | (bytes[at + 3] << 8)];
+    for (let j = 0; j < BLOCK / 2; j++) {
+      const two = bytes[at + 4 + j];
+      to[i + j] += scale * (two & 15) + least;
+      to[i + j + BLOCK / 2] += scale * (two >> 4) + least;
     }
   }
 }
