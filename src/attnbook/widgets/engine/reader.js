@@ -26,7 +26,7 @@ const MEGA = 1e6;
  * @param {(about: { heads: number }, subscriptions: import("../shared/core.js").Subscriptions) => void} parts.begin  called
  *   whenever it has arrived, with what follows the model until it must arrive again
  * @param {() => void} [parts.leave]  called when it no longer follows the model
- * @param {(news: News) => void} parts.take
+ * @param {(news: News) => Promise<void> | void} parts.take  it writes on when what it has read can be seen
  * @param {(answer: object) => void} [parts.hear]  what else the worker answers
  * @param {() => void} parts.wait  called when the reader does without
  * @returns {Promise<{ tell: (message: object) => void, busy: () => boolean, end: () => void }>}
@@ -135,9 +135,9 @@ export async function reader(parts) {
     busy = news.asked !== asked; // it may be of an earlier text
     ({ next } = news.read.at(-1));
     full = news.tokens.length === most;
-    take(news);
+    const seen = take(news);
     status.textContent = full ? fill(say.long, { n: whole(most) }) : kept;
-    if (goesOn && !busy) requestAnimationFrame(() => goesOn && write());
+    if (goesOn && !busy) Promise.resolve(seen).then(() => requestAnimationFrame(() => goesOn && write()));
   }
 
   const forgets = element("button", { type: "button", class: "ab-link" }, say.forget);

@@ -27,7 +27,7 @@ export async function live({ say, root, show, play, ...parts }) {
   // With all heads on, and without those that are off: rows of maps, and of tokens looked from what else is known.
   let known;
   const asked = new Map(); // vectors, by their block
-  let [heads, news, read] = [0, null, ""];
+  let [heads, news, read, seen] = [0, null, "", () => {}];
 
   const off = () => model.get("off").map(([block, head]) => block * heads + head);
   const grown = element("output", { translate: "no", class: "ab-grown" }); // what it has written, beside the text
@@ -59,8 +59,10 @@ export async function live({ say, root, show, play, ...parts }) {
         known[n] = { rows: [...old.slice(0, same), ...rows], looks: looks.slice(0, same) };
       });
       const last = news.tokens.length - 1;
+      const told = new Promise((done) => (seen = done));
       if (model.get("token") > last) update(model, { token: last });
       else look();
+      return told;
     },
     hear(answer) {
       if (answer.block !== undefined) return asked.get(answer.block)?.(answer);
@@ -92,6 +94,7 @@ export async function live({ say, root, show, play, ...parts }) {
     });
     if (read !== model.get("text")) play();
     read = model.get("text");
+    seen();
   }
 
   /**
