@@ -25,10 +25,11 @@ export function film({ say, root, place, next, bars, shown }) {
     const there = (Math.floor(shown().chosen / heads) + 1) * PACE; // here it holds
     return from ? from + past / SLOW : Math.max(Math.min(past, there), past - REST) / PACE;
   };
-  const [light, told] = [".ab-front", ".ab-said"].map((part) => root.querySelector(part));
-  const { node, play } = motion(say.depth, steps, pace, [light, told]);
+  const light = root.querySelector(".ab-front");
+  const { node, play } = motion(say.depth, steps, pace, light);
   const slider = node.lastChild;
-  const tell = () => {
+  const tell = (news) => {
+    if (news?.every(({ target, oldValue }) => target === node && oldValue === node.dataset.step)) return; // the same block
     const stop = Math.max(Math.ceil(slider.value) - 1, 0);
     next.textContent = slider.value === slider.max ? say.next : fill(say.early, { block: whole(stop) });
     bars.draw(stop);
@@ -45,7 +46,7 @@ export function film({ say, root, place, next, bars, shown }) {
     if (switched.length) play(Math.floor(Math.min(...switched) / heads));
   };
   const front = new MutationObserver(tell);
-  front.observe(node, { attributeFilter: ["data-step"] });
+  front.observe(node, { attributeFilter: ["data-step"], attributeOldValue: true });
   front.observe(root, { attributeFilter: ["data-moving"] });
   const begin = () => play();
   const run = element("div", { class: "ab-tries" }, button(say.run, begin));

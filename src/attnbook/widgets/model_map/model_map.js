@@ -89,11 +89,7 @@ async function render({ model, el }) {
     const now = off().includes(here()) ? others : [...others, here()];
     update(model, { off: now.map((n) => Object.values(pair(n))) });
   });
-  const tell = element(
-    "div",
-    { class: "ab-said", style: "--b: 0" },
-    element("p", { role: "status" }, title, " ", said),
-  );
+  const tell = element("div", { class: "ab-said" }, element("p", { role: "status" }, title, " ", said));
   turn.classList.add("ab-start");
   const near = element("div", { class: "ab-near", hidden: "" });
   const own = element("div", { class: "ab-sentence" }, verbatim(text));
@@ -125,7 +121,6 @@ async function render({ model, el }) {
     const { picture, tokens, chosen, token: i } = now;
     flow.draw(now, tall);
     const at = pair(chosen);
-    tell.style.setProperty("--b", at.block);
     title.textContent = fill(say.here, { block: whole(at.block), head: whole(at.head) });
     all.choose(chosen, title.textContent);
     const looks = tokens.slice(0, i + 1).map((_, j) => picture.weight(chosen, i, j));

@@ -6,26 +6,23 @@ import { element } from "./core.js";
  * A scrubber through the steps. It stops where it is touched; keys go from step to step.
  * @param {string} label
  * @param {string[]} steps  their names, which may change
- * @param {(past: number, from: number) => number} [pace]  how many steps are done so many milliseconds after it began
- * @param {Element[]} [moved]  what is drawn at --now, if not the whole widget: whatever inherits it is styled anew in each frame
+ * @param {(past: number, from: number) => number} [pace]  how many steps are done so many milliseconds after it began,
+ *   and from where
+ * @param {Element} [moved]  what is drawn at --now, if not the whole widget: whatever inherits it is styled anew in each frame
  * @returns {{ node: Element, play: (from?: number) => void }} `play` shows them one after the other, or the end where motion
  *   is reduced; it may begin at a later step
  */
-export function motion(label, steps, pace = (past, from) => from + past / 500, moved = null) {
+export function motion(label, steps, pace = (past) => past / 500, moved = null) {
   const end = steps.length;
   const input = element("input", { type: "range", max: end });
   const node = element("label", { class: "ab-control ab-motion" }, label, input);
   let frame;
   const show = (now) => {
     input.value = now;
-    const step = steps[Math.ceil(now) - 1] ?? steps[0];
-    if (node.dataset.step !== step) {
-      node.dataset.step = step;
-      input.setAttribute("aria-valuetext", step);
-    }
+    input.ariaValueText = node.dataset.step = steps[Math.ceil(now) - 1] ?? steps[0];
     const root = node.closest(".ab-body");
-    for (const part of moved ?? [root]) part?.style.setProperty("--now", now);
     root?.toggleAttribute("data-moving", now < end);
+    (moved ?? root)?.style.setProperty("--now", now);
   };
   const stop = (step) => {
     cancelAnimationFrame(frame);
@@ -35,9 +32,8 @@ export function motion(label, steps, pace = (past, from) => from + past / 500, m
     stop("any");
     const since = performance.now();
     const draw = (time) => {
-      const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-      const now = still ? end : Math.min(pace(time - since, from), end);
-      show(now);
+      const now = matchMedia("(prefers-reduced-motion: reduce)").matches ? end : pace(time - since, from);
+      show(Math.min(now, end));
       if (now < end) frame = requestAnimationFrame(draw);
     };
     draw(since);
