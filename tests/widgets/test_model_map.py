@@ -316,7 +316,7 @@ MOVED = """(body) => {
 
 
 def test_a_frame_of_the_film_styles_one_element_anew(visit):
-    """Whatever inherits --now is styled anew in each frame: 10 elements, not the 675 of the whole widget."""
+    """Whatever inherits --now is styled anew in each frame: a few elements, not the 675 of the whole widget."""
     page = visit("bare.html", served={"bare.html": bare(ModelMap())})
     node = live(page)
     expect(node.get_by_role("button", name="Look into it")).to_be_visible()
