@@ -72,22 +72,22 @@ class Firefox:
 
 
 @contextmanager
-def firefox(program: str) -> Iterator[Firefox]:
+def _started(program: str) -> Iterator[Firefox]:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         command = [program, "--headless", "--no-remote", "--profile", profile, "--remote-debugging-port", "0"]
-        started = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         told = Path(profile, "WebDriverBiDiServer.json")
         try:
             while not (told.is_file() and told.read_text("utf-8")):
-                if started.poll() is not None:
-                    sys.exit(f"{program} ended before it could be spoken to, with status {started.returncode}.")
+                if running.poll() is not None:
+                    sys.exit(f"{program} ended before it could be spoken to, with status {running.returncode}.")
                 time.sleep(0.1)
             where = json.loads(told.read_text("utf-8"))
             address = f"ws://{where['ws_host']}:{where['ws_port']}/session"
             yield Firefox(websocket.create_connection(address, timeout=120, suppress_origin=True))
         finally:
-            started.terminate()
-            started.wait()
+            running.terminate()
+            running.wait()
 
 
 def faults(browser: Firefox, address: str) -> list[str]:
@@ -107,7 +107,7 @@ def main(site: Path) -> None:
     if not program:
         sys.exit("There is no Firefox here. Try: sudo apt-get install firefox-esr")
     red = False
-    with serving(site) as home, firefox(program) as browser:
+    with serving(site) as home, _started(program) as browser:
         for page in sorted(site.rglob("*.html")):
             name = page.relative_to(site).as_posix()
             if ".slides" in name or b'class="touch' not in page.read_bytes():
