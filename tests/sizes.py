@@ -41,7 +41,7 @@ LIMITS = {
     "the PDF": (16_000_000, MAIL),
     "the EPUB": (25_000_000, MAIL),
     "the zip": (13_000_000, "The book without the published model, to take along where the network is slow."),
-    "another edition in the zip": (8_500_000, "What its pages load is there once more, but for the package."),
+    "another edition in the zip": (9_000_000, "What its pages load is there once more, with figures in its own words."),
     "the zip of the published model": (100_000_000, "GitHub Pages takes no file that is larger."),
 }
 

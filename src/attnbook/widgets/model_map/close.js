@@ -29,8 +29,11 @@ export function close(say, door, go) {
     // Vectors are stored as they are with all heads on; in the blocks after one that is off they would be others.
     const block = Math.floor(shown.chosen / shown.heads);
     const stale = zoom !== "block" && shown.isStored && shown.off.some((n) => Math.floor(n / shown.heads) < block);
-    const content = await draw(zoom, stale ? { ...shown, picture: shown.whole } : shown, key, vectors);
-    if (stale) content.unshift(element("p", { class: "ab-hint" }, say.stored));
+    // A head that alone is off would do what it does with all on.
+    const isOff = zoom !== "block" && shown.off.includes(shown.chosen);
+    const asOn = stale || (isOff && shown.off.length === 1);
+    const content = await draw(zoom, asOn ? { ...shown, picture: shown.whole } : shown, key, vectors);
+    if (isOff || stale) content.unshift(element("p", { class: "ab-hint" }, isOff ? say.silent : say.stored));
     return [...content, element("p", {}, ...DOORS[zoom].map(door))];
   };
 }
@@ -80,8 +83,9 @@ function ofBlock(say, { picture, tokens, heads, off, chosen, token }, enter) {
  */
 function ofHead(say, { picture, tokens, heads, chosen, token }, vectors, enter) {
   const { query, key, value } = parts(vectors, chosen % heads, heads, token);
-  const rows = key.map((_, j) => {
-    const weight = picture.weight(chosen, token, j);
+  const weights = key.map((_, j) => picture.weight(chosen, token, j));
+  const most = weights.indexOf(Math.max(...weights));
+  const rows = weights.map((weight, j) => {
     const name = verbatim(spoken(tokens[j]));
     const cells = [
       strip(key[j], "key"),
@@ -91,13 +95,23 @@ function ofHead(say, { picture, tokens, heads, chosen, token }, vectors, enter) 
       signed(picture.look(chosen, token, j)),
     ];
     const press = button(name, () => enter(j));
-    return element("tr", {}, element("th", { scope: "row" }, press), ...cells.map((cell) => element("td", {}, cell)));
+    const row = element(
+      "tr",
+      {},
+      element("th", { scope: "row" }, press),
+      ...cells.map((cell) => element("td", {}, cell)),
+    );
+    row.classList.toggle("ab-most", j === most);
+    return row;
   });
-  const taken = query.map((_, i) => value.reduce((sum, v, j) => sum + picture.weight(chosen, token, j) * v[i], 0));
+  const taken = query.map((_, i) => value.reduce((sum, v, j) => sum + weights[j] * v[i], 0));
   const word = spoken(picture.final(token));
+  const gaps = { asks: spoken(tokens[token]), best: spoken(tokens[most]), share: number(weights[most]), word };
+  const push = signed(picture.look(chosen, token, most));
   const sums = ["", "", "", number(1), strip(taken, "value"), signed(picture.push(chosen, token))];
   return [
     tile(say, tokens, token, (i, j) => picture.weight(chosen, i, j)),
+    element("p", {}, fill(say.best, { ...gaps, push })),
     element("p", { class: "ab-query" }, fill(say.query, { word: spoken(tokens[token]) }), strip(query, "query")),
     table(
       [say.looked, say.key, say.score, say.weight, say.value, fill(say.pushes, { word })],

@@ -67,6 +67,7 @@ export async function more(parts) {
     depth.style.transformOrigin = place(from, depth);
     near.removeAttribute("aria-busy");
     inside.replaceChildren(...content);
+    inside.classList.toggle("ab-silent", zoom !== "block" && shown().off.includes(here()));
     near.hidden = false;
     if (from) grow(near, from);
     if (isFirst || isOpen) return;
@@ -78,7 +79,10 @@ export async function more(parts) {
     close ??= (await import(new URL("close.js", import.meta.url))).close(say, to, (changes) => update(model, changes));
     return close(zoom, { ...shown(), chosen: here() }, model.get("key"), vectors);
   }
-  root.addEventListener("keydown", (event) => event.key === "Escape" && out());
+  // Also if one has pressed beside it since, so that what holds it has the focus.
+  const escape = ({ key, target }) => key === "Escape" && (target.contains(root) || root.contains(target)) && out();
+  const gone = new AbortController();
+  document.addEventListener("keydown", escape, gone);
   const into = button(say.into, () => update(model, { zoom: "head" }));
   root.querySelector(".ab-said").append(into);
   const sink = button(say.sink, () => update(model, { sink: !model.get("sink") }));
@@ -118,7 +122,10 @@ export async function more(parts) {
     const places = { root, top: own, writing, panel, status };
     running = await live({ ...places, model, say, folder, show, play: parts.play, wait: without });
   });
-  return () => running?.end();
+  return () => {
+    gone.abort();
+    running?.end();
+  };
 }
 
 // Where a box lies in a node, as an origin that it grows from.
@@ -140,5 +147,5 @@ function grow(node, from) {
     { transform: small, opacity: 0.3 },
     { transform: "none", opacity: 1 },
   ];
-  node.animate(moves, { duration: 380, easing: "cubic-bezier(0.2, 0.8, 0.3, 1)" });
+  node.animate(moves, { duration: 500, easing: "cubic-bezier(0.2, 0.8, 0.3, 1)" });
 }
