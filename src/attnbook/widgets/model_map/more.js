@@ -79,10 +79,11 @@ export async function more(parts) {
     close ??= (await import(new URL("close.js", import.meta.url))).close(say, to, (changes) => update(model, changes));
     return close(zoom, { ...shown(), chosen: here() }, model.get("key"), vectors);
   }
+  const escape = ({ key }) => key === "Escape" && out();
+  root.addEventListener("keydown", escape);
   // Also if one has pressed beside it since, so that what holds it has the focus.
-  const escape = ({ key, target }) => key === "Escape" && (target.contains(root) || root.contains(target)) && out();
   const gone = new AbortController();
-  document.addEventListener("keydown", escape, gone);
+  document.addEventListener("keydown", (event) => event.target.contains(root) && escape(event), gone);
   const into = button(say.into, () => update(model, { zoom: "head" }));
   root.querySelector(".ab-said").append(into);
   const sink = button(say.sink, () => update(model, { sink: !model.get("sink") }));
