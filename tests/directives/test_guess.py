@@ -63,7 +63,7 @@ def test_a_number(visit, said, reply):
 def test_what_is_hidden_is_one_line_until_it_is_shown(visit):
     page = visit(FIVE)
     line, prints = page.locator(".veil.guess-3"), page.locator(".veiled.guess-3")
-    expect(prints).to_have_count(3)
+    expect(prints).to_have_count(4)
     expect(line).to_have_text("Hidden until you guess · show")
     assert line.bounding_box()["height"] < 60
     assert all(output.bounding_box() is None for output in page.locator(".veiled.guess-3 > .cell_output").all())
