@@ -83,6 +83,16 @@ def test_a_masks_last_user_frees_it(shape):
     assert len(_known._FACTS) <= before
 
 
+def test_a_mask_may_outlive_the_names_of_a_module(monkeypatch):
+    """When Python ends, it takes modules apart, and masks that are still there go after them."""
+    said, mask = [], causal(4)
+    monkeypatch.setattr("sys.unraisablehook", said.append)
+    monkeypatch.setattr(_known, "_FACTS", None)
+    del mask
+    gc.collect()
+    assert not said
+
+
 WRITES = {
     "a cell": lambda mask: mask.__setitem__((0, 0, 0), False),
     "a view": lambda mask: mask[0].fill_(True),

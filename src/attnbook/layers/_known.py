@@ -26,7 +26,8 @@ from attnbook.device import runs_eagerly
 class _Facts:
     def __init__(self, mask: Tensor):
         key = id(mask)
-        self.mask, self.version = ref(mask, lambda _: _FACTS.pop(key, None)), mask._version
+        # When Python ends, a mask may outlive this module's names.
+        self.mask, self.version = ref(mask, lambda _, facts=_FACTS: facts.pop(key, None)), mask._version
         self.told, self.found, self.stream = {}, {}, 0
 
 
