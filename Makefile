@@ -119,7 +119,7 @@ links: .venv/ready                      ## follow what leads out of the book, wh
 lighthouse: book                       ## what Lighthouse says of four pages, where npm is at hand
 	$(BIN)/python -m booktools.make.site.lighthouse $(SITE)
 
-firefox: book                          ## every page in Firefox, where one is installed
+firefox: book                          ## every page with widgets in Firefox, where one is installed
 	$(BIN)/python -m booktools.make.site.firefox $(SITE)
 
 versions: .venv/ready                   ## the library's quick tests on the lowest versions that it states; some gigabytes

@@ -1,4 +1,4 @@
-"""Every page in Firefox, as it is installed: `make firefox`, where there is one.
+"""Every page with widgets in Firefox, as it is installed: `make firefox`, where there is one.
 
 Tests run in Chromium, whose headless form has no scroll bars. Firefox has them, and another engine: here each widget
 starts, is about as high as in Chromium, nothing scrolls sideways on a phone, and nothing is complained of.
@@ -17,6 +17,7 @@ from pathlib import Path
 
 import websocket
 
+from booktools.make.site.heights import pages_with_widgets
 from booktools.serving import serving
 
 LAPTOP, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
@@ -108,11 +109,8 @@ def main(site: Path) -> None:
         sys.exit("There is no Firefox here. Try: sudo apt-get install firefox-esr")
     red = False
     with serving(site) as home, _started(program) as browser:
-        for page in sorted(site.rglob("*.html")):
-            name = page.relative_to(site).as_posix()
-            if ".slides" in name or b'class="touch' not in page.read_bytes():
-                continue
-            found = faults(browser, home + name)
+        for name in pages_with_widgets(site):
+            found = faults(browser, f"{home}{name}.html")
             red |= bool(found)
             print(f"{name}: {'; '.join(found) or 'as in Chromium'}", flush=True)
     sys.exit(red)

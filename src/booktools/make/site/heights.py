@@ -6,6 +6,7 @@ them.
 """
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from shutil import which
 
@@ -29,6 +30,14 @@ HEIGHTS = """() => [...document.querySelectorAll(".touch")].map((frame) =>
     [frame.id, Math.round(frame.querySelector("[data-afm]").getBoundingClientRect().height)])"""
 
 
+def pages_with_widgets(site: Path) -> Iterator[str]:
+    """The pages that hold widgets, but no decks: there a widget has all the room of its slide."""
+    for file in sorted(site.rglob("*.html")):
+        is_deck = file.with_suffix(".md").name.endswith(DECK)
+        if not is_deck and b'class="touch' in file.read_bytes():
+            yield file.relative_to(site).with_suffix("").as_posix()
+
+
 def heights(site: Path) -> dict[str, list[int]]:
     """By page#frame, the height at each of the widths."""
     found: dict[str, list[int]] = {}
@@ -36,11 +45,7 @@ def heights(site: Path) -> dict[str, list[int]]:
         browser = driver.chromium.launch(executable_path=which("chromium-headless-shell"), args=["--no-sandbox"])
         for width in WIDTHS:
             page = browser.new_page(viewport={"width": width, "height": 800})
-            for file in sorted(site.rglob("*.html")):
-                is_deck = file.with_suffix(".md").name.endswith(DECK)  # a widget there has all the room of its slide
-                name = file.relative_to(site).with_suffix("").as_posix()
-                if is_deck or b'class="touch' not in file.read_bytes():
-                    continue
+            for name in pages_with_widgets(site):
                 page.goto(f"{home}{name}.html")
                 page.evaluate(START)
                 for frame, height in page.evaluate(HEIGHTS):
