@@ -154,6 +154,8 @@ def test_a_talk(visit):
     assert page.locator(".slide.here .step.shown").count() == 1
     page.keyboard.press("PageDown")
     expect(page.locator(".slide.here [data-mounted]")).to_have_count(1)
+    masks = {mask: f".slide.here .ab-widget input[value={mask}]" for mask in ("causal", "padding")}
+    page.locator(masks["causal"]).click()  # what is done on the wall is seen at the desk, though it comes later
 
     with page.context.expect_page() as opening:
         page.keyboard.press("s")
@@ -162,9 +164,10 @@ def test_a_talk(visit):
     expect(now.locator(".slide.here h2")).to_contain_text("Which word does")
     expect(desk.frame_locator("iframe.next").locator(".slide.here h2")).to_contain_text("What is looked for")
     expect(desk.locator(".desk .said")).to_contain_text("Take bets before each press")
-    causal = ".slide.here .ab-widget input[value=causal]"
-    page.locator(causal).click()  # what is done on the wall is seen at the desk
-    expect(now.locator(causal)).to_be_checked()
+    expect(now.locator(masks["causal"])).to_be_checked()
+    for mask in ("padding", "causal"):
+        page.locator(masks[mask]).click()
+        expect(now.locator(masks[mask])).to_be_checked()
     before = at(page)
     page.keyboard.press("ArrowRight")  # though the mouse has pressed a control
     assert at(page) != before

@@ -153,8 +153,12 @@ function tell(what) {
   hear(what);
 }
 function hear({ at: to, step: how, black, dark, pairs, widget, state, asks }) {
-  if (asks && role === "wall") send({ at, step, dark: html.dataset.theme === "dark" });
+  if (asks && role === "wall") {
+    send({ at, step, dark: html.dataset.theme === "dark" });
+    for (const frame of slides[at].querySelectorAll("[data-mounted]")) tellOf(frame);
+  }
   if (to !== undefined) {
+    early.clear();
     if (role === "next") go(to + 1, Infinity, { told: true });
     else go(to, how, { told: true });
   }
@@ -163,23 +167,28 @@ function hear({ at: to, step: how, black, dark, pairs, widget, state, asks }) {
   if (pairs) run(pairs);
   if (state && role !== "next") {
     worked = false;
-    deck.querySelectorAll("[data-afm]")[widget].model?.become(state);
+    const frame = widgets[widget];
+    if (frame.model) frame.model.become(state);
+    else early.set(frame, state);
   }
 }
 talk.addEventListener("message", ({ data }) => onPaper || hear(data));
 
 // What is done to a widget in one window is seen in the others: the window where it is worked tells them.
 let worked = false;
+const widgets = [...deck.querySelectorAll("[data-afm]")];
+const early = new Map(); // what was told of a widget before it was live
+const tellOf = (frame) => send({ widget: widgets.indexOf(frame), state: frame.model.changes() });
 for (const kind of ["pointerdown", "keydown"])
   addEventListener(kind, ({ target }) => (worked = Boolean(target.closest?.(".ab-widget"))), true);
 document.addEventListener("ab-live", ({ target }) => {
   const slide = target.closest(".slide");
-  const place = [...deck.querySelectorAll("[data-afm]")].indexOf(target);
   become(slide);
+  if (early.has(target)) target.model.become(early.get(target));
   requestAnimationFrame(() => fit(slide));
   const wall = slide.querySelector(".wall");
   new ResizeObserver(() => isFull(wall) && fit(slide)).observe(target); // it grows once more when its data are there
-  target.model.on("change", () => worked && send({ widget: place, state: target.model.changes() }));
+  target.model.on("change", () => worked && tellOf(target));
 });
 
 // How long pairs have.
