@@ -119,7 +119,7 @@ def expected(widget) -> dict[str, Tensor]:
     maps = picture.maps.double()
     if widget.light == "pushes":
         force = 255 * (picture.looks[:, token].sum(-1).abs() / 2).clamp(max=1)
-        maps = (0.4 * maps).maximum(force[:, None, None]).round()
+        maps = (0.6 * maps).maximum(force[:, None, None]).round()
     maps[off] = 0
     looks = []
     for n in range(BLOCKS * HEADS):
@@ -140,8 +140,13 @@ def expected(widget) -> dict[str, Tensor]:
         "now": f"{says[-1][1]:.3f}",
         "all": f"{had:.3f}",
     }
-    effect = f"{say['push']} {say['effect']}" if token == L - 1 and not is_off else say["push"]
-    effect = (say["without"] if chosen in off else effect).format(**gaps)
+    told = [say["without"] if chosen in off else say["push"]]
+    if token == L - 1:
+        if abs(push) > 0.25 and (push > 0) != (about["left"][chosen] < had):
+            told.append(say["yet"])
+        if not is_off:
+            told.append(say["try" if (widget.block, widget.head) in OFF else "effect"])
+    effect = " ".join(told).format(**gaps)
     share = f"{weights[chosen, token, most]:.2f}"
     here = say["here"].format(block=widget.block, head=widget.head)
     said = say["most"].format(asks=spoken(tokens[token]), word=spoken(tokens[most]), share=share)
@@ -150,7 +155,7 @@ def expected(widget) -> dict[str, Tensor]:
     return {
         "tokens": codes(*(f"{spoken(each)}|" for each in tokens)),
         "lit": torch.tensor([token]),
-        "maps": torch.stack([maps[n].clamp(min=16)[seen] for n in SOME]),
+        "maps": torch.stack([maps[n].clamp(min=26)[seen] for n in SOME]),
         "chosen": torch.tensor([chosen]),
         "hollow": torch.tensor(off),
         "looks": torch.tensor([[n, j] for n, j, _, _ in looks]),
@@ -303,7 +308,7 @@ def test_while_the_front_is_on_its_way_the_list_says_what_it_would_say_there(vis
     for block, there in seen.items():
         pass_time(page, there - passed)
         passed = there
-        expect(title).to_have_text(f"After block {block}")
+        expect(title).to_have_text(f"After block {block}" if block != 23 else "Head 4 fetches “France”")
         expect(listed).to_have_text(rows(None, block))
     pass_time(page, 8800 - passed)
     expect(title).to_have_text("What comes next")
@@ -350,16 +355,17 @@ def test_a_switched_head_plays_from_its_block_on(visit, block):
     expect(title).to_have_text(f"After block {block - 1}")
     expect(node.locator(".ab-next li")).to_have_text(rows(None, block - 1))
     assert float(depth.input_value()) == block
+    pace = min(440, 2000 / (BLOCKS - block))
     for later in range(block, BLOCKS):
-        pass_time(page, 440 if later > block else 220)
+        pass_time(page, pace if later > block else pace / 2)
         expect(title).to_have_text(f"After block {later}")
         expect(node.locator(".ab-next li")).to_have_text(rows((block, head), later))
-    pass_time(page, 440)
+    pass_time(page, pace)
     expect(moving).to_have_count(0)
     expect(title).to_have_text("What comes next")
     node.get_by_role("button", name=f"Switch ({block}, {head}) on").click()
     pass_time(page, 220)
-    expect(title).to_have_text(f"After block {block}")
+    expect(title).to_have_text(f"Head {head} fetches “{'France' if block == 23 else 'of'}”")
     expect(node.locator(".ab-next li")).to_have_text(rows(None, block))
 
 
@@ -620,7 +626,7 @@ def compare(node, model, pairs, ids, off, token):
     maps = picture.maps.clone()
     maps[silent] = 0
     seen = torch.ones(len(ids), len(ids), dtype=torch.bool).tril()
-    close(got["maps"], torch.stack([maps[n].clamp(min=16)[seen] for n in SOME]), 1)
+    close(got["maps"], torch.stack([maps[n].clamp(min=26)[seen] for n in SOME]), 1)
     best = [words[0] for words, _ in picture.says[token]]
     close(got["sure"], [chance for _, chance in best], 0.006)
     close(got["final"], [chance for _, chance in best], 0.001)

@@ -2,6 +2,7 @@
 
 import { button, dot, element, fill, heading, number, verbatim, whole } from "../shared/core.js";
 import { spoken } from "../shared/spoken.js";
+import { mostSeen } from "./seen.js";
 import { signed } from "./stage.js";
 
 /** @import { Shown } from "./stage.js" */
@@ -48,13 +49,12 @@ export function close(say, door, go) {
 function ofBlock(say, { picture, tokens, heads, off, chosen, token }, enter) {
   const first = chosen - (chosen % heads);
   const cards = Array.from({ length: heads }, (_, h) => {
-    const weights = tokens.slice(0, token + 1).map((_, j) => picture.weight(first + h, token, j));
-    const most = weights.indexOf(Math.max(...weights));
+    const most = mostSeen(picture, first + h, token);
     const card = button(fill(say.nth, { head: whole(h) }), () => enter(h));
     card.classList.toggle("ab-off", off.includes(first + h));
     card.prepend(map(tokens.length, (i, j) => picture.weight(first + h, i, j)));
     card.append(
-      verbatim(`${spoken(tokens[most])} ${number(weights[most])}`),
+      verbatim(`${spoken(tokens[most])} ${number(picture.weight(first + h, token, most))}`),
       element("b", {}, signed(picture.push(first + h, token))),
     );
     return card;
@@ -84,7 +84,7 @@ function ofBlock(say, { picture, tokens, heads, off, chosen, token }, enter) {
 function ofHead(say, { picture, tokens, heads, chosen, token }, vectors, enter) {
   const { query, key, value } = parts(vectors, chosen % heads, heads, token);
   const weights = key.map((_, j) => picture.weight(chosen, token, j));
-  const most = weights.indexOf(Math.max(...weights));
+  const most = mostSeen(picture, chosen, token);
   const rows = weights.map((weight, j) => {
     const name = verbatim(spoken(tokens[j]));
     const cells = [

@@ -3,8 +3,10 @@
 import { button, element, fill, number, whole } from "../shared/core.js";
 import { motion } from "../shared/motion.js";
 import { spoken } from "../shared/spoken.js";
+import { mostSeen } from "./seen.js";
 
-const [PACE, REST, SLOW] = [220, 2200, 440]; // milliseconds: a block, after that of the chosen head, and a block once more
+// Milliseconds: for a block, after that of the chosen head, for a block once more, and for all that is shown once more.
+const [PACE, REST, SLOW, MOST] = [220, 2200, 440, 2000];
 
 /**
  * @param {object} parts  of the widget
@@ -23,7 +25,9 @@ export function film({ say, root, place, next, bars, shown }) {
   let silent = first.off;
   const pace = (past, from) => {
     const there = (Math.floor(shown().chosen / heads) + 1) * PACE; // here it holds
-    return from ? from + past / SLOW : Math.max(Math.min(past, there), past - REST) / PACE;
+    return from
+      ? from + past / Math.min(SLOW, MOST / (blocks - from))
+      : Math.max(Math.min(past, there), past - REST) / PACE;
   };
   const light = root.querySelector(".ab-front");
   const { node, play } = motion(say.depth, steps, pace, light);
@@ -31,7 +35,11 @@ export function film({ say, root, place, next, bars, shown }) {
   const tell = (news) => {
     if (news?.every(({ target, oldValue }) => target === node && oldValue === node.dataset.step)) return; // the same block
     const stop = Math.max(Math.ceil(slider.value) - 1, 0);
-    next.textContent = slider.value === slider.max ? say.next : fill(say.early, { block: whole(stop) });
+    const { picture, tokens, chosen, token, off } = shown();
+    const isHere = stop === Math.floor(chosen / heads) && root.matches("[data-moving]") && !off.includes(chosen);
+    const word = spoken(tokens[mostSeen(picture, chosen, token)]);
+    const early = fill(isHere ? say.fetches : say.early, { block: whole(stop), head: whole(chosen % heads), word });
+    next.textContent = slider.value === slider.max ? say.next : early;
     bars.draw(stop);
   };
   const draw = () => {
@@ -90,7 +98,7 @@ function along(root, place, light) {
     const [from, to] = [above.getBoundingClientRect().bottom, below.getBoundingClientRect().top];
     const { top, height } = depth.getBoundingClientRect();
     const front = top + (height * Number(light.style.getPropertyValue("--now"))) / 30;
-    scrollBy({ top: front - (from + to) / 2, behavior: "instant" });
+    scrollBy({ top: Math.min(front - (from + to) / 2, top + height - to), behavior: "instant" });
   });
   watch.observe(light, { attributeFilter: ["style"] });
   return () => watch.disconnect();

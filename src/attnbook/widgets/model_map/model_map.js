@@ -13,10 +13,10 @@ import {
   words,
 } from "../shared/core.js";
 import { spoken } from "../shared/spoken.js";
-import { stored } from "./seen.js";
+import { mostSeen, stored } from "./seen.js";
 import { lens, signed, streams, wall } from "./stage.js";
 
-const [NARROW, SHOWN] = [640, 6]; // pixels; words that could come next
+const [NARROW, SHOWN, CLEAR] = [640, 6, 0.25]; // pixels; words that could come next; logits of a push that one sees
 // Words, likely ones first, a bar each, golden if it is the final one, and an outline for what it was before.
 function barsOf(label, shown) {
   const rows = Array.from({ length: SHOWN }, () => element("li", {}, verbatim(""), element("span")));
@@ -123,21 +123,25 @@ async function render({ model, el }) {
     const at = pair(chosen);
     title.textContent = fill(say.here, { block: whole(at.block), head: whole(at.head) });
     all.choose(chosen, title.textContent);
-    const looks = tokens.slice(0, i + 1).map((_, j) => picture.weight(chosen, i, j));
-    const most = looks.indexOf(Math.max(...looks));
+    const most = mostSeen(picture, chosen, i);
+    const push = picture.push(chosen, i);
+    const had = full.says(i).at(-1).final;
     const gaps = {
       asks: spoken(tokens[i]),
-      share: number(looks[most]),
-      push: signed(picture.push(chosen, i)),
+      share: number(picture.weight(chosen, i, most)),
+      push: signed(push),
       left: number(file.left[chosen], 3),
       now: number(picture.says(i).at(-1).final, 3),
-      all: number(full.says(i).at(-1).final, 3),
+      all: number(had, 3),
     };
     const word = spoken(full.final(i));
     // What is left without a head was measured for the last token of the stored text, with all other heads on.
-    const effect = now.isStored && i === tokens.length - 1 && !now.off.length ? `${say.push} ${say.effect}` : say.push;
-    const sentence = fill(now.off.includes(chosen) ? say.without : effect, { ...gaps, word });
-    said.textContent = `${fill(say.most, { ...gaps, word: spoken(tokens[most]) })} ${sentence}`;
+    const isMeasured = now.isStored && i === tokens.length - 1;
+    const isAnswered = isMeasured && Math.abs(push) > CLEAR && push > 0 !== file.left[chosen] < had;
+    const effect = isMeasured && !now.off.length && (file.picture([chosen]) ? say.try : say.effect);
+    const told = [now.off.includes(chosen) ? say.without : say.push, isAnswered && say.yet, effect];
+    const rest = told.filter(Boolean).join(" ");
+    said.textContent = `${fill(say.most, { ...gaps, word: spoken(tokens[most]) })} ${fill(rest, { ...gaps, word })}`;
   }
   function draw() {
     const now = shown();

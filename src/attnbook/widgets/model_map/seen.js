@@ -22,6 +22,18 @@ export const pushOf = (look) => (head, i) => {
   return sum;
 };
 
+/**
+ * @param {Picture} picture
+ * @param {number} head
+ * @param {number} i
+ * @returns {number} the token that the head looks at most
+ */
+export const mostSeen = ({ weight }, head, i) => {
+  let most = 0;
+  for (let j = 1; j <= i; j++) if (weight(head, i, j) > weight(head, i, most)) most = j;
+  return most;
+};
+
 const [STEPS, LOOK, NETWORK, CHANCE] = [255, 1e4, 500, 1e4]; // of a weight's root; of a logit; of a probability
 const LIKELIEST = 6;
 

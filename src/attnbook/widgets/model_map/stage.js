@@ -8,8 +8,8 @@ import { spoken } from "../shared/spoken.js";
 
 // Looks that are drawn: of all heads the strong ones, of the chosen head nearly all; and how strong a push has a colour.
 const [STRONG, WEAK, PUSH] = [0.24, 0.03, 0.25];
-const DIM = 16; // of 255: how bright a weight of zero is
-const QUIET = 0.4; // how bright maps are where colours are those of pushes
+const DIM = 26; // of 255: how bright a weight of zero is
+const QUIET = 0.6; // how bright maps are where colours are those of pushes
 const [GOLD, LIT, PINK, VIOLET] = [
   [255, 214, 107],
   [255, 244, 190],
@@ -209,6 +209,7 @@ export function lens(label, blocks) {
         const next = says.findIndex(([other], n) => n > b && other !== word);
         item.style.setProperty("--run", (next < 0 ? blocks : next) - b);
         name.textContent = spoken(word);
+        item.toggleAttribute("data-sign", !/\p{L}/u.test(word));
         share.textContent = number(chance);
       });
     },
