@@ -48,14 +48,19 @@ def test_each_fits_a_laptops_screen(all_of_them):
 
 # By widget, what a reader presses, after which something else is said or shown.
 PRESSED = {
+    "alignment_player": ("Monday", "11/12/13"),
     "analogy_bench": ("france paris japan", "walk walked play"),
     "block_stepper": ("weights", "attention", "hidden layer", "sum 1"),
+    "bpe_stepper": ("learned on Shakespeare", "learned on this text"),
     "cache_budget": ("OLMo 2 7B",),
+    "cost_plane": ("convolution",),
     "draw_digit": ("One that it gets wrong", "A digit it has not learned from"),
     "fill_value": ("added to it", "all five", "lowest finite"),
     "find_the_bug": ("Check", "Another round", "Swap dog and man"),
     "graph_walk": ("two parts", "chain"),
     "head_browser": ("all layers", "one head"),
+    "induction_lab": ("1", "2"),
+    "live_transformer": ("encoder", "decoder, to itself", "Monday"),
     "mask_map": ("own token hidden", "cross-attention: causal"),
     "paint_mask": ("a whole row",),
     "polarity": ("Reveal", "Next question", "Reveal", "Next question", "Reveal"),
@@ -63,8 +68,17 @@ PRESSED = {
     "shift_lab": ("queries and keys, turned", "one matrix moves a position"),
     "signal_race": ("One step on",),
 }
-# Of these what is below what is pressed may take more room: it is a table that only few states have.
-LONGER = {"analogy_bench", "mask_map", "paint_mask"}
+# Of these what is below what is pressed may take more room, or less: maps and tables are as large as what they show.
+LONGER = {
+    "alignment_player",
+    "analogy_bench",
+    "bpe_stepper",
+    "cost_plane",
+    "induction_lab",
+    "live_transformer",
+    "mask_map",
+    "paint_mask",
+}
 TOP = "(node) => node.getBoundingClientRect().top - node.closest('[data-afm]').getBoundingClientRect().top"
 
 

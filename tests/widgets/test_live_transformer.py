@@ -35,8 +35,8 @@ READ = """(node) => {
         pressed: seen(".ab-lists button").map((key) => String(Number(key.ariaPressed === "true"))),
         now: codes(".ab-now"),
         hint: codes(".ab-lists .ab-hint"),
-        value: node.querySelector("input[type=range]").getAttribute("aria-valuetext").match(/\\d+/g),
-        most: node.querySelector("input[type=range]").max,
+        value: node.querySelector(".ab-written input").getAttribute("aria-valuetext").match(/\\d+/g),
+        most: node.querySelector(".ab-written input").max,
     };
 }"""
 

@@ -35,7 +35,7 @@ async function render({ model, el }) {
   const { at, picture, map, draw } = reading(model, subscriptions, say, () => steps.length, ["text"]);
   const last = details(say, reader);
   const field = textField(model, subscriptions, say, { ...reader, changes: { step: 0 } });
-  body(el, "letters ab-player", picture, last.node, map, field);
+  body(el, "letters ab-player", field, picture, last.node, map);
 
   subscriptions.follow(["text", "step"], () => {
     const letters = steps.map(({ token }) => reader.letter(token));

@@ -129,16 +129,16 @@ async function render({ model, el }) {
   body(
     el,
     "bpe",
-    element("div", { class: "ab-given ab-pin" }, text, size, fall.node),
-    stepping,
-    element("div", { class: "ab-pairs" }, element("table", {}, caption, ...rows.map(({ node }) => node)), end),
-    element("div", { class: "ab-known" }, known, made),
     element(
       "div",
       { class: "ab-controls" },
       element("div", { class: "ab-control" }, element("label", {}, say.field, field)),
       choice(model, subscriptions, { trait: "source", label: say.source, options: say.sources, with: { step: 0 } }),
     ),
+    element("div", { class: "ab-given ab-pin" }, text, size, fall.node),
+    stepping,
+    element("div", { class: "ab-pairs" }, element("table", {}, caption, ...rows.map(({ node }) => node)), end),
+    element("div", { class: "ab-known" }, known, made),
   );
 
   subscriptions.follow(["text"], () => {

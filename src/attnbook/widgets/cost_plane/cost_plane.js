@@ -257,7 +257,6 @@ function render({ model, el }) {
     el,
     "plane",
     element("div", { class: "ab-plot" }, picture.node, element("div", { class: "ab-figures" }, never, numbers.answer)),
-    costs.node,
     element(
       "div",
       { class: "ab-controls" },
@@ -265,6 +264,7 @@ function render({ model, el }) {
       choice(model, subscriptions, { trait: "projections", label: say.projections, options: say.counted }),
       kernel,
     ),
+    costs.node,
     folded(
       say.more,
       element(

@@ -162,10 +162,6 @@ async function render({ model, el }) {
   body(
     el,
     "induction",
-    scene.node,
-    looked,
-    element("div", { class: "ab-heads" }, ...cards.map(({ node }) => node)),
-    right,
     element(
       "div",
       { class: "ab-controls" },
@@ -187,6 +183,10 @@ async function render({ model, el }) {
         show: () => fill(say.asks, { n: whole(at() + 1), letter: LETTERS[letters()[at()]] }),
       }),
     ),
+    scene.node,
+    looked,
+    element("div", { class: "ab-heads" }, ...cards.map(({ node }) => node)),
+    right,
   );
 
   let [run, scores, share] = [null, [], 0];

@@ -50,7 +50,7 @@ async function render({ model, el }) {
     choice(model, subscriptions, { trait: "head", label: say.head, options: [say.mean, 1, 2, 3, 4] }),
     film.node,
   );
-  body(el, "letters ab-live-transformer", picture, chosen.node, map, controls, field);
+  body(el, "letters ab-live-transformer", field, controls, picture, chosen.node, map);
 
   let seen;
   subscriptions.follow(["text", "step", "forced", "where", "head"], () => {
