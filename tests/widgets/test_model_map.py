@@ -710,6 +710,11 @@ def test_the_model_reads_what_one_writes_without_any_heads(site, visit, smollm2)
     press("Stop")
     shown(node, "model_map")
     expect(node.get_by_role("button", name="Write on")).to_be_visible()
+    press("two names")
+    ids = pairs.encode(field.input_value())
+    expect(node.locator(".ab-from label")).to_have_count(len(ids))
+    picture, _ = compare(node, model, pairs, ids, [], len(ids) - 1)
+    assert picture.ends[-1][0][0] == "·Bob"
 
 
 def test_another_token_chosen_while_it_is_down_is_seen_when_it_is_back(site, visit, smollm2):

@@ -7,6 +7,11 @@ import { pushOf } from "./seen.js";
 /** @import { Picture } from "./seen.js" */
 
 const MOST = 24; // tokens, since each has a stream
+const TRIES = {
+  capital: "The capital of Japan is the city of",
+  opposite: "The opposite of hot is",
+  names: "When Ann and Bob met, Ann gave a book to",
+};
 
 /**
  * What is seen of a text that the model has read: `at` says from which token, and without which heads.
@@ -31,6 +36,13 @@ export async function live({ say, root, show, play, ...parts }) {
 
   const off = () => model.get("off").map(([block, head]) => block * heads + head);
   const grown = element("output", { translate: "no", class: "ab-grown" }); // what it has written, beside the text
+  const tries = element(
+    "div",
+    { class: "ab-ways", role: "group", "aria-label": say.tries.name },
+    ...Object.entries(TRIES).map(([name, text]) =>
+      button(say.tries[name], () => update(model, { text, written: [], token: MOST - 1 })),
+    ),
+  );
   const none = button(say.all, () => update(model, { off: [] }));
   const { tell, busy, end } = await reader({
     ...parts,
@@ -40,7 +52,7 @@ export async function live({ say, root, show, play, ...parts }) {
       ({ heads } = about);
       news = null; // whoever has arrived has read nothing yet
       known = [0, 1].map(() => ({ rows: [], looks: [] }));
-      panel.replaceChildren(none);
+      panel.replaceChildren(tries, none);
       parts.top.firstChild.after(grown);
       subscriptions.follow(["off"], () => (none.hidden = !off().length));
       subscriptions.follow(["text", "written", "off"], () => root.setAttribute("aria-busy", "true"));
