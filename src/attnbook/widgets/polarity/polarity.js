@@ -90,6 +90,7 @@ function render({ model, el }) {
     if (model.get("revealed")) update(model, { revealed: false, seen: [] });
     else update(model, { given: [...model.get("given"), model.get("seen")], revealed: true });
   });
+  next.classList.add("ab-start");
   const again = button(say.again, () =>
     update(model, { revealed: false, seen: [], given: [], seed: model.get("seed") + 1 }),
   );

@@ -20,13 +20,15 @@ export function stepSlider(model, subscriptions, { back, forward, values, show, 
   const at = () => nearestStop(values(), model.get(options.trait));
   const turn = (by) => () =>
     update(model, { [options.trait]: values()[Math.min(Math.max(at() + by, 0), values().length - 1)] });
+  const on = button(forward, turn(1));
+  on.classList.add("ab-start");
   return {
     at,
     node: element(
       "div",
       { class: "ab-controls" },
       button(back, turn(-1)),
-      button(forward, turn(1)),
+      on,
       slider(model, subscriptions, { ...options, values, show: () => show(at()) }),
     ),
   };

@@ -122,6 +122,8 @@ async function render({ model, el }) {
     on.textContent = say.stop;
     write();
   });
+  const next = button(say.next, write);
+  next.classList.add("ab-start");
   const point = (i) => update(model, { at: i + 1 < ids().length ? i + 1 : CONTEXT });
   const page = pageOf(tokens, point);
   const bars = barsOf(say, tokens, add);
@@ -147,7 +149,7 @@ async function render({ model, el }) {
       element(
         "div",
         { class: "ab-controls" },
-        button(say.next, write),
+        next,
         on,
         button(say.back, () => update(model, { written: model.get("written").slice(0, -1) })),
         button(say.again, () => {
