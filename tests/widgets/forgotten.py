@@ -33,9 +33,9 @@ def forgotten(node: Locator) -> list[str]:
     return [rest for text in node.evaluate(TEXTS) if (rest := left_over(text))]
 
 
-def forgotten_in_widget(node: Locator) -> list[str]:
-    """The same of a widget, and the numbers in English dress in the gaps of its sentences."""
-    return forgotten(node) + [number for text in node.evaluate(TEXTS) for number in english_numbers(text)]
+def forgotten_in_widget(texts: list[str]) -> list[str]:
+    """The same of a widget's texts, and the numbers in English dress in the gaps of its sentences."""
+    return [found for text in texts for found in (left_over(text), *english_numbers(text)) if found]
 
 
 def forgotten_in_table(html: str) -> str:

@@ -31,9 +31,9 @@ from attnbook.widgets.shared.base import BookWidget
 from attnbook.widgets.shared.files import ROOMS, SHARED, Asset, modules_of, tight_style, without_comments
 from tests.browser.clocks import PATIENCE, frames, hold_time, pass_time
 from tests.browser.hands import HANDS, Finger, Keyboard, Mouse, bring
-from tests.browser.pages import AXE, OF_WHOLE_PAGES, PHONE, bare
+from tests.browser.pages import AXE, DESKTOP, OF_WHOLE_PAGES, PHONE, bare
 from tests.sizes import is_light, zipped
-from tests.widgets.forgotten import forgotten_in_table, forgotten_in_widget
+from tests.widgets.forgotten import TEXTS, forgotten_in_table, forgotten_in_widget
 from tests.widgets.reading import agrees, flat, parsed
 
 # A model as a notebook has it, which counts its listeners.
@@ -132,10 +132,13 @@ READ = """async (node) => {{
 }}"""
 
 
+def reading(laws: type["Laws"]) -> str:
+    """The script that says every number that a widget shows, as text, at once: asking takes longer than answering."""
+    return READ.format(patience=PATIENCE, read=laws.read)
+
+
 def shown(node: Locator, name: str | None = None) -> dict[str, list]:
-    """Every number that a widget shows, as text, in one call: to be asked takes a browser longer than to answer."""
-    laws = laws_of(name or node.get_attribute("data-afm"))
-    return node.evaluate(READ.format(patience=PATIENCE, read=laws.read))
+    return node.evaluate(reading(laws_of(name or node.get_attribute("data-afm"))))
 
 
 def differences(texts: dict[str, list], widget: BookWidget) -> list[str]:
@@ -152,20 +155,38 @@ def differences(texts: dict[str, list], widget: BookWidget) -> list[str]:
     return found
 
 
-def agree(node, twin, after="at first"):
-    """What the widget shows, once it is known to be what PyTorch makes of the twin's traits."""
-    texts = shown(node, twin.name)
+def right(texts, twin, after="at first"):
+    """What a widget shows, once it is known to be what PyTorch makes of the twin's traits."""
     wrong = differences(texts, twin)
     assert not wrong, f"{twin.name}, {after}: " + "; ".join(wrong[:6])
     return texts
 
 
+def agree(node, twin, after="at first"):
+    return right(shown(node, twin.name), twin, after)
+
+
+# A widget starts when it comes into sight.
+START = f"""async (node) => {{
+    node.scrollIntoView({{ block: "nearest", behavior: "instant" }});
+    for (const end = Date.now() + {PATIENCE}; !node.hasAttribute("data-mounted"); ) {{
+        if (Date.now() > end) throw new Error("the widget did not start");
+        await new Promise((drawn) => requestAnimationFrame(drawn));
+    }}
+}}"""
+
+
 def live(page, place=0):
     """The widget at a place on the page, once it runs."""
     node = page.locator("[data-afm]").nth(place)
-    node.scroll_into_view_if_needed()
-    expect(node, "the widget did not start").to_have_attribute("data-mounted", "")
+    node.evaluate(START)
     return node
+
+
+def of_each(page, script, arg=None):
+    """What a script says of each widget on a page, in one call."""
+    each = f"(nodes, arg) => Promise.all(nodes.map((node) => ({script})(node, arg)))"
+    return page.locator("[data-afm]").evaluate_all(each, arg)
 
 
 def copy_of(twin):
@@ -215,6 +236,7 @@ def still_but_for_the_mouse(page, hand):
 # ---- the laws ----
 
 
+WIDE = "(node) => node.scrollWidth > node.clientWidth"
 # Texts whose letters are less than 11 pixels high, as they are drawn; those of none are for screen readers.
 SMALL = """(node) => {
     const walker = document.createTreeWalker(node, NodeFilter.SHOW_TEXT);
@@ -400,21 +422,19 @@ class Laws:
             dark = [stop["what"] for stop in stops if not stop["outlined"]]
             assert not dark, f"no outline: {dark}"
 
-    def test_every_state_is_right_fits_a_phone_and_is_accessible(self, visit):
-        """On a phone that is asked for reduced motion, where nothing moves by itself."""
+    def test_every_state_is_right_fits_phone_and_desktop_and_is_accessible(self, visit):
+        """Asked for reduced motion, nothing moves by itself; nothing reaches beyond the widget or covers a text."""
         states = {"at first": self.kind()} | self.states
         html = bare(*states.values()).replace("<body>", "<body><main>")
         page = visit("bare.html", viewport=PHONE, motion="reduce", served={"bare.html": html})
-        for place, (name, twin) in enumerate(states.items()):
-            agree(live(page, place), twin, name)
+        for place in range(len(states)):
+            live(page, place)
+        for texts, (name, twin) in zip(of_each(page, reading(type(self))), states.items(), strict=True):
+            right(texts, twin, name)
         for how in folded_and_open(page, page.locator("body")):
-            for place, name in enumerate(states):
-                wide = live(page, place).evaluate("node => node.scrollWidth > node.clientWidth")
-                assert not wide, f"too wide for a phone: {name}, {how}"
-                small = live(page, place).evaluate(SMALL)
-                assert not small, f"letters too small for a phone: {name}, {how}, {small}"
-                laid = live(page, place).evaluate(LAID, self.beside)
-                assert not laid, f"on a phone, {name}, {how}: {laid}"
+            for fault, script in {"too wide": WIDE, "letters too small": SMALL, "laid wrongly": LAID}.items():
+                for name, found in zip(states, of_each(page, script, self.beside), strict=True):
+                    assert not found, f"on a phone, {name}, {how}: {fault}, {found}"
             assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
             results = Axe().run(page, options=AXE)
             faults = [fault for fault in results.response["violations"] if fault["id"] not in OF_WHOLE_PAGES]
@@ -423,15 +443,10 @@ class Laws:
         assert page.evaluate("document.getAnimations().length") == 0
         moving = f"[...document.querySelectorAll('[data-afm] *')].filter({MOVES}).map((n) => n.className)"
         assert not page.evaluate(moving)
-
-    def test_on_a_desktop_nothing_reaches_beyond_its_edge_or_covers_a_text(self, visit):
-        states = {"at first": self.kind()} | self.states
-        page = visit("bare.html", motion="reduce", served={"bare.html": bare(*states.values())})
-        for place in range(len(states)):
-            shown(live(page, place))
+        page.set_viewport_size(DESKTOP)
+        frames(page)
         for how in folded_and_open(page, page.locator("body")):
-            for place, name in enumerate(states):
-                laid = live(page, place).evaluate(LAID, self.beside)
+            for name, laid in zip(states, of_each(page, LAID, self.beside), strict=True):
                 assert not laid, f"on a desktop, {name}, {how}: {laid}"
 
     def test_it_follows_its_model_and_lets_go(self, visit):
@@ -445,13 +460,13 @@ class Laws:
             asked = len(visit.requests)
             self.start(page, form, twin)
             node = page.locator(f"#{form}")
-            assert differences(shown(node), twin) == []
+            assert differences(shown(node, twin.name), twin) == []
             assert page.evaluate("run.listeners()") > 0
             for changes in self.changes:  # as from Python, one trait after the other
                 for name, value in changes.items():
                     page.evaluate("([name, value]) => run.model.set(name, value)", [name, value])
                     setattr(twin, name, value)
-                wrong = differences(shown(node), twin)
+                wrong = differences(shown(node, twin.name), twin)
                 assert wrong == [], f"{changes} was set in Python; the widget must follow"
             page.evaluate("run.cleanup()")
             assert page.evaluate("run.listeners()") == 0, "the function that render returns must end every listener"
@@ -483,8 +498,10 @@ class Laws:
             later = ROOMS / self.kind.name / "later"
             told = {f"_static/widgets/{self.kind.name}/later.json": json.dumps(words(later))} if later.is_dir() else {}
             page = visit("bare.html", motion="reduce", served={"bare.html": html} | told)
-            for place, twin in enumerate(twins):
-                lost = forgotten_in_widget(live(page, place))
+            for place in range(len(twins)):
+                live(page, place)
+            for texts, twin in zip(of_each(page, TEXTS), twins, strict=False):  # the last has no twin yet
+                lost = forgotten_in_widget(texts)
                 assert not lost, f"forgotten: {lost} of {twin.page_html()}"
             self.start(page, "notebook", self.kind())
         node = page.locator("#notebook")
@@ -492,8 +509,8 @@ class Laws:
         for changes in self.changes:
             for name, value in changes.items():
                 page.evaluate("([name, value]) => run.model.set(name, value)", [name, value])
-            shown(node)
-            lost = forgotten_in_widget(node)
+            shown(node, self.kind.name)
+            lost = forgotten_in_widget(node.evaluate(TEXTS))
             assert not lost, f"forgotten after {changes}: {lost}"
         page.evaluate("run.cleanup()")
 

@@ -56,7 +56,7 @@ export class Memory {
  * @param {Memory} memory
  * @param {Float32Array} halves  room for 65,536 floats
  * @returns {(matrix: Matrix, x: Float32Array, y: Float32Array, columns?: number) => void} which puts into y the product of
- *   the matrix and each of the columns of x, one after the other
+ *   the matrix and each of the columns of x, one after the other, and overwrites up to so many more columns as it takes at once
  */
 export function products(memory, halves) {
   halves.set(HALVES);
@@ -64,7 +64,7 @@ export function products(memory, halves) {
   const { exports } = new WebAssembly.Instance(module, { env: { memory: memory.pages } });
   return ({ address, kind, rows, width }, x, y, columns = 1) => {
     for (let c = 0; c < columns;) {
-      const now = AT_ONCE.findLast((n) => n <= columns - c);
+      const now = AT_ONCE.find((n) => n >= columns - c) ?? AT_ONCE.at(-1); // a few idle columns cost less than one more call
       const [input, output] = [x.byteOffset + 4 * width * c, y.byteOffset + 4 * rows * c];
       exports[`${kind}_${now}`](address, input, output, rows, width / BLOCK, 4 * width, 4 * rows);
       c += now;

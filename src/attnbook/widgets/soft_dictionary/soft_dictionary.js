@@ -89,12 +89,18 @@ function traveller(model, say) {
   const text = element("text", { class: "ab-answer", "text-anchor": "middle" });
   const draw = (query, answer, keys) => {
     const [x, y] = at(query);
-    // How far a text at a height is from the stations and their names.
-    const room = (height) =>
-      Math.min(...keys.map(at).map(([left, top]) => Math.max(Math.abs(x - left) / 3, Math.abs(height - top + 8))));
-    const spots = y > SIDE * UNIT - 30 ? [y - 24] : y < 30 ? [y + 30] : [y + 30, y - 24];
+    // How far a text at a place is from the stations and their names.
+    const room = ([across, down]) =>
+      Math.min(...keys.map(at).map(([left, top]) => Math.max(Math.abs(across - left) / 3, Math.abs(down - top + 8))));
+    const inside = clamp(x, 22, SIDE * UNIT - 22);
+    const spots = [
+      ...(y > SIDE * UNIT - 30 ? [] : [[inside, y + 30]]),
+      ...(y < 30 ? [] : [[inside, y - 24]]),
+      [x < (SIDE * UNIT) / 2 ? x + 36 : x - 36, y + 6],
+    ];
+    const free = spots.find((place) => room(place) > 16) ?? spots.reduce((a, b) => (room(b) > room(a) ? b : a));
     put(spot, { cx: x, cy: y });
-    put(text, { x: clamp(x, 22, SIDE * UNIT - 22), y: spots.reduce((a, b) => (room(b) > room(a) ? b : a)) });
+    put(text, { x: free[0], y: free[1] });
     text.textContent = answer;
     const place = ["x", "y"].map((name, i) => fill(say[name], { x: number(query[i]) }));
     grip.put(x, y, query[0], listed(place));
