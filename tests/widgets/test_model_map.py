@@ -317,13 +317,20 @@ def test_while_the_front_is_on_its_way_the_list_says_what_it_would_say_there(vis
 
 MOVED = """(body) => {
     window.moved = new Set();
-    new MutationObserver((news) => news.forEach(({ target }) => moved.add(target.className)))
+    window.exchanged = [];
+    new MutationObserver((news) => {
+        for (const { target, addedNodes, removedNodes } of news) {
+            moved.add(target.className);
+            exchanged.push(...addedNodes, ...removedNodes);
+        }
+    })
         .observe(body, { subtree: true, attributeFilter: ["style"], childList: true });
 }"""
 
 
-def test_a_frame_of_the_film_styles_one_element_anew(visit):
-    """Whatever inherits --now is styled anew in each frame: a few elements, not the 675 of the whole widget."""
+def test_a_frame_of_the_film_styles_one_element_anew_and_a_block_exchanges_no_text(visit):
+    """Whatever inherits --now is styled anew in each frame: a few elements, not the 675 of the whole widget. And a list
+    whose texts are other nodes after each block would be laid out three times as long."""
     page = visit("bare.html", served={"bare.html": bare(ModelMap())})
     node = live(page)
     expect(node.get_by_role("button", name="Look into it")).to_be_visible()
@@ -333,6 +340,10 @@ def test_a_frame_of_the_film_styles_one_element_anew(visit):
     node.locator(".ab-body").evaluate(MOVED)
     pass_time(page, 60)  # in the same block
     assert set(page.evaluate("[...moved]")) == {"ab-front"}
+    was = node.locator(".ab-next").inner_text()
+    pass_time(page, 1000)  # some blocks on
+    assert node.locator(".ab-next").inner_text() != was
+    assert page.evaluate("exchanged.length") == 0
 
 
 def rows(off, block) -> list[str]:

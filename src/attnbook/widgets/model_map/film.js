@@ -39,7 +39,7 @@ export function film({ say, root, place, next, bars, shown }) {
     const isHere = stop === Math.floor(chosen / heads) && root.matches("[data-moving]") && !off.includes(chosen);
     const word = spoken(tokens[mostSeen(picture, chosen, token)]);
     const early = fill(isHere ? say.fetches : say.early, { block: whole(stop), head: whole(chosen % heads), word });
-    next.textContent = slider.value === slider.max ? say.next : early;
+    next.firstChild.data = slider.value === slider.max ? say.next : early;
     bars.draw(stop);
   };
   const draw = () => {

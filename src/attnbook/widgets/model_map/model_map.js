@@ -19,7 +19,8 @@ import { lens, signed, streams, wall } from "./stage.js";
 const [NARROW, SHOWN, CLEAR] = [640, 6, 0.25]; // pixels; words that could come next; logits of a push that one sees
 // Words, likely ones first, a bar each, golden if it is the final one, and an outline for what it was before.
 function barsOf(label, shown) {
-  const rows = Array.from({ length: SHOWN }, () => element("li", {}, verbatim(""), element("span")));
+  // Texts change within their nodes: a new node would lay out the whole picture, in each step of the film.
+  const rows = Array.from({ length: SHOWN }, () => element("li", {}, verbatim(""), element("span", {}, "")));
   return {
     node: element("ol", { "aria-label": label }, ...rows),
     draw(block) {
@@ -30,8 +31,8 @@ function barsOf(label, shown) {
       rows.forEach((row, n) => {
         const [word, chance] = words[n];
         row.toggleAttribute("data-final", word === final);
-        row.firstChild.textContent = spoken(word);
-        row.lastChild.textContent = number(chance, 3);
+        row.firstChild.firstChild.data = spoken(word);
+        row.lastChild.firstChild.data = number(chance, 3);
         row.style.setProperty("--w", chance);
         row.style.setProperty("--old", old.get(word) ?? 0);
       });
