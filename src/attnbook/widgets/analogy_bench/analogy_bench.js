@@ -201,29 +201,39 @@ async function render({ model, el }) {
     }),
   );
   const solve = button(say.solve, () => update(model, { asked: true }));
+  const solved = verbatim("", { class: "ab-solved" });
   const status = element("p", { class: "ab-hint", role: "status" });
   const title = element("p", { class: "ab-title" });
   const [ranking, plane, figures] = [ranked(say), picture(say.picture), lengths(say)];
+  const distances = element(
+    "div",
+    { class: "ab-distances" },
+    element("p", { class: "ab-hint" }, say.dashed),
+    figures.node,
+  );
   const kept = choice(model, subscriptions, { trait: "queries", label: say.queries, options: say.kept });
   const root = body(
     el,
     "analogy",
+    element("figure", { class: "ab-pin" }, plane.node, element("figcaption", {}, say.picture)),
     element(
-      "figure",
-      { class: "ab-pin" },
-      plane.node,
-      element("figcaption", {}, say.picture),
-      element("div", { class: "ab-distances" }, figures.node),
+      "div",
+      { class: "ab-beside" },
+      element("div", { class: "ab-controls" }, ...fields),
+      element("div", { class: "ab-controls ab-asks" }, element("span", {}, say.end), solve, solved),
+      element("div", { class: "ab-controls ab-tries" }, element("span", { class: "ab-hint" }, say.tries), ...tries),
+      status,
+      title,
+      ranking.node,
+      kept,
     ),
-    element("div", { class: "ab-controls" }, ...fields, element("span", { class: "ab-end" }, say.end)),
-    element("div", { class: "ab-controls ab-tries" }, element("span", { class: "ab-hint" }, say.tries), ...tries),
-    element("div", { class: "ab-found" }, title, solve, status, ranking.node, kept),
+    distances,
   );
 
   const show = (found) => {
     root.toggleAttribute("data-waiting", !found);
     solve.hidden = model.get("asked");
-    for (const node of [ranking.node, figures.node, kept]) node.hidden = !found;
+    for (const node of [solved, title, ranking.node, kept, distances]) node.hidden = !found;
   };
   show(false);
   const fetched = whenNeeded(model, "vectors", wordVectors);
@@ -243,6 +253,7 @@ async function render({ model, el }) {
     const left = model.get("queries") === "out" ? rows : [];
     const nearest = nearestWords(vectors, plus(minus(b, a), c), SHOWN, left);
     const found = nearest.map(([row, cosine]) => ({ word: vectors.list[row], cosine, asked: rows.includes(row) }));
+    solved.textContent = found[0].word;
     ranking.draw(found);
     const names = { ...asked(), answer: found[0].word };
     const near = nearest.map(([row]) => unit(vectors.vector(row)));
