@@ -18,10 +18,11 @@ READ = """(node) => {
     return {
         numbers: all(".ab-number").map((cell) => cell.textContent),
         shares: ["p", "t", "n", "f"].map(shares),
-        built: all("thead th").map((head) => String(Number(head.matches(".ab-built")))),
+        again: codes(all(".ab-more thead span").map((title) => title.textContent)),
+        built: all(".ab-pin thead th").map((head) => String(Number(head.matches(".ab-built")))),
         full: all(".ab-row-3 td").map((cell) => String(Number(cell.matches(".ab-full")))),
-        titles: codes(all("thead span").map((title) => title.textContent)),
-        said: codes(all(".ab-said, .ab-row-2 th, .ab-hint:last-child").map((part) => part.textContent)),
+        titles: codes(all(".ab-pin thead span").map((title) => title.textContent)),
+        said: codes(all(".ab-said, .ab-row-2 th, .ab-beyond").map((part) => part.textContent)),
         own: String(all(".ab-control input[type=range]").filter((slider) => slider.checkVisibility()).length),
     };
 }"""
@@ -62,7 +63,7 @@ def expected(widget) -> dict[str, Tensor]:
     beyond = words["beyond"].format(n=f"{model.context:,}") if widget.length > model.context else ""
     cache = words["rows"]["cache"].format(n=f"{widget.length:,}")
     return {
-        "numbers": torch.tensor(numbers),
+        "numbers": torch.tensor([numbers[i] for i in (2, 3, 0, 1)]),  # what a layer keeps is folded away
         "shares": torch.tensor(
             [[parameters / memory] * 5, [text / memory for text in texts], [widget.batch] * 5, numbers[3]],
             dtype=torch.float64,
@@ -70,6 +71,7 @@ def expected(widget) -> dict[str, Tensor]:
         "built": torch.arange(5) == place,
         "full": fits < widget.batch,
         "titles": codes("MHA", "GQA", "MQA", "MLA", word),
+        "again": codes("MHA", "GQA", "MQA", "MLA", word),
         "said": codes(words["head"].format(name=name, params=size, gpus=many), cache, beyond),
         "own": torch.tensor(6 if widget.model == "own" else 2),
     }

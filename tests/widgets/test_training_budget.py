@@ -28,12 +28,16 @@ READ = """(node) => {
 
 def expected(widget) -> dict[str, Tensor]:
     runs, bought = widget.runs(), widget.bought()
-    of_each = [[run for run in runs if run.parameters == n] for n in sorted({run.parameters for run in runs})]
+    sizes = sorted({run.parameters for run in runs})
+    of_each = [[run for run in runs if run.parameters == n] for n in sizes]
     longest = [max((run for run in model if run in bought), default=None) for model in of_each]
     return {
         "dots": torch.tensor(
             [
-                (400 * math.log2(run.operations / 12e9) / math.log2(500), 190 * (3.3 - run.bits) / (3.3 - 2.4))
+                (
+                    400 * math.log2(run.operations / 12e9) / math.log2(500),
+                    190 * (3.3 - run.bits) / (3.3 - 2.4) if run in bought else 14 + 13 * sizes.index(run.parameters),
+                )
                 for run in runs
             ],
             dtype=torch.float64,

@@ -1,4 +1,5 @@
 import { body, choice, count, element, fill, fillNodes, follower, verbatim, whole, words } from "../shared/core.js";
+import { folded } from "../shared/folded.js";
 import { large } from "../shared/sizes.js";
 import { slider } from "../shared/slider.js";
 
@@ -18,6 +19,7 @@ const MODELS = {
   "MiniMax-Text-01": [456, 1e6, 80, 64, 8, 128, 128, 0, 0, 0, "SSSSSSSG", 0, 64 * 128 * 128],
   "Qwen3-Next 80B": [80, 262144, 48, 16, 2, 256, 256, 0, 0, 0, "SSSG", 0, 32 * 128 * 128 + 8192 * 3],
 };
+const FIRST = ["Llama 3.1 8B", "OLMo 2 7B", "Gemma 3 27B", "DeepSeek-V3"]; // one of each kind of cache
 const GPU = 80e9;
 const POWERS = [1, 2, 4, 8, 16, 32, 64, 128];
 const STOPS = {
@@ -85,18 +87,21 @@ function render({ model, el }) {
   const get = (trait) => model.get(trait);
   const [name, params, gpus, beyond, tokens] = Array.from({ length: 5 }, () => element("span"));
   const columns = ["MHA", "GQA", "MQA", "MLA", "mixed"].map((kind) => {
-    const title = kind === "mixed" ? element("span") : verbatim(kind);
-    const head = element("th", { scope: "col" }, title, element("small", {}, say.built));
+    const titles = [0, 0].map(() => (kind === "mixed" ? element("span") : verbatim(kind)));
+    const head = element("th", { scope: "col" }, titles[0], element("small", {}, say.built));
     const cells = Object.keys(say.rows).map(() => element("td", { class: "ab-number" }));
-    return { kind, title, head, vessel: vessel(), cells };
+    return { kind, titles, head, vessel: vessel(), cells };
   });
-  const row = (label, i) =>
-    element(
+  const row = (name) => {
+    const i = Object.keys(say.rows).indexOf(name);
+    return element(
       "tbody",
       { class: `ab-row-${i}` },
-      element("tr", {}, element("th", { scope: "rowgroup", colspan: 5 }, ...fillNodes(label, { n: tokens }))),
+      element("tr", {}, element("th", { scope: "rowgroup", colspan: 5 }, ...fillNodes(say.rows[name], { n: tokens }))),
       element("tr", {}, ...columns.map(({ cells }) => cells[i])),
     );
+  };
+  const again = columns.map(({ titles }) => element("th", { scope: "col" }, titles[1]));
   const sliders = (labels, show = whole) =>
     Object.entries(labels).map(([trait, label]) =>
       slider(model, subscriptions, { trait, label, values: STOPS[trait], show }),
@@ -105,7 +110,16 @@ function render({ model, el }) {
   const legend = Object.entries(say.legend).map(([part, text]) =>
     element("span", {}, element("i", { class: `ab-${part}` }), text),
   );
-  const options = Object.fromEntries(Object.keys(MODELS).map((title) => [title, verbatim(title)]));
+  const models = (label, isShown, others = {}) => {
+    const titles = Object.keys(MODELS).filter(isShown);
+    const options = { ...Object.fromEntries(titles.map((title) => [title, verbatim(title)])), ...others };
+    return choice(model, subscriptions, { trait: "model", label, options });
+  };
+  const more = folded(
+    say.more,
+    models(say.others, (title) => !FIRST.includes(title), { own: say.own }),
+    own,
+  );
   body(
     el,
     "budgets",
@@ -122,18 +136,23 @@ function render({ model, el }) {
           { "aria-hidden": "true" },
           element("tr", {}, ...columns.map((one) => element("td", {}, one.vessel))),
         ),
-        ...Object.values(say.rows).map(row),
+        row("cache"),
+        row("fits"),
       ),
       element("p", { class: "ab-hint ab-legend" }, ...legend),
       element("p", { class: "ab-hint ab-beyond", role: "status" }, beyond),
+      folded(
+        say.layer,
+        element("table", {}, element("thead", {}, element("tr", {}, ...again)), row("numbers"), row("grow")),
+      ),
     ),
     element(
       "div",
       { class: "ab-beside" },
       element("div", { class: "ab-controls" }, ...sliders(say.sliders)),
       choice(model, subscriptions, { trait: "bits", label: say.bits, options: say.precisions }),
-      choice(model, subscriptions, { trait: "model", label: say.models, options: { ...options, own: say.own } }),
-      own,
+      models(say.models, (title) => FIRST.includes(title)),
+      more,
     ),
   );
 
@@ -141,15 +160,16 @@ function render({ model, el }) {
     const { variants, parameters, gpus: many, context, built, states } = compute(get);
     const memory = many * GPU;
     own.hidden = get("model") !== "own";
+    if (!FIRST.includes(get("model"))) more.open = true;
     name.textContent = own.hidden ? get("model") : say.own;
     name.translate = !own.hidden;
     params.textContent = large(parameters, say.bytes);
     tokens.textContent = whole(get("length"));
     gpus.textContent = count(say.gpus, many);
     beyond.textContent = get("length") > context ? fill(say.beyond, { n: whole(context) }) : "";
-    for (const { kind, title, head, vessel: box, cells } of columns) {
+    for (const { kind, titles, head, vessel: box, cells } of columns) {
       const { numbers, grow, cache, fits } = variants.find((variant) => variant.kind === kind);
-      if (kind === "mixed") title.textContent = states ? say.states : say.mixed;
+      if (kind === "mixed") for (const title of titles) title.textContent = states ? say.states : say.mixed;
       for (const node of [head, box, ...cells]) node.classList.toggle("ab-built", kind === built);
       const shares = { p: parameters / memory, t: cache / memory, n: get("batch"), f: fits };
       for (const [share, x] of Object.entries(shares)) box.style.setProperty(`--${share}`, x);

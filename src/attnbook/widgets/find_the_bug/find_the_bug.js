@@ -111,9 +111,9 @@ function render({ model, el }) {
     element(
       "div",
       { class: "ab-bench" },
+      element("div", { class: "ab-controls ab-tries ab-swaps" }, ...swaps.map(({ key }) => key)),
       element("div", { class: "ab-encoders" }, ...encoders.map(({ node }) => node)),
       element("p", { class: "ab-hint" }, say.note),
-      element("div", { class: "ab-controls ab-tries ab-swaps" }, ...swaps.map(({ key }) => key)),
     ),
     element(
       "div",

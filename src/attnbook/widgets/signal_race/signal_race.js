@@ -79,13 +79,15 @@ function racer(kind, say) {
       operations.textContent = large(sum(all.slice(0, done)), say.sizes);
       strip.classList.toggle("ab-arrived", know === n);
     },
-    showTotal(net, time, fastest, slowest) {
+    // Who wins is not told before the start.
+    showTotal(net, time, fastest, slowest, isStarted) {
       const all = net.operations_per_step;
       [all.length, sum(all), time].forEach((x, i) => {
         total[i].textContent = large(x, say.sizes);
       });
       bar.style.setProperty("--w", time / slowest);
-      bar.parentElement.classList.toggle("ab-first", time === fastest);
+      bar.parentElement.classList.toggle("ab-first", isStarted && time === fastest);
+      for (const cell of [...total, bar]) cell.style.visibility = isStarted ? "" : "hidden";
     },
   };
 }
@@ -158,7 +160,7 @@ function render({ model, el }) {
     const times = racers.map(({ kind }) => timeOn(atOnce, found[kind]));
     racers.forEach(({ kind, show, showTotal }, i) => {
       show(n, step, found[kind]);
-      showTotal(found[kind], times[i], Math.min(...times), Math.max(...times));
+      showTotal(found[kind], times[i], Math.min(...times), Math.max(...times), step > 0);
     });
   });
   return () => {

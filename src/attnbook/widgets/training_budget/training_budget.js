@@ -9,6 +9,7 @@ const MODELS = [
   [86400, 530841600, { 200: 3.064, 400: 2.864, 800: 2.69, 1600: 2.561 }],
   [500736, 3076521984, { 200: 2.984, 400: 2.788, 1600: 2.47 }],
 ];
+const WAITING = 14; // how high a run is drawn until it is bought: what it reached is still open
 const [LEAST, MOST] = [3.3, 2.4]; // bits at the top and the bottom of the picture
 const [WIDE, HIGH, MARGIN, HEAD, FOOT] = [400, 190, 34, 22, 42];
 
@@ -23,8 +24,8 @@ function render({ model, el }) {
 
   const models = MODELS.map(([parameters, each, bits], i) => {
     const runs = Object.entries(bits).map(([steps, reached]) => {
-      const [cx, cy] = [across(steps * each), down(reached)];
-      return { steps, bits: reached, operations: steps * each, dot: element("circle", { cx, cy, r: 5 }) };
+      const operations = steps * each;
+      return { steps, bits: reached, operations, dot: element("circle", { cx: across(operations), r: 5 }) };
     });
     const cells = ["ab-number ab-steps", "ab-number ab-bits", "ab-mark"].map((kind) => element("td", { class: kind }));
     const row = element("tr", { class: `ab-model-${i}` }, element("th", { scope: "row" }, whole(parameters)), ...cells);
@@ -75,6 +76,7 @@ function render({ model, el }) {
         element("p", { class: "ab-hint" }, say.longest),
         element("table", {}, heads, rows),
       ),
+      element("p", { class: "ab-hint" }, say.waiting),
     ),
   );
 
@@ -89,10 +91,12 @@ function render({ model, el }) {
     models.forEach(({ runs, cells, row, line }, i) => {
       const [steps, bits, mark] = cells;
       const longest = bought[i].at(-1);
-      const points = bought[i].map(({ dot }) => `${dot.getAttribute("cx")} ${dot.getAttribute("cy")}`);
+      const points = bought[i].map(({ operations, bits }) => `${across(operations)} ${down(bits)}`);
       line.setAttribute("d", points.length ? `M${points.join("L")}` : "");
       for (const run of runs) {
-        run.dot.classList.toggle("ab-beyond", !bought[i].includes(run));
+        const isBought = bought[i].includes(run);
+        run.dot.setAttribute("cy", isBought ? down(run.bits) : WAITING + 13 * i);
+        run.dot.classList.toggle("ab-beyond", !isBought);
         run.dot.classList.toggle("ab-best", run === best);
       }
       steps.textContent = longest ? whole(longest.steps) : say.none;
