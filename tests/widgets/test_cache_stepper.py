@@ -96,7 +96,7 @@ class TestCacheStepper(Moving):
     read = READ
     expected = staticmethod(expected)
     steps = [
-        *press("Forward", {"step": 2}),
+        *press("Forward", {"step": 4}),
         *choose("align", "first"),
         *slide("Step", "step", last=5),
         *choose("cache", "without"),
@@ -107,9 +107,9 @@ class TestCacheStepper(Moving):
         *choose("heads", "MHA", "MQA"),
         *slide("In the cache", "tokens", first=64, last=131072),
     ]
-    happens = [*press("Forward", {"step": 2}), *press("Forward", {"step": 3})]
+    happens = [*press("Forward", {"step": 4}), *press("Forward", {"step": 5})]
     changes = [
-        {"step": 3},
+        {"step": 1},
         {"align": "first"},
         {"cache": "without"},
         {"prompt": 8},
@@ -120,7 +120,7 @@ class TestCacheStepper(Moving):
     states = {
         "a prompt in chunks, the wrong corner": CacheStepper(align="first", chunk=2, step=2, heads="MHA"),
         "one token and no cache": CacheStepper(cache="without", prompt=1, chunk=8, step=8, align="first"),
-        "the first chunk": CacheStepper(prompt=8, chunk=3, tokens=131072, heads="MQA"),
+        "the first chunk": CacheStepper(prompt=8, chunk=3, step=1, tokens=131072, heads="MQA"),
     }
     drags = {"decoding": (CacheStepper(), slide("Step", "step", last=5))}
     errors = [

@@ -29,7 +29,7 @@ class CacheStepper(BookWidget):
     align = traitlets.Enum(["last", "first"], "last").tag(sync=True)
     prompt = traitlets.Int(5, min=1, max=N).tag(sync=True)
     chunk = traitlets.Int(3, min=1, max=N).tag(sync=True)
-    step = traitlets.Int(1, min=1, max=N).tag(sync=True)
+    step = traitlets.Int(3, min=1, max=N).tag(sync=True)
     heads = traitlets.Enum(list(KV_HEADS), "GQA").tag(sync=True)
     tokens = traitlets.Int(8192, min=1).tag(sync=True)
 

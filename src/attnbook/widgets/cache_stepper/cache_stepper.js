@@ -3,6 +3,7 @@ import { large } from "../shared/sizes.js";
 import { slider } from "../shared/slider.js";
 import { motion } from "../shared/motion.js";
 import { stepSlider } from "../shared/steps.js";
+import { folded } from "../shared/folded.js";
 
 const WORDS = ["the", "cat", "sat", "on", "the", "mat", "and", "slept"];
 const N = WORDS.length;
@@ -87,9 +88,8 @@ function render({ model, el }) {
       choice(model, subscriptions, { trait: "cache", label: say.cache, options: say.caches }),
       choice(model, subscriptions, { trait: "align", label: say.align, options: say.aligns }),
     ),
-    element(
-      "div",
-      { class: "ab-weighs" },
+    folded(
+      say.more,
       element("p", { role: "status" }, ...fillNodes(say.weighs, { bytes })),
       meter,
       controls(

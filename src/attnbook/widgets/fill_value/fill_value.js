@@ -131,7 +131,6 @@ function render({ model, el }) {
       element("div", { class: "ab-axis", "aria-hidden": "true" }, ...axis),
       ...lanes.map(({ node }) => node),
     ),
-    element("div", { class: "ab-panels" }, ...panels.map(({ node }) => node)),
     element(
       "div",
       { class: "ab-controls" },
@@ -140,6 +139,7 @@ function render({ model, el }) {
       choice(model, subscriptions, { trait: "hidden", label: say.hidden, options: say.which }),
       slider(model, subscriptions, { trait: "shift", label: say.shift, values: SHIFTS, show: written }),
     ),
+    element("div", { class: "ab-panels" }, ...panels.map(({ node }) => node)),
   );
 
   const names = ["fill", "shift", "hidden", "how"];

@@ -32,7 +32,7 @@ class OnlineSoftmax(BookWidget):
     scores = traitlets.Enum(list(SCORES), "mixed").tag(sync=True)
     block = traitlets.Enum([1, 2, 4, 8], 2).tag(sync=True)
     way = traitlets.Enum(["rescale", "forget", "no maximum"], "rescale").tag(sync=True)
-    read = traitlets.Int(0, min=0, max=8).tag(sync=True)
+    read = traitlets.Int(2, min=0, max=8).tag(sync=True)
 
     def states(self) -> list[tuple[float, Tensor]]:
         """After each block: the maximum, and what each key so far has in the sum."""

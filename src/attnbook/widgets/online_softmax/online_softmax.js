@@ -60,7 +60,7 @@ function tapeOf(say) {
   return { node, columns, factor, ...cells, heights: bars("score"), shares: bars("part") };
 }
 
-// What is kept after each block, a line for each.
+// What is kept after each block, a line for each, which is empty until the block is read.
 function logOf(say) {
   const lines = Array.from({ length: KEYS + 1 }, (_, n) => {
     const cells = ["m", "factor", "sum", "output", "answer"].map(() => element("td", { class: "ab-number" }));
@@ -97,16 +97,21 @@ function render({ model, el }) {
     el,
     "online",
     tape.node,
-    element("div", { class: "ab-controls ab-time" }, steps, film.node),
+    element(
+      "div",
+      { class: "ab-controls ab-time" },
+      steps,
+      film.node,
+      choice(model, subscriptions, { trait: "block", label: say.block, options: { 1: "1", 2: "2", 4: "4", 8: "8" } }),
+    ),
+    verdict,
+    log.node,
     element(
       "div",
       { class: "ab-controls" },
       choice(model, subscriptions, { trait: "scores", label: say.scores, options: say.orders }),
       choice(model, subscriptions, { trait: "way", label: say.way, options: say.ways }),
-      choice(model, subscriptions, { trait: "block", label: say.block, options: { 1: "1", 2: "2", 4: "4", 8: "8" } }),
     ),
-    verdict,
-    log.node,
   );
 
   let seen = at();
@@ -139,19 +144,12 @@ function render({ model, el }) {
       shade(tape.soFar[j], j < parts.length ? parts[j] / sum : null);
       shade(tape.atOnce[j], weights[j]);
     });
-    log.node.style.setProperty("--left", all() - step);
     log.lines.forEach(({ cells, node }, n) => {
-      node.hidden = n > step;
+      node.hidden = n > all();
       if (node.hidden) return;
-      const numbers = [
-        states[n].m,
-        states[n].factor,
-        states[n].sum,
-        states[n].output,
-        states[n].output / states[n].sum,
-      ];
-      cells.forEach((cell, i) => {
-        cell.textContent = n || !i ? number(numbers[i], i ? 3 : 0) : "";
+      const { m, factor, sum, output } = states[n];
+      [m, factor, sum, output, output / sum].forEach((x, i) => {
+        cells[i].textContent = n <= step && (n || !i) ? number(x, i ? 3 : 0) : "";
       });
       node.classList.toggle("ab-here", n === step);
     });

@@ -21,7 +21,7 @@ class ScaleLab(BookWidget):
     {'none': 8.2, 'sqrt': 1.0, 'd': 0.1}
     """
 
-    width = traitlets.Int(64, min=1, max=1024).tag(sync=True)
+    width = traitlets.Int(256, min=1, max=1024).tag(sync=True)
     size = traitlets.Float(1.0, min=0.0).tag(sync=True)
     seed = traitlets.Int(1).tag(sync=True)
 

@@ -56,8 +56,8 @@ function aroundTheLargest(weights) {
   return [...left, ...right.toReversed()];
 }
 
-function picture(label, viewBox, ...parts) {
-  const options = { viewBox, preserveAspectRatio: "none", role: "img", "aria-label": label };
+function picture(name, label, viewBox, ...parts) {
+  const options = { viewBox, preserveAspectRatio: "none", role: "img", "aria-label": label, class: `ab-${name}` };
   return element("svg", options, ...parts);
 }
 
@@ -71,7 +71,7 @@ function bars(n) {
 function panel(title, say) {
   const [light, histogramBars] = [bars(KEYS), bars(BINS)];
   const cone = element("div", { class: "ab-cone" });
-  const lit = picture(say.weights, `0 0 ${KEYS} 40`, ...light.nodes);
+  const lit = picture("weights", say.weights, `0 0 ${KEYS} 40`, ...light.nodes);
   const needle = element("path", { class: "ab-needle", d: "M48 50L50 8L52 50Z" });
   const dial = element("path", { class: "ab-arc", d: "M8 50A42 42 0 0 1 92 50" });
   const values = {};
@@ -88,7 +88,7 @@ function panel(title, say) {
     { role: "group", class: "ab-panel", "aria-label": title },
     element("p", { class: "ab-title" }, title),
     figure(element("div", { class: "ab-light" }, cone, lit), say.weights, ["largest", "entropy"]),
-    figure(picture(say.histogram, `0 0 ${BINS} 40`, ...histogramBars.nodes), say.histogram, ["spread"]),
+    figure(picture("histogram", say.histogram, `0 0 ${BINS} 40`, ...histogramBars.nodes), say.histogram, ["spread"]),
     figure(gauge, say.dial, ["gradient"]),
   );
   return {

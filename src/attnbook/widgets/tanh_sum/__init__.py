@@ -17,8 +17,8 @@ class TanhSum(BookWidget):
     (1.995, 10.0)
     """
 
-    q = traitlets.Float(0.0, min=-3.0, max=3.0).tag(sync=True)
-    k = traitlets.Float(1.0, min=-6.0, max=6.0).tag(sync=True)
+    q = traitlets.Float(1.0, min=-3.0, max=3.0).tag(sync=True)
+    k = traitlets.Float(2.5, min=-6.0, max=6.0).tag(sync=True)
     w1 = traitlets.Float(1.0, min=-2.0, max=2.0).tag(sync=True)
     w2 = traitlets.Float(1.0, min=-2.0, max=2.0).tag(sync=True)
 

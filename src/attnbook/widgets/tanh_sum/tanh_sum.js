@@ -3,7 +3,7 @@ import { clamp, handle, put } from "../shared/dragging.js";
 
 const [WIDE, HIGH, ACROSS, UP, EDGE] = [6, 4.5, 26, 21, 9]; // keys from -6 to 6, scores from -4.5 to 4.5; and in the picture
 const ENDS = { q: 3, w1: 2, w2: 2, k: 6 }; // each goes from minus this to this, in halves
-const GRIPS = { w1: 5.5, w2: 3.9 }; // the keys at which the curves can be grabbed
+const GRIPS = { w1: 5.5, w2: 3.4 }; // the keys at which the curves can be grabbed
 const KEYS = Array.from({ length: 97 }, (_, i) => i / 8 - WIDE);
 
 const at = (k, score) => [k * ACROSS, -score * UP];
@@ -19,7 +19,7 @@ function grip(model, say, trait, pulled) {
   );
   const dot = element("circle", { class: `ab-grip ab-of-${trait}`, r: 5 });
   const text = element("text", { class: `ab-of-${trait}`, "text-anchor": "middle", translate: "no" });
-  const draw = (k, score, lift = score < 0 ? 19 : -12) => {
+  const draw = (k, score, lift = score < 0 ? 17 : -8) => {
     // not between the dot and the axis
     const [x, y] = at(k, score);
     const value = number(model.get(trait), 1);
@@ -69,7 +69,7 @@ function render({ model, el }) {
     ...[-4, -2, 2, 4].map((score) =>
       element("text", { x: -4, y: 3 - score * UP, "text-anchor": "end" }, number(score, 0)),
     ),
-    element("text", { x: right, y: -5, "text-anchor": "end" }, say.axes.key),
+    element("text", { x: right, y: 24, "text-anchor": "end" }, say.axes.key),
     element("text", { x: 5, y: 4 - bottom }, say.axes.score),
     line,
     curves.dot,
@@ -132,7 +132,7 @@ function render({ model, el }) {
     mirrored.setAttribute("cx", -q * ACROSS);
     for (const [name, dot] of Object.entries(dots)) put(dot, { cx: x, cy: at(here, found[name])[1], r: 5 });
     grips.q.draw(q, 0);
-    grips.k.draw(here, -HIGH + 0.25, -12);
+    grips.k.draw(here, -HIGH + 0.4, -8);
     for (const [name, curve] of Object.entries({ w1: "first", w2: "second" }))
       grips[name].draw(GRIPS[name], scores(GRIPS[name])[curve]);
     key.textContent = number(here, 1);
