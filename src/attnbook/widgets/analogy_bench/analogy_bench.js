@@ -205,35 +205,30 @@ async function render({ model, el }) {
   const status = element("p", { class: "ab-hint", role: "status" });
   const title = element("p", { class: "ab-title" });
   const [ranking, plane, figures] = [ranked(say), picture(say.picture), lengths(say)];
-  const distances = element(
-    "div",
-    { class: "ab-distances" },
-    element("p", { class: "ab-hint" }, say.dashed),
-    figures.node,
-  );
   const kept = choice(model, subscriptions, { trait: "queries", label: say.queries, options: say.kept });
+  const ranks = element("div", { class: "ab-ranks" }, title, ranking.node);
+  const dashed = element("p", { class: "ab-hint" }, say.dashed);
+  const measures = element("div", { class: "ab-measures" }, kept, dashed, figures.node);
   const root = body(
     el,
     "analogy",
     element("figure", { class: "ab-pin" }, plane.node, element("figcaption", {}, say.picture)),
     element(
       "div",
-      { class: "ab-beside" },
+      { class: "ab-words" },
       element("div", { class: "ab-controls" }, ...fields),
       element("div", { class: "ab-controls ab-asks" }, element("span", {}, say.end), solve, solved),
       element("div", { class: "ab-controls ab-tries" }, element("span", { class: "ab-hint" }, say.tries), ...tries),
       status,
-      title,
-      ranking.node,
-      kept,
     ),
-    distances,
+    ranks,
+    measures,
   );
 
   const show = (found) => {
     root.toggleAttribute("data-waiting", !found);
     solve.hidden = model.get("asked");
-    for (const node of [solved, title, ranking.node, kept, distances]) node.hidden = !found;
+    for (const node of [solved, ranks, measures]) node.hidden = !found;
   };
   show(false);
   const fetched = whenNeeded(model, "vectors", wordVectors);
