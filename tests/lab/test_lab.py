@@ -94,18 +94,24 @@ def lab(request, browser, tmp_path_factory):
         yield page
 
 
+# A notebook has no place for a model to run, nor for scripts that come later: on the page they do nothing.
+WITHOUT_A_MODEL = "(side) => { side.querySelector('.ab-start').remove(); side.lastChild.textContent = ''; }"
+COME_LATER = {
+    "_static/widgets/model_map/film.js": "export const film = () => ({ draw() {}, play() {}, end() {} });",
+    "_static/widgets/model_map/more.js": "export const more = async () => () => {};",
+}
+
+
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_it_is_laid_out_as_on_a_page(lab, visit, kind):
     here = lab.locator(".jp-CodeCell").nth(KINDS.index(kind) + 1).locator(".ab-widget")
     here.scroll_into_view_if_needed()
     width = here.evaluate("(node) => node.getBoundingClientRect().width")
     html = bare(kind()).replace("<body>", f'<body><div style="width: {width}px">')
-    page = visit("widget.html", served={"widget.html": html}, motion="reduce")
+    page = visit("widget.html", served={"widget.html": html} | COME_LATER, motion="reduce")
     page.locator("[data-mounted]").wait_for()
-    if kind.name == "real_model":  # in a notebook there is no place to run it
-        page.locator(".ab-side").evaluate(
-            "(side) => { side.querySelector('.ab-start').remove(); side.lastChild.textContent = ''; }"
-        )
+    if kind.name == "real_model":
+        page.locator(".ab-side").evaluate(WITHOUT_A_MODEL)
     in_lab, on_a_page = [], []
     for body, found in ((here.locator(".ab-body"), in_lab), (page.locator("[data-afm] .ab-body"), on_a_page)):
         body.locator("xpath=..").locator("[aria-busy]").wait_for(state="detached")
