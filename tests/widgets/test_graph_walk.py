@@ -26,6 +26,7 @@ READ = """(node) => {
         told: is(all("path"), ".ab-told"),
         hears: is(cells, ".ab-yes, .ab-itself"),
         labels: codes(cells.map((cell) => cell.ariaLabel)),
+        undo: is(all(".ab-controls > button").filter((key) => key.checkVisibility({ visibilityProperty: true })), "*"),
         said: codes(all(".ab-said p").map((part) => part.textContent)),
     };
 }"""
@@ -66,6 +67,7 @@ def expected(widget) -> dict[str, Tensor]:
         "told": torch.tensor(told),
         "hears": mask,
         "labels": codes(*(label(i, j).format(row=i + 1, column=j + 1) for i in range(8) for j in range(8))),
+        "undo": torch.ones(int(len(widget.flipped) > 0)),
         "said": codes(*widget.said()),
     }
 

@@ -8,11 +8,12 @@ from attnbook.learning.complexity import SelfAttention
 from attnbook.widgets import HeadBudget
 from tests.browser.hands import bring, middle
 from tests.widgets.laws import Laws
-from tests.widgets.reading import parsed
+from tests.widgets.reading import codes, parsed
 from tests.widgets.steps import drag, slide
 
 READ = """(node) => {
     const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
+    const codes = (texts) => texts.flatMap((text) => [...text].map((letter) => String(letter.codePointAt(0))));
     const percent = (part, name) => part.getAttribute(name).slice(0, -1);
     return {
         numbers: seen(".ab-number").map((cell) => cell.textContent),
@@ -20,6 +21,7 @@ READ = """(node) => {
         cuts: seen(".ab-ribbon rect[class]").map((part) => percent(part, "x")),
         patterns: String(seen(".ab-patterns i").length),
         said: seen(".ab-hint span").map((part) => part.textContent),
+        times: codes(seen(".ab-times").map((cell) => cell.textContent)),
         same: seen("tbody tr").map((row) => String(Number(row.matches(".ab-same")))),
     };
 }"""
@@ -29,6 +31,12 @@ def to_the_middle(node):
     """The cut, from where it is to the middle of the ribbon."""
     cut, ribbon = node.locator(".ab-cut"), node.locator(".ab-ribbon")
     return bring(cut), middle(ribbon)
+
+
+def times(now, single):
+    """How many times as much, or as little, it is."""
+    ratio = max(now, single) / min(now, single)
+    return f"{'×' if now > single else '÷'} {round(ratio, 2):g}" if ratio > 1 else ""
 
 
 def expected(widget) -> dict[str, Tensor]:
@@ -48,6 +56,7 @@ def expected(widget) -> dict[str, Tensor]:
         "cuts": torch.tensor([100 / widget.heads] * 2),
         "patterns": torch.tensor(widget.heads),
         "said": torch.tensor([widget.heads, D // widget.heads, L, L]),
+        "times": codes(*map(times, now.tolist(), single.tolist())),
         "same": now == single,
     }
 

@@ -52,12 +52,13 @@ class GraphWalk(BookWidget):
         return [at if at <= self.layers else -1 for at in self.distances()]
 
     def said(self) -> list[str]:
-        """Who knows, and what more layers would change."""
+        """Who knows; and, once all have heard who ever will, whether these are all."""
         say, found = self.edition_words(), self.distances()
         node = whole(self.marked + 1)
         known = whole(sum(at >= 0 for at in self.heard()))
         never = [whole(i + 1) for i, at in enumerate(found) if at < 0]
         end = say["never"].format(names=say["list"].join(never)) if never else count(say["all"], max(found))
+        end = "" if self.layers < max(found) else end
         return [count(say["heard"], self.layers, known=known, all=whole(N), node=node), end]
 
     def table(self) -> str:

@@ -105,6 +105,7 @@ function render({ model, el }) {
   const subscriptions = follower(model);
   const [{ picture, draw }, map] = [pictureOf(model), mapOf(model, say)];
   const [heard, end] = [element("p", { role: "status" }), element("p", { class: "ab-hint" })];
+  const undo = button(say.undo, () => update(model, { flipped: [] }));
   const painted = element("div", { class: "ab-mask" }, element("p", { class: "ab-hint" }, say.map), map.node);
   body(
     el,
@@ -118,7 +119,7 @@ function render({ model, el }) {
       choice(model, subscriptions, { trait: "graph", label: say.graph, options: say.graphs, with: { flipped: [] } }),
       slider(model, subscriptions, { trait: "layers", label: say.layers, values: ALL, show: whole }),
       slider(model, subscriptions, { trait: "marked", label: say.marked, values: ALL, show: (i) => whole(i + 1) }),
-      button(say.undo, () => update(model, { flipped: [] })),
+      undo,
     ),
   );
 
@@ -129,8 +130,11 @@ function render({ model, el }) {
     draw(mask, found, layers, marked);
     map.draw(mask);
     heard.textContent = count(say.heard, layers, { known: whole(known), all: whole(N), node: whole(marked + 1) });
+    undo.style.visibility = model.get("flipped").length ? "visible" : "hidden";
     const never = ALL.filter((i) => found[i] === Infinity).map((i) => whole(i + 1));
-    end.textContent = never.length ? fill(say.never, { names: listed(never) }) : count(say.all, Math.max(...found));
+    const last = Math.max(...found.filter(Number.isFinite));
+    const said = never.length ? fill(say.never, { names: listed(never) }) : count(say.all, last);
+    end.textContent = layers < last ? "" : said; // a reader finds out
   });
   return subscriptions.end;
 }

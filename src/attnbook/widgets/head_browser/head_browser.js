@@ -196,7 +196,7 @@ function textOf(tokens, lit, point) {
   const parts = spans(tokens, lit ? { class: "ab-weight" } : {});
   // A long one scrolls, by keys too.
   const long = tokens.join("  ").length > LINES;
-  const node = element("p", { class: `ab-text ${long ? "ab-long" : ""}`, translate: "no" }, ...parts);
+  const node = element("p", { class: long ? "ab-text ab-long" : "ab-text", translate: "no" }, ...parts);
   if (long) node.tabIndex = 0;
   if (point) point(node, ({ target }) => [parts.indexOf(target)]);
   // Few tokens change their level, and only those are drawn anew.
@@ -243,7 +243,7 @@ function largest(tokens, text, kind) {
 function reading(say, data, { label, compared, layers, heads, point, press }) {
   const { tokens, queries, maps, weight, own } = data;
   const large = largeMap(label, data, !compared, point);
-  const near = !compared && Math.max(tokens.length, queries.length) > FEW ? closeUp(say.near, data) : null;
+  const near = !compared && Math.max(tokens.length, queries.length) > FEW && closeUp(say.near, data);
   const strands = own ? flow(say.flow, data, layers, heads, point, press) : null;
   const frame = near && element("i", { class: "ab-band ab-frame" });
   if (near) large.node.lastChild.append(frame);
@@ -266,7 +266,7 @@ function reading(say, data, { label, compared, layers, heads, point, press }) {
       const at = Math.min(token, queries.length - 1);
       const given = tokens.map((_, j) => weight(head, at, j));
       const taken = queries.map((_, i) => weight(head, i, at));
-      for (const { node } of strands ? [large, strands] : [large]) node.style.setProperty("--at", at);
+      for (const part of [large, strands]) part?.node.style.setProperty("--at", at);
       asking.choose(at, scroll);
       asked.light("--w", given);
       looks.show(queries[at], given);
@@ -335,6 +335,7 @@ async function render({ model, el }) {
   // Many layers stand in two blocks, where there is room; the second has the heads' names once more.
   const long = all[0].tokens.length > FEW;
   const deep = layers.length > SHALLOW && !long;
+  table.node.prepend(element("caption", {}, say.grid));
   const top = table.columns[0].parentNode;
   if (deep)
     top.append(...Array.from(top.children, (name) => Object.assign(name.cloneNode(true), { ariaHidden: "true" })));
@@ -372,7 +373,7 @@ async function render({ model, el }) {
     element(
       "div",
       {
-        class: `ab-main ${deep ? "ab-deep" : ""} ${long ? "ab-two" : ""}`,
+        class: `ab-main ab-${deep ? "deep" : long ? "two" : "few"}`,
         style: `--heads: ${heads}; --layers: ${layers.length}; --half: ${Math.ceil(layers.length / 2)}`,
       },
       box,

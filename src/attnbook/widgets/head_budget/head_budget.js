@@ -1,4 +1,4 @@
-import { body, element, fillNodes, follower, heading, update, whole, words } from "../shared/core.js";
+import { body, element, fillNodes, follower, heading, plain, update, whole, words } from "../shared/core.js";
 import { large } from "../shared/sizes.js";
 import { nearestStop, slider } from "../shared/slider.js";
 import { draggable } from "../shared/dragging.js";
@@ -8,6 +8,7 @@ const STOPS = {
   width: [64, 128, 256, 512, 768, 1024],
   length: [16, 64, 256, 1024, 4096],
 };
+const short = (x) => plain(Math.round(100 * x) / 100);
 const MOST = Math.max(...STOPS.heads);
 
 const figures = (D, H, L) => ({
@@ -53,7 +54,8 @@ function render({ model, el }) {
   const [parts, each, long, high] = Array.from({ length: 4 }, () => element("span"));
   const rows = Object.entries(say.figures).map(([name, label]) => {
     const cells = [0, 1].map(() => element("td", { class: "ab-number" }));
-    return { name, cells, node: element("tr", {}, element("th", { scope: "row" }, label), ...cells) };
+    const times = element("td", { class: "ab-times" });
+    return { name, cells, times, node: element("tr", {}, element("th", { scope: "row" }, label), ...cells, times) };
   });
   body(
     el,
@@ -69,7 +71,7 @@ function render({ model, el }) {
         slider(model, subscriptions, { trait, label, values: STOPS[trait] }),
       ),
     ),
-    element("table", {}, heading(["", say.now, say.single]), element("tbody", {}, ...rows.map(({ node }) => node))),
+    element("table", {}, heading(["", say.now, say.single, ""]), element("tbody", {}, ...rows.map(({ node }) => node))),
   );
 
   subscriptions.follow(["width", "heads", "length"], () => {
@@ -79,11 +81,13 @@ function render({ model, el }) {
     each.textContent = whole(D / H);
     long.textContent = high.textContent = whole(L);
     const [now, single] = [figures(D, H, L), figures(D, 1, L)];
-    for (const { name, cells, node } of rows) {
+    for (const { name, cells, times, node } of rows) {
       [now, single].forEach((found, n) => {
         cells[n].textContent = large(found[name], say.sizes, 1e6);
       });
-      node.classList.toggle("ab-same", now[name] === single[name]);
+      const ratio = now[name] / single[name];
+      times.textContent = ratio < 1 ? `÷ ${short(1 / ratio)}` : ratio > 1 ? `× ${short(ratio)}` : "";
+      node.classList.toggle("ab-same", ratio === 1);
     }
   });
   return subscriptions.end;

@@ -3,7 +3,8 @@
 import { element } from "./core.js";
 
 /**
- * A scrubber through the steps. It stops where it is touched; keys go from step to step.
+ * A scrubber through the steps. It stops where it is touched; keys go from step to step. Until something has happened only its
+ * place is kept.
  * @param {string} label
  * @param {string[]} steps  their names, which may change
  * @param {(past: number, from: number) => number} [pace]  how many steps are done so many milliseconds after it began,
@@ -29,6 +30,7 @@ export function motion(label, steps, pace = (past) => past / 500, moved = null) 
     input.step = step;
   };
   const play = (from = 0) => {
+    node.style.visibility = "";
     stop("any");
     const since = performance.now();
     const draw = (time) => {
@@ -42,5 +44,6 @@ export function motion(label, steps, pace = (past) => past / 500, moved = null) 
   input.addEventListener("keydown", () => stop(1));
   input.addEventListener("input", () => show(input.value));
   show(end);
+  node.style.visibility = "hidden";
   return { node, play };
 }

@@ -59,14 +59,24 @@ function tableOf(say, mode) {
   }[mode];
   const cells = QUERY.map(() => heads.map(() => element("td", { class: "ab-number" })));
   const rows = cells.map((row) => element("tr", {}, ...row));
-  return { caption, at, cells, node: element("table", {}, caption, heading(heads), element("tbody", {}, ...rows)) };
+  return {
+    caption,
+    at,
+    cells,
+    node: element("table", { class: `ab-${mode}` }, caption, heading(heads), element("tbody", {}, ...rows)),
+  };
 }
 
 function render({ model, el }) {
   const say = words(model);
   const subscriptions = follower(model);
   const pairs = SPEEDS.map(circles);
-  const picture = element("div", { class: "ab-circles ab-pin", role: "img" }, ...pairs.map(({ node }) => node));
+  const same = element(
+    "p",
+    { class: "ab-hint" },
+    fill(say.same, { first: EVERYWHERE[0], next: EVERYWHERE[1], last: EVERYWHERE.at(-1) }),
+  );
+  const picture = element("div", { class: "ab-circles ab-pin", role: "img" }, ...pairs.map(({ node }) => node), same);
   const tables = Object.keys(say.modes).map((mode) => ({ mode, ...tableOf(say, mode) }));
   const [turned, added] = [0, 0].map(() => element("dd", { class: "ab-number" }));
   const scores = element("dl", {}, element("dt", {}, say.score), turned, element("dt", {}, say.added), added);
