@@ -32,6 +32,7 @@ READ = """(node) => {
         scores: seen(".ab-score .ab-number").map((part) => part.textContent),
         bars: light(seen(".ab-score")),
         on: seen(".ab-head button").map((key) => String(Number(key.getAttribute("aria-pressed") === "true"))),
+        hint: String(Number(node.querySelector(".ab-hint").checkVisibility({ visibilityProperty: true }))),
         said: codes(seen("p[role=status]").map((part) => part.textContent)),
         slider: codes(seen("input[type=range]").map((slider) => slider.getAttribute("aria-valuetext"))),
     };
@@ -79,6 +80,7 @@ def expected(widget) -> dict[str, Tensor]:
         "scores": scores,
         "bars": scores,
         "on": torch.tensor(on),
+        "hint": torch.tensor(all(on)),
         "said": codes(looked, right_of),
         "slider": codes(say["asks"].format(n=place + 1, letter=letters[place])),
     }

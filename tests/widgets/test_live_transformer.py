@@ -127,7 +127,7 @@ class TestLiveTransformer(Moving):
         *press("Forward", {"step": 2}),
         *compose("5 may 1955", forced=[]),
     ]
-    happens = [*press("Forward", {"step": 3}), *press("Forward", {"step": 4})]
+    happens = [*press("Forward", {"step": 4}), *press("Forward", {"step": 5})]
     changes = [
         {"step": 11},
         {"text": "7/4/76"},

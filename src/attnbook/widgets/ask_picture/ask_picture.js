@@ -13,6 +13,7 @@ import {
   whole,
   words,
 } from "../shared/core.js";
+import { folded } from "../shared/folded.js";
 import { meanOf } from "../shared/network.js";
 import { PATCHES, asker } from "./asker.js";
 
@@ -80,11 +81,14 @@ async function render({ model, el }) {
       ),
     ),
     element("div", {}, verdict, judged, element("ol", { "aria-label": say.bars }, ...columns.map(({ node }) => node))),
-    element(
-      "div",
-      { class: "ab-controls ab-who" },
-      choose("word", say.word, asking),
-      choose("head", say.head, { 0: say.heads, ...numbered }),
+    folded(
+      say.who,
+      element(
+        "div",
+        { class: "ab-controls" },
+        choose("word", say.word, asking),
+        choose("head", say.head, { 0: say.heads, ...numbered }),
+      ),
     ),
     score,
   );
@@ -109,7 +113,7 @@ async function render({ model, el }) {
 
     patches.forEach(({ pixels, value, node }, p) => {
       pixels.forEach((pixel, i) => pixel.style.setProperty("--ink", image[PATCHES[p][i]]));
-      value.textContent = number(100 * shown[p], 0);
+      value.textContent = fill(say.share, { x: number(100 * shown[p], 0) });
       node.style.setProperty("--glow", shown[p] / largest);
       node.dataset.weight = number(shown[p], 5);
       node.toggleAttribute("data-dim", shown[p] < 0.02);

@@ -83,7 +83,7 @@ function sumOf(say, tokens, values, written) {
       const total = products.reduce(plus);
       const most = largestOf([...products, total].flat());
       row.forEach((w, j) => {
-        weights[j].textContent = number(w, 3);
+        weights[j].textContent = number(w);
         weights[j].style.setProperty("--w", w);
         addends[j].parts.forEach((part, c) => sign(part, products[j][c], most));
       });
@@ -163,11 +163,11 @@ async function render({ model, el }) {
     : [
         control,
         pick("stage"),
-        film.node,
         pick("mask"),
         length,
         pick("scale"),
         slider(model, subscriptions, { trait: "temperature", label: say.temperature, values: TEMPERATURES }),
+        film.node,
       ];
   const light = beams();
   const picture = element("div", { class: "ab-scroll ab-pin" });
@@ -200,6 +200,8 @@ async function render({ model, el }) {
       table.columns.forEach((head, j) => head.addEventListener("click", () => update(model, { query: j })));
     picture.replaceChildren(light.node, table.node);
     root.classList.toggle("ab-long", tokens.length > 6);
+    const letters = Math.max(...tokens.map((token) => token.length));
+    root.classList.toggle("ab-wide", tokens.length * (letters + 2) > 36); // for a phone
     root.classList.toggle("ab-many", rows !== tokens || tokens.length > MOST);
     if (row.hidden) return;
     sum = sumOf(say, tokens, values, ownVectors);

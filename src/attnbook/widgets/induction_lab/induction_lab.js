@@ -159,6 +159,7 @@ async function render({ model, el }) {
     ),
   );
   const [looked, right] = [0, 0].map(() => element("p", { role: "status" }));
+  const hint = element("p", { class: "ab-hint" }, say.press);
   body(
     el,
     "induction",
@@ -184,7 +185,7 @@ async function render({ model, el }) {
       }),
     ),
     scene.node,
-    looked,
+    element("div", { class: "ab-said" }, looked, hint),
     element("div", { class: "ab-heads" }, ...cards.map(({ node }) => node)),
     right,
   );
@@ -209,6 +210,7 @@ async function render({ model, el }) {
     const found = best(upper.map((index) => run.weights[index][place]).reduce(plus, new Array(place + 1).fill(0)));
     const lower = upper.length ? indices.filter((index) => on(index) && index < top) : [];
     const looks = [...upper.map((index) => look(index, place)), ...lower.map((index) => look(index, found))];
+    hint.style.visibility = off.some((index) => index < layers * heads) ? "hidden" : "visible";
     scene.draw(letters(), run.chances, place, looks);
     cards.forEach(({ node, draw }, index) => {
       node.hidden = index >= layers * heads;

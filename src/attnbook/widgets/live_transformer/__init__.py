@@ -35,9 +35,9 @@ class LiveTransformer(BookWidget):
     """
 
     text = traitlets.Unicode("23rd of october 1962").tag(sync=True)
-    step = traitlets.Int(2, min=0, max=LETTERS).tag(sync=True)
+    step = traitlets.Int(3, min=0, max=LETTERS).tag(sync=True)
     where = traitlets.Enum(list(MAPS), "cross").tag(sync=True)
-    head = traitlets.Int(0, min=0, max=4).tag(sync=True)
+    head = traitlets.Int(4, min=0, max=4).tag(sync=True)
     forced = traitlets.List(traitlets.List(traitlets.Int(), minlen=2, maxlen=2)).tag(sync=True)
     model = Asset("date_transformer.bin")
 

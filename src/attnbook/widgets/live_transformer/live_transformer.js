@@ -50,7 +50,7 @@ async function render({ model, el }) {
     choice(model, subscriptions, { trait: "head", label: say.head, options: [say.mean, 1, 2, 3, 4] }),
     film.node,
   );
-  body(el, "letters ab-live-transformer", field, controls, picture, chosen.node, map);
+  body(el, "letters ab-live-transformer", field, picture, controls, chosen.node, map);
 
   let seen;
   subscriptions.follow(["text", "step", "forced", "where", "head"], () => {
