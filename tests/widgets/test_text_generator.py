@@ -23,7 +23,8 @@ from tests.widgets.reading import codes, parsed
 from tests.widgets.steps import choose, press, slide
 
 READ = """(node) => {
-    const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
+    const all = (selector) => [...node.querySelectorAll(selector)]; // some are folded
+    const seen = (selector) => all(selector).filter((part) => part.checkVisibility());
     const codes = (texts) => texts.flatMap((text) => [...text].map((letter) => String(letter.codePointAt(0))));
     const light = (parts, name) => parts.map((part) => Number(part.style.getPropertyValue(name)).toFixed(4));
     const is = (parts, name) => parts.map((part) => String(Number(part.matches(name))));
@@ -39,10 +40,10 @@ READ = """(node) => {
         bars: light(bars, "--w"),
         wished: light(bars, "--wished"),
         cut: is(bars, ".ab-cut"),
-        heads: seen("path").flatMap((path) => [...path.getAttribute("d").matchAll(/v-([\\d.]+)h/g)].map((w) => w[1])),
+        heads: all("path").flatMap((path) => [...path.getAttribute("d").matchAll(/v-([\\d.]+)h/g)].map((w) => w[1])),
         chosen: [node.querySelector(":checked").value],
         left: codes(seen("[role=status]").map((part) => part.textContent)),
-        sliders: codes(seen("input[type=range]").map((slider) => slider.getAttribute("aria-valuetext"))),
+        sliders: codes(all("input[type=range]").map((slider) => slider.getAttribute("aria-valuetext"))),
     };
 }"""
 
@@ -75,7 +76,7 @@ def expected(widget) -> dict[str, Tensor]:
         "heads": looks[:, : place + 1],
         "chosen": torch.tensor([widget.head]),
         "left": codes(say["left"].format(n=int((chances > 0).sum()), all=512)),
-        "sliders": codes(plain[0], all_of_them, plain[1], f"{widget.seed}", here),
+        "sliders": codes(*plain, all_of_them, f"{widget.seed}", here),
     }
 
 

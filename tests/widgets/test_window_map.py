@@ -148,6 +148,6 @@ def test_presets_have_the_pattern_of_their_models(name):
 
 
 def test_table_of_levels():
-    page = parsed(WindowMap())
+    page = parsed(WindowMap(window=4))
     assert page.caption.text == "6 layers, a window of 4 tokens; 23.1 % of all pairs are computed"
     assert [cell.text for cell in page.select("td")[1:5]] == ["1", "4", "4", "4"]

@@ -31,6 +31,7 @@ function render({ model, el }) {
     });
     return grip;
   });
+  const found = element("text", { class: "ab-found" });
   const plot = element(
     "svg",
     {
@@ -50,6 +51,7 @@ function render({ model, el }) {
     ),
     curve,
     ...marks,
+    found,
     ...grips,
   );
   const [name, alike, apart, period] = [element("dt"), ...[0, 0, 0].map(() => element("dd", { class: "ab-number" }))];
@@ -88,7 +90,11 @@ function render({ model, el }) {
       }
     });
     name.textContent = fill(say.alike, { i, other });
-    alike.textContent = number(cosine(other - i));
+    alike.textContent = found.textContent = number(cosine(other - i));
+    const [x, y] = at(other);
+    found.setAttribute("x", x);
+    found.setAttribute("y", y > TALL / 2 ? y - 16 : y + 30);
+    found.setAttribute("text-anchor", x < 30 ? "start" : x > WIDE - 30 ? "end" : "middle");
     apart.textContent = `${Math.abs(other - i)}`;
     const round = (2 * Math.PI) / speeds.at(-1);
     period.dataset.n = round;

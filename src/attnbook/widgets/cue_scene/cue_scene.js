@@ -3,7 +3,7 @@ import { slider } from "../shared/slider.js";
 
 const LEVELS = Array.from({ length: 17 }, (_, i) => i / 2);
 const MOST = 48; // the light on a thing that has all of the gaze
-const STEP = 60; // each thing stands in a field of this width
+const [STEP, MIDDLE] = [60, 50]; // each thing stands in a field of this width, at this height
 
 const path = (d, kind = "ab-outline") => element("path", { d, class: kind });
 const person = (coat, ...more) => [
@@ -39,11 +39,11 @@ const THINGS = {
 
 function pictured(label, names) {
   const places = names.map((_, j) => STEP * (j + 0.5));
-  const lights = places.map((cx) => element("circle", { class: "ab-gaze", cx, cy: 60 }));
+  const lights = places.map((cx) => element("circle", { class: "ab-gaze", cx, cy: MIDDLE }));
   const things = names.map((name, j) =>
-    element("g", { transform: `translate(${places[j]} 60)` }, ...(THINGS[name]?.() ?? [])),
+    element("g", { transform: `translate(${places[j]} ${MIDDLE})` }, ...(THINGS[name]?.() ?? [])),
   );
-  const attributes = { viewBox: `0 0 ${STEP * names.length} 100`, role: "img", "aria-label": label };
+  const attributes = { viewBox: `0 0 ${STEP * names.length} ${2 * MIDDLE}`, role: "img", "aria-label": label };
   return { lights, things, node: element("svg", attributes, ...lights, ...things) };
 }
 

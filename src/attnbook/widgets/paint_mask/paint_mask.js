@@ -75,7 +75,6 @@ function render({ model, el }) {
     "paintmask",
     picture,
     fingerPainting(say, picture),
-    steps,
     element(
       "div",
       { class: "ab-controls" },
@@ -88,6 +87,7 @@ function render({ model, el }) {
       choice(model, subscriptions, { trait: "hide", label: say.hide, options: say.ways }),
       slider(model, subscriptions, { trait: "temperature", label: say.temperature, values: TEMPERATURES }),
     ),
+    steps,
     note,
     answers,
   );
@@ -128,7 +128,7 @@ function render({ model, el }) {
   function bars(tokens) {
     const parts = tokens.map((_, i) =>
       tokens.map((token, j) => {
-        const part = element("span", { class: "ab-weight", translate: "no" }, token);
+        const part = element("span", { class: "ab-weight", translate: "no", style: `--n: ${token.length}` }, token);
         part.addEventListener("click", () => paint(i, j, true));
         return part;
       }),

@@ -15,6 +15,7 @@ import {
   whole,
   words,
 } from "../shared/core.js";
+import { folded } from "../shared/folded.js";
 import { slider } from "../shared/slider.js";
 import { encoder, shownToken } from "../shared/pairs.js";
 import { uniform } from "../shared/random.js";
@@ -160,33 +161,35 @@ async function render({ model, el }) {
       element("div", { class: "ab-control" }, element("label", {}, say.prompt, field)),
     ),
     element("div", { class: "ab-could" }, element("p", {}, say.could), ...bars.nodes, left),
-    element(
-      "div",
-      { class: "ab-controls" },
-      control("temperature", say.temperature),
-      control("top_k", say.k, (k) => (k < tokens.length ? whole(k) : say.all)),
-      control("top_p", say.p),
-      control("seed", say.seed),
-    ),
-    element(
-      "div",
-      { class: "ab-looks" },
-      slider(model, subscriptions, {
-        trait: "at",
-        label: say.at,
-        values: () => [...ids().keys()].map((i) => (i + 1 < ids().length ? i + 1 : CONTEXT)),
-        with: ["prompt", "written"],
-        show: () => {
-          const all = ids();
-          const i = at(all.length);
-          return fill(say.place, { n: whole(i + 1), all: whole(all.length), token: shownToken(tokens[all[i]]) });
-        },
-      }),
-      choice(model, subscriptions, {
-        trait: "head",
-        label: say.head,
-        options: { 0: say.mean, ...Object.fromEntries(options.map((option, h) => [h + 1, option])) },
-      }),
+    element("div", { class: "ab-controls" }, control("temperature", say.temperature), control("top_p", say.p)),
+    folded(
+      say.more,
+      element(
+        "div",
+        { class: "ab-controls" },
+        control("top_k", say.k, (k) => (k < tokens.length ? whole(k) : say.all)),
+        control("seed", say.seed),
+      ),
+      element(
+        "div",
+        { class: "ab-looks" },
+        slider(model, subscriptions, {
+          trait: "at",
+          label: say.at,
+          values: () => [...ids().keys()].map((i) => (i + 1 < ids().length ? i + 1 : CONTEXT)),
+          with: ["prompt", "written"],
+          show: () => {
+            const all = ids();
+            const i = at(all.length);
+            return fill(say.place, { n: whole(i + 1), all: whole(all.length), token: shownToken(tokens[all[i]]) });
+          },
+        }),
+        choice(model, subscriptions, {
+          trait: "head",
+          label: say.head,
+          options: { 0: say.mean, ...Object.fromEntries(options.map((option, h) => [h + 1, option])) },
+        }),
+      ),
     ),
   );
 

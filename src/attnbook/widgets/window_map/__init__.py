@@ -31,7 +31,7 @@ class WindowMap(BookWidget):
 
     token = traitlets.Int(TOKENS - 1, min=0, max=TOKENS - 1).tag(sync=True)
     layers = traitlets.Int(6, min=1, max=DEEPEST).tag(sync=True)
-    window = traitlets.Int(4, min=1, max=TOKENS).tag(sync=True)
+    window = traitlets.Int(3, min=1, max=TOKENS).tag(sync=True)
     every = traitlets.Int(0, min=0, max=DEEPEST).tag(sync=True)
     sinks = traitlets.Int(0, min=0, max=4).tag(sync=True)
 

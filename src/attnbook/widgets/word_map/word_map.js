@@ -19,7 +19,7 @@ import { nearestWords } from "../shared/nearest.js";
 import { whenNeeded } from "../shared/needed.js";
 import { wordField } from "../shared/word_field.js";
 
-const [NEAR, LABELS, DEEPEST] = [10, 40, 24]; // neighbours, names in sight, the largest zoom
+const [NEAR, LABELS, ROOM, DEEPEST] = [10, 40, 6000, 24]; // neighbours, names in sight, pixels for each, the largest zoom
 const ZOOMS = [1, 1.5, 2, 3, 4, 6, 8, 12, 16, DEEPEST];
 const CLASSES = [8000, 1800, 400, 60]; // so many of the commonest words are so bright, or brighter
 
@@ -46,8 +46,9 @@ function closest({ places }, [x, y], n) {
 function legible({ list, places }, near, { x, y, zoom }, wide, tall) {
   const written = [];
   const unit = (zoom * wide) / 2;
+  const most = Math.min(Math.round((wide * tall) / ROOM), LABELS);
   for (const i of [...near, ...list.keys()]) {
-    if (written.length === LABELS) break;
+    if (written.length === most) break;
     const [px, py] = [(places[i][0] - x) * unit + wide / 2, (places[i][1] - y) * unit + tall / 2 - 11];
     const half = list[i].length * 3.8 + 5;
     const inside = px >= half && px <= wide - half && py >= 12 && py <= tall - 12;
