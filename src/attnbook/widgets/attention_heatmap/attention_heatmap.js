@@ -167,7 +167,6 @@ async function render({ model, el }) {
         length,
         pick("scale"),
         slider(model, subscriptions, { trait: "temperature", label: say.temperature, values: TEMPERATURES }),
-        film.node,
       ];
   const light = beams();
   const picture = element("div", { class: "ab-scroll ab-pin" });
@@ -205,7 +204,7 @@ async function render({ model, el }) {
     root.classList.toggle("ab-many", rows !== tokens || tokens.length > MOST);
     if (row.hidden) return;
     sum = sumOf(say, tokens, values, ownVectors);
-    row.replaceChildren(...sum.nodes);
+    row.replaceChildren(...sum.nodes, film.node);
   }
 
   const draw = () => {
