@@ -417,8 +417,12 @@ def test_a_pressed_head_grows_where_it_was(visit):
         expect(near.locator("input:checked")).to_have_value("block")
 
 
-def test_a_phone_goes_along_with_the_front(visit):
-    page = visit("bare.html", viewport=PHONE, touch=True, served={"bare.html": bare(ModelMap())})
+BELOW = "(foot) => innerHeight - foot.getBoundingClientRect().bottom"
+
+
+def test_a_phone_goes_along_with_the_front_and_not_past_the_map(visit):
+    text = '<div style="block-size: 2000px"></div>'  # that follows on the page
+    page = visit("bare.html", viewport=PHONE, touch=True, served={"bare.html": bare(ModelMap(), body=text)})
     node = live(page)
     node.get_by_role("button", name="Look into it").wait_for()
     hold_time(page)
@@ -428,6 +432,9 @@ def test_a_phone_goes_along_with_the_front(visit):
         pass_time(page, there)
         expect(front).to_be_in_viewport()
     expect(frame).to_be_in_viewport()
+    pass_time(page, 2200 + 4 * 220)  # the last blocks
+    expect(node.locator(".ab-body")).to_have_attribute("data-moving", "")
+    assert node.locator(".ab-foot").evaluate(BELOW) < 1, "the map has gone up, and what follows is seen below it"
     pass_time(page, THE_FILM)
     expect(frame).to_be_in_viewport()
 
