@@ -8,6 +8,8 @@ import re
 from collections import Counter
 from functools import cache
 from io import BytesIO
+from itertools import groupby
+from operator import itemgetter
 from xml.etree import ElementTree
 from zipfile import ZIP_STORED, ZipFile
 
@@ -66,17 +68,32 @@ def at(content):
     return pdf.pages_of(content)
 
 
-def test_no_name_of_a_widget_stands_below_all_else(printed, book, text_on):
+@pytest.fixture(scope="module")
+def lines_on(printed):
+    """A sheet's lines as they stand, the highest first. Its text has them in the order in which they are painted."""
+
+    @cache
+    def lines(page):
+        parts = []
+
+        def note(text, matrix, of_text, *_):
+            height = of_text[4] * matrix[1] + of_text[5] * matrix[3] + matrix[5]
+            parts.append((round(height), text.strip()))
+
+        printed.pages[page - 1].extract_text(visitor_text=note)
+        written = sorted(filter(itemgetter(1), parts), key=itemgetter(0), reverse=True)
+        return [" ".join(text for _, text in line) for _, line in groupby(written, itemgetter(0))]
+
+    return lines
+
+
+def test_no_name_of_a_widget_stands_below_all_else(printed, book, lines_on):
     site = book.here.site.lower()
     live = {n for n, link in links(printed) if re.match(rf"{re.escape(site)}.*#", link.get("/A", {}).get("/URI", ""))}
     assert len(live) > 30
-    assert any(is_name(line) for n in live for line in lines(text_on(n)))
-    cut = [n for n in live if any(map(is_name, lines(text_on(n - 1))[-2:]))]
+    assert any(is_name(line) for n in live for line in lines_on(n))
+    cut = [n for n in live if any(map(is_name, lines_on(n - 1)[-2:]))]
     assert not cut, "what the name belongs to is on the next page"
-
-
-def lines(text):
-    return [line.strip() for line in text.splitlines() if line.strip()]
 
 
 def in_one_line(text):

@@ -105,6 +105,7 @@ function render({ model, el }) {
   });
   const encoders = Object.keys(say.names).map((trait) => encoder(model, subscriptions, say, trait));
   const verdict = element("p", { class: "ab-verdict", role: "status" });
+  const note = element("p", { class: "ab-hint" }, say.note);
   body(
     el,
     "bug",
@@ -113,7 +114,7 @@ function render({ model, el }) {
       { class: "ab-bench" },
       element("div", { class: "ab-controls ab-tries ab-swaps" }, ...swaps.map(({ key }) => key)),
       element("div", { class: "ab-encoders" }, ...encoders.map(({ node }) => node)),
-      element("p", { class: "ab-hint" }, say.note),
+      note,
     ),
     element(
       "div",
@@ -136,6 +137,7 @@ function render({ model, el }) {
 
   subscriptions.follow(["seed", "words_swapped", "texts_swapped", "a", "b", "c", "revealed"], () => {
     for (const { trait, key } of swaps) key.setAttribute("aria-pressed", model.get(trait));
+    note.style.visibility = swaps.some(({ trait }) => model.get(trait)) ? "" : "hidden";
     const batch = batchOf(model.get("words_swapped"), model.get("texts_swapped"));
     const seed = model.get("seed");
     const order = orderOf(seed);

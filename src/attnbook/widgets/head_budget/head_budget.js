@@ -24,7 +24,7 @@ const figures = (D, H, L) => ({
 function ribbonOf(model) {
   const pieces = Array.from({ length: MOST }, () => element("rect", { height: "100%", rx: 4 }));
   const [grip, cut] = ["ab-grip", "ab-cut"].map((name) => element("rect", { class: name }));
-  const patterns = pieces.map(() => element("i"));
+  const patterns = pieces.map((_, h) => element("i", { style: `--h: ${h}` }));
   const box = element("div", { class: "ab-patterns", "aria-hidden": "true" }, ...patterns);
   draggable(cut, (x) => {
     const nearest = nearestStop(STOPS.heads.map(Math.log2), -Math.log2(Math.max(x, 0.001)));

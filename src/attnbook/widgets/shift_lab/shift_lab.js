@@ -52,7 +52,8 @@ function circles() {
 
 // A table of four rows; `at` are the two heads that name the positions.
 function tableOf(say, mode) {
-  const [caption, ...at] = [element("caption"), element("span"), element("span")];
+  const at = ["attn-query", "attn-key"].map((kind) => element("span", { class: kind }));
+  const caption = element("caption");
   const heads = {
     moved: [...["sin 1", "cos 1", "sin 2", "cos 2"].map((name) => verbatim(name)), at[0], say.product, at[1]],
     turned: [say.query, at[0], say.key, at[1]],

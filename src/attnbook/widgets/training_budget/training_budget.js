@@ -9,9 +9,8 @@ const MODELS = [
   [86400, 530841600, { 200: 3.064, 400: 2.864, 800: 2.69, 1600: 2.561 }],
   [500736, 3076521984, { 200: 2.984, 400: 2.788, 1600: 2.47 }],
 ];
-const WAITING = 14; // how high a run is drawn until it is bought: what it reached is still open
 const [LEAST, MOST] = [3.3, 2.4]; // bits at the top and the bottom of the picture
-const [WIDE, HIGH, MARGIN, HEAD, FOOT] = [400, 190, 34, 22, 42];
+const [WIDE, HIGH, MARGIN, HEAD, FOOT] = [400, 190, 34, 22, 45];
 
 // Where so many operations and bits lie in the picture.
 const across = (operations) => (WIDE * Math.log2(operations / BILLION / 12)) / Math.log2(6000 / 12);
@@ -34,7 +33,7 @@ function render({ model, el }) {
     return { runs, cells, row, line, curve };
   });
   const [edge, beyond] = [element("line", { class: "ab-edge", y2: HIGH }), element("rect", { height: HIGH })];
-  const ticks = [16, 125, 1000, 5000].map((n) => text(across(n * BILLION), HIGH + 17, whole(n), "middle"));
+  const ticks = [16, 125, 1000, 5000].map((n) => text(across(n * BILLION), HIGH + 21, whole(n), "middle"));
   const rules = [3.2, 3, 2.8, 2.6].flatMap((bits) => [
     element("line", { x2: WIDE, y1: down(bits), y2: down(bits) }),
     text(-6, down(bits) + 4, number(bits, 1), "end"),
@@ -51,7 +50,7 @@ function render({ model, el }) {
     ...rules,
     ...ticks,
     element("text", { x: -MARGIN, y: -6 }, say.up),
-    element("text", { x: WIDE, y: HIGH + 37, "text-anchor": "end" }, say.across),
+    element("text", { x: WIDE, y: HIGH + 40, "text-anchor": "end" }, say.across),
     edge,
     ...models.map(({ curve }) => curve),
   );
@@ -95,7 +94,7 @@ function render({ model, el }) {
       line.setAttribute("d", points.length ? `M${points.join("L")}` : "");
       for (const run of runs) {
         const isBought = bought[i].includes(run);
-        run.dot.setAttribute("cy", isBought ? down(run.bits) : WAITING + 13 * i);
+        run.dot.setAttribute("cy", isBought ? down(run.bits) : HIGH); // what it would reach is still open
         run.dot.classList.toggle("ab-beyond", !isBought);
         run.dot.classList.toggle("ab-best", run === best);
       }
