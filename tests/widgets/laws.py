@@ -29,7 +29,7 @@ from traitlets import TraitError
 from attnbook.language import PSEUDO, speaking, words
 from attnbook.widgets.shared.base import BookWidget
 from attnbook.widgets.shared.files import ROOMS, SHARED, Asset, modules_of, tight_style, without_comments
-from tests.browser.clocks import PATIENCE, frames, hold_time, pass_time
+from tests.browser.clocks import PATIENCE, at_rest, frames, hold_time, pass_time
 from tests.browser.hands import HANDS, Finger, Keyboard, Mouse, bring
 from tests.browser.pages import AXE, DESKTOP, OF_WHOLE_PAGES, PHONE, bare
 from tests.sizes import is_light, zipped
@@ -439,12 +439,17 @@ class Laws:
             results = Axe().run(page, options=AXE)
             faults = [fault for fault in results.response["violations"] if fault["id"] not in OF_WHOLE_PAGES]
             assert not faults, f"{how}: {results.generate_report()}"
+        self.is_laid_out_on_a_desktop(page, states)
+        page.set_viewport_size(PHONE)
         walk(page, Mouse, live(page), self.kind(), self.steps[:1])
         assert page.evaluate("document.getAnimations().length") == 0
         moving = f"[...document.querySelectorAll('[data-afm] *')].filter({MOVES}).map((n) => n.className)"
         assert not page.evaluate(moving)
+        self.is_laid_out_on_a_desktop(page, ["after a step", *self.states])
+
+    def is_laid_out_on_a_desktop(self, page, states):
         page.set_viewport_size(DESKTOP)
-        frames(page)
+        at_rest(page)
         for how in folded_and_open(page, page.locator("body")):
             for name, laid in zip(states, of_each(page, LAID, self.beside), strict=True):
                 assert not laid, f"on a desktop, {name}, {how}: {laid}"

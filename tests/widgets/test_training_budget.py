@@ -28,8 +28,7 @@ READ = """(node) => {
 
 def expected(widget) -> dict[str, Tensor]:
     runs, bought = widget.runs(), widget.bought()
-    sizes = sorted({run.parameters for run in runs})
-    of_each = [[run for run in runs if run.parameters == n] for n in sizes]
+    of_each = [[run for run in runs if run.parameters == n] for n in sorted({run.parameters for run in runs})]
     longest = [max((run for run in model if run in bought), default=None) for model in of_each]
     return {
         "dots": torch.tensor(
