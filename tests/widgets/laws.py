@@ -459,7 +459,8 @@ class Laws:
         here = "".join(
             f'<div id="{form}" data-afm="{self.kind.name}" data-mounted></div>' for form in ("page", "notebook")
         )
-        page = visit("bare.html", served={"bare.html": bare(body=here)})
+        style = f'<link rel="stylesheet" href="_static/widgets/{self.kind.name}/{self.kind.name}.css">'
+        page = visit("bare.html", served={"bare.html": bare(body=style + here)})
         for form in ("page", "notebook"):
             twin = self.kind()
             asked = len(visit.requests)

@@ -26,7 +26,13 @@ const MODELS = {
   "GPT-3": [2048, 12288, 96],
   "Llama 3.1 8B": [131072, 4096, 32],
 };
-const NAMES = { base: ["start", -40, 18], "BERT base": ["end", -8, -4], "Llama 3.1 8B": ["end", -9, 4] }; // where they stand
+// Where their names stand, if not at the right.
+const NAMES = {
+  base: ["middle", 3, 18],
+  "BERT base": ["end", -8, -4],
+  "GPT-3": ["end", -9, 4],
+  "Llama 3.1 8B": ["end", -9, 4],
+};
 const powers = (from, to) => Array.from({ length: to - from + 1 }, (_, i) => 2 ** (from + i));
 const STOPS = {
   n: powers(4, 20),
@@ -84,12 +90,15 @@ function plane(model, say) {
   const lights = Object.entries(MODELS).map(([name, [n, d, heads]]) => {
     const [cx, cy] = at(n, d);
     const [side, dx, dy] = NAMES[name] ?? ["start", 9, 4];
-    const label = text(cx + dx, cy + dy, say.models[name] ?? name, side);
+    const label = text(cx + dx, cy + dy, say.short[name] ?? name, side);
     const light = element("g", { class: "ab-light" }, element("circle", { class: "ab-model", r: 4, cx, cy }), label);
     light.addEventListener("click", () => update(model, { n, d, heads }));
     return light;
   });
   const [halfLabel, label] = [text(0, 0, "", "start"), text(0, 0, "", "start")];
+  const [less, more] = ["start", "end"].map((side, i) =>
+    element("text", { x: [5, WIDE - 5][i], y: [48, 136][i], "text-anchor": side, class: "ab-side" }, say.sides[i]),
+  );
   const inside = element(
     "svg",
     { width: WIDE, height: TALL },
@@ -101,6 +110,8 @@ function plane(model, say) {
     cross,
     halfLabel,
     label,
+    less,
+    more,
     ...lights,
   );
   const size = [WIDE + MARGIN + 14, TALL + FOOT + TOP];
@@ -165,6 +176,7 @@ function plane(model, say) {
       const [gripX, gripY] = at(2 ** 7 * slope, 2 ** 7);
       grip.setAttribute("cx", gripX || 0);
       grip.setAttribute("cy", gripY || 0);
+      less.toggleAttribute("hidden", slope <= 0);
       grip.toggleAttribute("hidden", slope <= 0 || against !== "convolution");
       half.setAttribute("d", line(ratio));
       half.toggleAttribute("hidden", !counted);
@@ -183,7 +195,7 @@ function plane(model, say) {
       const near = { n: Math.log2(n), d: Math.log2(d) };
       const all = [
         ["n", 1.5],
-        ["d", 0.8],
+        ["d", 1.1],
       ].flatMap(([trait, room]) => Object.keys(TICKS[trait]).map((power) => Math.abs(power - near[trait]) < room));
       ticks.forEach((tick, i) => tick.toggleAttribute("hidden", all[i])); // makes room for what the dot says
     },

@@ -32,7 +32,7 @@ async function unpacked(tokens, queries, maps, heads, causal) {
   return {
     tokens,
     queries,
-    maps: Array.from({ length: heads }, (_, n) => bytes.subarray(n * size, (n + 1) * size)),
+    maps: [...Array(heads).keys()].map((n) => bytes.subarray(n * size, (n + 1) * size)),
     start,
     width,
     weight: (n, i, j) => (j < width(i) ? WEIGHTS[bytes[n * size + start(i) + j]] : 0),
@@ -125,8 +125,8 @@ function closeUp(label, { tokens, queries, width, start }) {
       name(left, queries.slice(top, top + down));
       name(above, tokens.slice(first, first + across));
       node.style.setProperty("--at", i - top);
-      const inset = [top / queries.length, 1 - (first + across) / tokens.length];
-      inset.push(1 - (top + down) / queries.length, first / tokens.length);
+      const [high, wide] = [queries.length, tokens.length];
+      const inset = [top / high, 1 - (first + across) / wide, 1 - (top + down) / high, first / wide];
       return inset.map((part) => `${100 * part}%`).join(" ");
     },
   };
@@ -137,7 +137,7 @@ function closeUp(label, { tokens, queries, width, start }) {
 function flow(label, { tokens, weight, width }, layers, heads, point, press) {
   const L = tokens.length;
   const shades = (name) =>
-    Array.from({ length: SHADES + 1 }, (_, n) => element("path", { class: name, style: `--w: ${n / SHADES}` }));
+    [...Array(SHADES + 1).keys()].map((n) => element("path", { class: name, style: `--w: ${n / SHADES}` }));
   const [all, framed] = [shades("ab-strand"), shades("ab-strand ab-framed")];
   const few = L > FEW ? [] : tokens;
   const lines = element("path", { class: "ab-line", d: few.map((_, i) => `M0 ${i}H${layers.length}`).join("") });
@@ -205,12 +205,9 @@ function textOf(tokens, lit, point) {
       const level = weights[n].toFixed(2);
       if (style.getPropertyValue(name) !== level) style.setProperty(name, level);
     });
-  let chosen = parts[0];
   const choose = (n, scroll) => {
-    chosen.classList.remove("ab-chosen");
-    chosen = parts[n];
-    chosen.classList.add("ab-chosen");
-    if (scroll) node.scrollTop = chosen.offsetTop - node.offsetTop - node.clientHeight / 2;
+    parts.forEach((part, m) => part.classList.toggle("ab-chosen", m === n));
+    if (scroll) node.scrollTop = parts[n].offsetTop - node.offsetTop - node.clientHeight / 2;
   };
   return { node, light, choose };
 }
@@ -296,6 +293,7 @@ async function render({ model, el }) {
   const place = (n) => ({ layer: Math.floor(n / heads), head: n % heads });
   const named = (text, n, share) => fill(text, { layer: layers[place(n).layer], head: whole(n % heads), share });
 
+  const press = (changes) => update(model, changes);
   // A mouse that moves over something shows a token, a press keeps it.
   let pointed = null;
   const point = (node, find) => {
@@ -308,10 +306,9 @@ async function render({ model, el }) {
     node.addEventListener("pointerleave", () => to(null));
     node.addEventListener("click", (event) => {
       const [token] = find(event);
-      if (token >= 0) update(model, { token });
+      if (token >= 0) press({ token });
     });
   };
-  const press = (changes) => update(model, changes);
   const readings = all.map((data, n) => {
     const label = say.maps[compared ? n + 1 : 0];
     return reading(say, data, { label, compared, layers, heads, point, press });
@@ -321,9 +318,9 @@ async function render({ model, el }) {
   const table = grid({
     label: say.grid,
     rows: layers,
-    columns: Array.from({ length: heads }, (_, head) => whole(head)),
+    columns: [...Array(heads).keys()].map(whole),
     at: [0, 0],
-    move: (layer, head) => update(model, { layer, head }),
+    move: (layer, head) => press({ layer, head }),
     press: () => {},
   });
   const cells = table.cells.flat();
@@ -341,10 +338,7 @@ async function render({ model, el }) {
     top.append(...Array.from(top.children, (name) => Object.assign(name.cloneNode(true), { ariaHidden: "true" })));
   const box = element("div", { class: "ab-heads" }, table.node);
 
-  const best = cells.slice(0, BEST).map(() => {
-    const node = button("", () => update(model, place(node.head)));
-    return node;
-  });
+  const best = cells.slice(0, BEST).map((_, n) => button("", () => press(place(order[n]))));
   const tries = element("div", { class: "ab-controls ab-tries", role: "group", "aria-label": say.strongest }, ...best);
   const title = element("b");
   const likes = Object.keys(shares).map((kind) => [kind, element("b", { class: "ab-weight" })]);
@@ -359,7 +353,7 @@ async function render({ model, el }) {
   });
   tries.hidden = filter.lastChild.hidden = !options.length;
   const values = [...Array(Math.max(...all.map(({ queries }) => queries.length))).keys()];
-  const token = slider(model, subscriptions, { trait: "token", label: say.token, values, show: whole });
+  const token = slider(model, subscriptions, { trait: "token", label: say.token, values });
   const views = choice(model, subscriptions, { trait: "view", label: say.view, options: say.views });
   views.hidden = !all[0].own;
   const hint = (text) => element("p", { class: "ab-hint" }, text);
@@ -369,7 +363,7 @@ async function render({ model, el }) {
     el,
     "browser",
     element("div", { class: "ab-texts" }, ...part("texts")),
-    element("div", { class: "ab-controls" }, token, views, hint(say.light)),
+    filter,
     element(
       "div",
       {
@@ -381,11 +375,16 @@ async function render({ model, el }) {
       flows,
       element("div", { class: "ab-lists" }, ...part("lists")),
     ),
-    filter,
-    tries,
+    element(
+      "div",
+      { class: "ab-controls" },
+      token,
+      views,
+      element("div", { class: "ab-hints" }, hint(say.light), tries),
+    ),
   );
 
-  let here, colours;
+  let here, colours, order;
   const strands = () => model.get("view") === "strands";
   function showToken() {
     const how = { all: strands(), scroll: pointed === null };
@@ -400,10 +399,6 @@ async function render({ model, el }) {
   }
   const paintLarge = () => colours && readings.forEach((each) => each.paint(here, colours));
   subscriptions.follow(["view", "kind"], () => {
-    root.classList.toggle("ab-all", strands());
-    // Of two views each keeps its place while the other is seen.
-    for (const part of [box, maps, flows])
-      part.style.visibility = strands() === (part === flows) ? "visible" : "hidden";
     if (strands()) for (const each of readings) each.light(lit(), model.get("kind") === "first");
   });
   subscriptions.follow(["layer", "head", "kind", "view"], () => {
@@ -415,10 +410,8 @@ async function render({ model, el }) {
       cell.ariaSelected = n === here;
       cell.style.setProperty("--share", light[n]);
     });
-    const order = [...share.keys()].sort((a, b) => share[b] - share[a]);
-    tries.style.visibility = kind in shares ? "visible" : "hidden";
+    order = [...share.keys()].sort((a, b) => share[b] - share[a]);
     order.slice(0, BEST).forEach((head, n) => {
-      best[n].head = head;
       best[n].ariaPressed = head === here;
       best[n].textContent = named(say.best, head, number(share[head]));
     });
