@@ -77,9 +77,12 @@ def expected(widget) -> dict[str, Tensor]:
     found = {"line": codes(*tokens), "asks": torch.arange(len(tokens)) == asks}
     lit = ["below", "light", "beams", "needle", "starts", "stands", "named", "between", "words", "cosines", "near"]
     found |= dict.fromkeys(lit, torch.tensor([]))
-    if not widget.asked:
-        return found
     x = vectors_of(*tokens)
+    if not widget.asked:
+        if ends := MEANT.get(tokens[asks]):
+            alone = foot_between(x[asks], *vectors_of(*ends)).clamp(0, 1)
+            found |= {"between": codes(*ends)} | dict.fromkeys(("needle", "starts", "stands", "named"), alone)
+        return found
     q, k, v, scale = x, x, x, 1.0
     if widget.matrices == "learned":
         layer = copy.deepcopy(three_matrices()).double()

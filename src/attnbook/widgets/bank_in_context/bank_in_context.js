@@ -238,7 +238,7 @@ async function render({ model, el }) {
   });
   const own = ownWords(model, say, hint, between, (said) => enough(said) ?? fetchAll());
   const [alone, became] = [ranking(), ranking()];
-  const results = element("div", { class: "ab-results" }, alone.node, became.node);
+  const results = element("div", { class: "ab-results" }, alone.node, became.node, ...(tables ? [ask] : []));
   const row = (...parts) => element("div", { class: "ab-controls ab-tries" }, ...parts);
   const bench = () => [
     results,
@@ -250,7 +250,7 @@ async function render({ model, el }) {
     el,
     tables ? "bank" : "bank ab-hero",
     line.node,
-    element("div", { class: "ab-means" }, needle.node, ask, film.node),
+    element("div", { class: "ab-means" }, needle.node, ...(tables ? [] : [ask]), film.node),
     ...(tables ? bench() : []),
     ...(tables ? [hint] : [row(another, own), hint, element("div", { class: "ab-sky" })]),
   );
@@ -270,9 +270,12 @@ async function render({ model, el }) {
     // The meanings of the word itself, or else of the one that it looks at most.
     const looks = (i) => (i === place ? 2 : found.weights?.[i]);
     const [most] = [...tokens.keys()].filter((i) => between[tokens[i]]).sort((i, j) => looks(j) - looks(i));
-    const ends = found.became && between[tokens[most]];
-    needle.draw(tokens[place], ends, vectors, found.became, x?.[place]);
+    // Until it is asked, a word lies where it does alone.
+    const ends = asked ? found.became && between[tokens[most]] : tables && x && between[tokens[place]];
+    needle.draw(tokens[place], ends, vectors, found.became ?? x?.[place], x?.[place]);
     if (!asked || !all) for (const each of [alone, became]) each.node.replaceChildren();
+    if (!asked && ends)
+      alone.node.append(element("span", { class: "ab-hint" }, fill(say.which, { word: tokens[place] })));
     if (asked && all) {
       alone.draw(fill(say.alone, { word: tokens[place] }), all, x[place]);
       became.draw(say.became, all, found.became);

@@ -176,7 +176,7 @@ function plane(model, say) {
       const [gripX, gripY] = at(2 ** 7 * slope, 2 ** 7);
       grip.setAttribute("cx", gripX || 0);
       grip.setAttribute("cy", gripY || 0);
-      less.toggleAttribute("hidden", slope <= 0);
+      for (const side of [less, more]) side.toggleAttribute("hidden", slope <= 0); // else a sentence says it
       grip.toggleAttribute("hidden", slope <= 0 || against !== "convolution");
       half.setAttribute("d", line(ratio));
       half.toggleAttribute("hidden", !counted);
