@@ -54,7 +54,7 @@ SAID = {
     "bfloat16: blurred": FillValue(fill="-1e9", shift=-9995),
     "float32: nan": FillValue(fill="-inf", hidden="all"),
     "float16: nan": FillValue(fill="lowest", hidden="all", how="add", shift=-50),
-    "float32: ignored": FillValue(hidden="all", how="add"),
+    "float32: ignored": FillValue(fill="-10", hidden="all", how="add"),
     "float16: uniform": FillValue(fill="lowest", hidden="all"),
 }
 

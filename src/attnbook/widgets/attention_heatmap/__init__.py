@@ -75,7 +75,7 @@ class AttentionHeatmap(BookWidget):
 
     def __init__(
         self,
-        tokens: str | Sequence[str] = "the river bank",
+        tokens: str | Sequence[str] = "bank by the river",
         q_LK=(),
         k_LK=(),
         v_LV=(),

@@ -17,6 +17,7 @@ import {
   words,
 } from "../shared/core.js";
 import { SCALES, TEMPERATURES, slider } from "../shared/slider.js";
+import { folded } from "../shared/folded.js";
 import { beams } from "../shared/beams.js";
 import { motion } from "../shared/motion.js";
 import { grid } from "../shared/cells.js";
@@ -160,14 +161,16 @@ async function render({ model, el }) {
   const film = motion(say.motion, say.happens);
   const controls = heads.length
     ? heads.slice(1, 2).map(() => pick("head", { ...Object.keys(heads) }))
-    : [
-        control,
-        pick("stage"),
-        pick("mask"),
-        length,
-        pick("scale"),
-        slider(model, subscriptions, { trait: "temperature", label: say.temperature, values: TEMPERATURES }),
-      ];
+    : [control, pick("stage"), pick("mask"), length];
+  const sharpness = folded(
+    say.sharpness,
+    element(
+      "div",
+      { class: "ab-controls" },
+      pick("scale"),
+      slider(model, subscriptions, { trait: "temperature", label: say.temperature, values: TEMPERATURES }),
+    ),
+  );
   const light = beams();
   const picture = element("div", { class: "ab-scroll ab-pin" });
   const finger = fingerPainting(say, picture);
@@ -181,6 +184,7 @@ async function render({ model, el }) {
     finger,
     element("div", { class: "ab-controls" }, ...controls),
     ...hints,
+    ...(heads.length ? [] : [sharpness]),
   );
   const paint = painter(model, "blocked");
   let table, sum, asked;

@@ -81,12 +81,15 @@ function render({ model, el }) {
       "div",
       { class: "ab-beside" },
       steps,
-      controls(tokens("prompt"), tokens("chunk")),
       now,
       sum,
       wrong,
       choice(model, subscriptions, { trait: "cache", label: say.cache, options: say.caches }),
-      choice(model, subscriptions, { trait: "align", label: say.align, options: say.aligns }),
+      folded(
+        say.otherwise,
+        controls(tokens("prompt"), tokens("chunk")),
+        choice(model, subscriptions, { trait: "align", label: say.align, options: say.aligns }),
+      ),
     ),
     folded(
       say.more,

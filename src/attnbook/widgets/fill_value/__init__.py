@@ -17,14 +17,14 @@ DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 class FillValue(BookWidget):
     """Five scores, the last two or all of them hidden, each time by PyTorch's own arithmetic.
 
-    >>> FillValue().weights(torch.float16)[3:].tolist()  # hidden, but not gone
+    >>> FillValue(fill="-10").weights(torch.float16)[3:].tolist()  # hidden, but not gone
     [4.112720489501953e-06, 4.112720489501953e-06]
 
     `shift` is added to every score: softmax does not mind. The fill is written over the hidden scores, or added to them
     as (1 - mask) * fill.
     """
 
-    fill = traitlets.Enum(["0", "-10", "-1e4", "-1e9", "lowest", "-inf"], "-10").tag(sync=True)
+    fill = traitlets.Enum(["0", "-10", "-1e4", "-1e9", "lowest", "-inf"], "-1e9").tag(sync=True)
     shift = traitlets.Int(0, min=-20_000, max=0).tag(sync=True)
     hidden = traitlets.Enum(["two", "all"], "two").tag(sync=True)
     how = traitlets.Enum(["write", "add"], "write").tag(sync=True)

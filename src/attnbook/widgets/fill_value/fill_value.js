@@ -1,4 +1,5 @@
 import { body, choice, element, fill, follower, heading, number, words } from "../shared/core.js";
+import { folded } from "../shared/folded.js";
 import { scientific } from "../shared/sizes.js";
 import { slider } from "../shared/slider.js";
 import { attempt, FORMATS, SCORES } from "./formats.js";
@@ -139,7 +140,7 @@ function render({ model, el }) {
       choice(model, subscriptions, { trait: "hidden", label: say.hidden, options: say.which }),
       slider(model, subscriptions, { trait: "shift", label: say.shift, values: SHIFTS, show: written }),
     ),
-    element("div", { class: "ab-panels" }, ...panels.map(({ node }) => node)),
+    folded(say.numbers, element("div", { class: "ab-panels" }, ...panels.map(({ node }) => node))),
   );
 
   const names = ["fill", "shift", "hidden", "how"];

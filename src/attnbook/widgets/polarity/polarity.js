@@ -84,6 +84,7 @@ function render({ model, el }) {
     },
   });
   table.node.classList.add("ab-paints");
+  const how = element("p", { class: "ab-hint" }, say.how);
   const [verdict, meaning] = [element("span"), element("span")];
   const score = element("p", { class: "ab-score" });
   const next = button(say.reveal, () => {
@@ -96,7 +97,12 @@ function render({ model, el }) {
   );
   again.className = "ab-link";
   again.addEventListener("click", () => next.focus()); // it hides itself
-  const board = element("div", { class: "ab-board" }, element("p", { class: "ab-hint" }, say.how), table.node);
+  const board = element(
+    "div",
+    { class: "ab-board" },
+    element("div", { class: "ab-said" }, how, element("p", { role: "status" }, verdict, " ", meaning)),
+    table.node,
+  );
   board.append(fingerPainting(say, board));
   body(
     el,
@@ -104,7 +110,6 @@ function render({ model, el }) {
     title,
     element("pre", { tabindex: 0, role: "group", "aria-label": say.listing }, listing),
     board,
-    element("p", { class: "ab-said", role: "status" }, verdict, " ", meaning),
     element("div", { class: "ab-controls" }, next, score, again),
   );
 
@@ -123,6 +128,7 @@ function render({ model, el }) {
       cell.setAttribute("aria-selected", seen.has(spot));
     }
     const sentence = missed.size ? count(say.wrong, missed.size) : say.right;
+    how.style.visibility = revealed ? "hidden" : ""; // what was right stands in its place
     verdict.dataset.wrong = revealed ? missed.size : "";
     verdict.textContent = revealed ? sentence : "";
     meaning.dataset.meaning = revealed ? asked.name : "";

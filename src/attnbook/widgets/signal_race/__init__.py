@@ -23,7 +23,7 @@ class SignalRace(BookWidget):
 
     n = traitlets.Int(16, min=2, max=MOST).tag(sync=True)
     kernel = traitlets.Int(3, min=2, max=5).tag(sync=True)
-    step = traitlets.Int(0, min=0, max=MOST).tag(sync=True)
+    step = traitlets.Int(2, min=0, max=MOST).tag(sync=True)
     at_once = traitlets.Enum(MACHINES, MACHINES[-1]).tag(sync=True)
 
     def kinds(self) -> dict[str, Kind]:

@@ -1,4 +1,5 @@
 import { body, button, element, fill, fillNodes, follower, heading, update, whole, words } from "../shared/core.js";
+import { folded } from "../shared/folded.js";
 import { large } from "../shared/sizes.js";
 import { slider } from "../shared/slider.js";
 
@@ -79,15 +80,13 @@ function racer(kind, say) {
       operations.textContent = large(sum(all.slice(0, done)), say.sizes);
       strip.classList.toggle("ab-arrived", know === n);
     },
-    // Who wins is not told before the start.
-    showTotal(net, time, fastest, slowest, isStarted) {
+    showTotal(net, time, fastest, slowest) {
       const all = net.operations_per_step;
       [all.length, sum(all), time].forEach((x, i) => {
         total[i].textContent = large(x, say.sizes);
       });
       bar.style.setProperty("--w", time / slowest);
-      bar.parentElement.classList.toggle("ab-first", isStarted && time === fastest);
-      for (const cell of [...total, bar]) cell.style.visibility = isStarted ? "" : "hidden";
+      bar.parentElement.classList.toggle("ab-first", time === fastest);
     },
   };
 }
@@ -141,17 +140,26 @@ function render({ model, el }) {
   });
   const step = control("step", { with: ["n", "kernel"] });
   for (const event of ["pointerdown", "input"]) step.addEventListener(event, start.stop);
-  body(
-    el,
-    "race",
-    element("div", { class: "ab-lanes ab-pin" }, ...racers.map(({ lane }) => lane)),
-    element("div", { class: "ab-controls" }, start.node, forward, step),
-    element("div", { class: "ab-controls" }, control("n"), control("kernel"), control("at_once", { show: whole })),
+  const machine = folded(
+    say.machine,
+    element("div", { class: "ab-controls" }, control("kernel"), control("at_once", { show: whole })),
     table(
       say.total,
       say.totals,
       racers.map(({ total }) => total),
     ),
+  );
+  body(
+    el,
+    "race",
+    element(
+      "div",
+      { class: "ab-lanes ab-pin" },
+      element("p", { class: "ab-hint" }, say.lights),
+      ...racers.map(({ lane }) => lane),
+    ),
+    element("div", { class: "ab-controls" }, start.node, forward, step, control("n")),
+    machine,
   );
 
   subscriptions.follow(["n", "kernel", "step", "at_once"], () => {
@@ -160,8 +168,11 @@ function render({ model, el }) {
     const times = racers.map(({ kind }) => timeOn(atOnce, found[kind]));
     racers.forEach(({ kind, show, showTotal }, i) => {
       show(n, step, found[kind]);
-      showTotal(found[kind], times[i], Math.min(...times), Math.max(...times), step > 0);
+      showTotal(found[kind], times[i], Math.min(...times), Math.max(...times));
     });
+  });
+  subscriptions.follow(["at_once"], () => {
+    if (model.get("at_once") < MACHINES.at(-1)) machine.open = true;
   });
   return () => {
     start.stop();
