@@ -36,7 +36,7 @@ function render({ model, el }) {
     "svg",
     {
       class: "ab-plot",
-      viewBox: `${-MARGIN} -14 ${WIDE + 2 * MARGIN} ${TALL + 40}`,
+      viewBox: `${-MARGIN} -14 ${WIDE + 2 * MARGIN} ${TALL + 44}`,
       role: "img",
       "aria-label": say.curve,
     },
@@ -47,7 +47,11 @@ function render({ model, el }) {
       element("text", { x: -8, y: (TALL * (1 - y)) / 2 + 5, "text-anchor": "end" }, number(y, 0)),
     ),
     ...[0, 20, 40, LAST].map((i) =>
-      element("text", { x: (i * WIDE) / LAST, y: TALL + 20, "text-anchor": "middle" }, `${i}`),
+      element(
+        "text",
+        { class: i ? "" : "ab-first", x: (i * WIDE) / LAST, y: TALL + 27, "text-anchor": "middle" },
+        `${i}`,
+      ),
     ),
     curve,
     ...marks,

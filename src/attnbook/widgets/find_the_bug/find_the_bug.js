@@ -105,16 +105,17 @@ function render({ model, el }) {
   });
   const encoders = Object.keys(say.names).map((trait) => encoder(model, subscriptions, say, trait));
   const verdict = element("p", { class: "ab-verdict", role: "status" });
-  const note = element("p", { class: "ab-hint" }, say.note);
+  const swapped = element("span", {}, say.swapped);
   body(
     el,
     "bug",
+    element("p", {}, say.question),
     element(
       "div",
       { class: "ab-bench" },
       element("div", { class: "ab-controls ab-tries ab-swaps" }, ...swaps.map(({ key }) => key)),
       element("div", { class: "ab-encoders" }, ...encoders.map(({ node }) => node)),
-      note,
+      element("p", { class: "ab-hint" }, say.note, " ", swapped),
     ),
     element(
       "div",
@@ -137,7 +138,7 @@ function render({ model, el }) {
 
   subscriptions.follow(["seed", "words_swapped", "texts_swapped", "a", "b", "c", "revealed"], () => {
     for (const { trait, key } of swaps) key.setAttribute("aria-pressed", model.get(trait));
-    note.style.visibility = swaps.some(({ trait }) => model.get(trait)) ? "" : "hidden";
+    swapped.style.visibility = swaps.some(({ trait }) => model.get(trait)) ? "" : "hidden";
     const batch = batchOf(model.get("words_swapped"), model.get("texts_swapped"));
     const seed = model.get("seed");
     const order = orderOf(seed);

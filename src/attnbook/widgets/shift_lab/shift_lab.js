@@ -42,10 +42,12 @@ const mover = (apart) =>
 // One pair of numbers: large at the position, and small at places everywhere.
 function circles() {
   const dials = Array.from({ length: EVERYWHERE.length + 1 }, () => clock(["ab-query", "ab-key"]));
+  const name = element("p", { class: "ab-hint" });
   const small = EVERYWHERE.map((place, n) => element("div", {}, dials[n + 1].node, `${place}`));
   return {
     small,
-    node: element("div", {}, dials[0].node, element("div", { class: "ab-small" }, ...small)),
+    name,
+    node: element("div", {}, name, dials[0].node, element("div", { class: "ab-small" }, ...small)),
     show: (handsAt, i) => [i, ...EVERYWHERE].forEach((place, n) => dials[n].show(...handsAt(place))),
   };
 }
@@ -74,7 +76,7 @@ function render({ model, el }) {
   const pairs = SPEEDS.map(circles);
   const same = element(
     "p",
-    { class: "ab-hint" },
+    { class: "ab-hint ab-same" },
     fill(say.same, { first: EVERYWHERE[0], next: EVERYWHERE[1], last: EVERYWHERE.at(-1) }),
   );
   const picture = element("div", { class: "ab-circles ab-pin", role: "img" }, ...pairs.map(({ node }) => node), same);
@@ -93,8 +95,12 @@ function render({ model, el }) {
       control("position"),
       control("apart"),
     ),
-    element("div", { class: "ab-scroll" }, ...tables.map(({ node }) => node)),
-    scores,
+    element(
+      "div",
+      { class: "ab-numbers" },
+      element("div", { class: "ab-scroll" }, ...tables.map(({ node }) => node)),
+      scores,
+    ),
   );
 
   subscriptions.follow(["mode", "position", "apart"], () => {
@@ -104,7 +110,8 @@ function render({ model, el }) {
     // A clock's hand begins at the top and goes round to the right; a turned pair is drawn as x and y.
     const shown = (at) =>
       mode === "moved" ? [place(at), place(at + apart)] : [turn(QUERY, at), turn(KEY, at + apart)];
-    pairs.forEach(({ small, show }, pair) => {
+    pairs.forEach(({ small, name, show }, pair) => {
+      name.textContent = say.hands[mode][pair];
       show((at) => shown(at).map((hand) => hand.slice(2 * pair, 2 * pair + 2)), i);
       small.forEach((spot, n) => spot.classList.toggle("ab-here", EVERYWHERE[n] === i));
     });
@@ -126,7 +133,7 @@ function render({ model, el }) {
         }),
       );
     }
-    scores.style.visibility = mode === "moved" ? "hidden" : "visible";
+    scores.hidden = mode === "moved";
     turned.textContent = number(dot(q, k), 4);
     added.textContent = number(dot(plus(QUERY, place(i)), plus(KEY, place(j))), 4);
   });
