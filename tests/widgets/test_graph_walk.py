@@ -26,7 +26,7 @@ READ = """(node) => {
         told: is(all("path"), ".ab-told"),
         hears: is(cells, ".ab-yes, .ab-itself"),
         labels: codes(cells.map((cell) => cell.ariaLabel)),
-        undo: is(all(".ab-controls > button").filter((key) => key.checkVisibility({ visibilityProperty: true })), "*"),
+        undo: is(all(".ab-mask button").filter((key) => key.checkVisibility({ visibilityProperty: true })), "*"),
         said: codes(all(".ab-said p").map((part) => part.textContent)),
     };
 }"""

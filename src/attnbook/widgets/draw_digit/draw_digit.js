@@ -108,8 +108,8 @@ async function render({ model, el }) {
         button(say.other, () => show((model.get("digit") % HELD_OUT) + 1)),
         button(say.wrong, () => show((wrong.find((place) => place >= model.get("digit")) ?? wrong[0]) + 1)),
       ),
-      meant,
     ),
+    meant,
   );
   subscriptions.follow(["strokes", "digit"], sheet.draw);
   let turns = 0;
@@ -140,6 +140,7 @@ async function render({ model, el }) {
     cells.forEach(({ node, pixels, value }, p) => {
       pixels.forEach((pixel, i) => pixel.style.setProperty("--ink", given[PATCHES[p][i]]));
       value.textContent = number(shown[p], costs ? 1 : 2);
+      value.classList.toggle("ab-small", Math.abs(shown[p]) < 0.1);
       node.style.setProperty("--glow", Math.max(0, shown[p] / largest));
       node.setAttribute("aria-selected", isCovered[p]);
     });

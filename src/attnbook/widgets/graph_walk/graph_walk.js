@@ -106,7 +106,16 @@ function render({ model, el }) {
   const [{ picture, draw }, map] = [pictureOf(model), mapOf(model, say)];
   const [heard, end] = [element("p", { role: "status" }), element("p", { class: "ab-hint" })];
   const undo = button(say.undo, () => update(model, { flipped: [] }));
-  const painted = element("div", { class: "ab-mask" }, element("p", { class: "ab-hint" }, say.map), map.node);
+  undo.className = "ab-link";
+  const press = element("p", { class: "ab-hint" }, say.press);
+  const painted = element(
+    "div",
+    { class: "ab-mask" },
+    element("p", { class: "ab-hint" }, say.map),
+    press,
+    undo,
+    map.node,
+  );
   body(
     el,
     "graphwalk",
@@ -119,7 +128,6 @@ function render({ model, el }) {
       choice(model, subscriptions, { trait: "graph", label: say.graph, options: say.graphs, with: { flipped: [] } }),
       slider(model, subscriptions, { trait: "layers", label: say.layers, values: ALL, show: whole }),
       slider(model, subscriptions, { trait: "marked", label: say.marked, values: ALL, show: (i) => whole(i + 1) }),
-      undo,
     ),
   );
 
@@ -130,7 +138,8 @@ function render({ model, el }) {
     draw(mask, found, layers, marked);
     map.draw(mask);
     heard.textContent = count(say.heard, layers, { known: whole(known), all: whole(N), node: whole(marked + 1) });
-    undo.style.visibility = model.get("flipped").length ? "visible" : "hidden";
+    press.hidden = model.get("flipped").length > 0; // its place is that of what takes the change back
+    undo.hidden = !press.hidden;
     const never = ALL.filter((i) => found[i] === Infinity).map((i) => whole(i + 1));
     const last = Math.max(...found.filter(Number.isFinite));
     const said = never.length ? fill(say.never, { names: listed(never) }) : count(say.all, last);

@@ -169,10 +169,10 @@ async function render({ model, el }) {
   switches.forEach((one, h) => one.classList.add("ab-switch", `ab-head-${h}`));
   const tiles = Array.from({ length: LENGTH }, () => verbatim("", { class: "ab-weight" }));
   const [light, map, answers, loss] = [beams(), weightMap(say, most), answersOf(say), element("span")];
-  const hint = element("p", { class: "ab-hint" }, say.press);
   body(
     el,
     "ablation",
+    element("p", { class: "ab-asked" }, say.asked),
     element(
       "div",
       { class: "ab-scene" },
@@ -191,12 +191,7 @@ async function render({ model, el }) {
         with: { off: [] },
       }),
       button(say.another, () => update(model, { seed: model.get("seed") + 1 })),
-      element(
-        "div",
-        {},
-        hint,
-        element("p", { class: "ab-hint ab-loss" }, ...fillNodes(say.loss, { n: whole(TESTS), x: loss })),
-      ),
+      element("p", { class: "ab-hint ab-loss" }, ...fillNodes(say.loss, { n: whole(TESTS), x: loss })),
     ),
     map.node,
   );
@@ -207,7 +202,7 @@ async function render({ model, el }) {
     const [shown] = texts(seed, 1);
     const { weights, parts, chances } = network(shown, off);
     const found = test(network, off, tests);
-    hint.style.visibility = off.some((h) => h < heads) ? "hidden" : "visible";
+    map.node.style.setProperty("--heads", heads);
     switches.forEach((one, h) => {
       one.hidden = h >= heads;
       one.setAttribute("aria-pressed", !off.includes(h));

@@ -123,13 +123,18 @@ function render({ model, el }) {
   body(
     el,
     "split",
-    element("div", { class: "ab-texts ab-pin" }, first, second, film.node),
+    element("div", { class: "ab-texts ab-pin" }, first, second),
     element(
       "div",
       { class: "ab-beside" },
       choice(model, subscriptions, { trait: "way", label: say.way, options: say.ways }),
       steps,
-      choice(model, subscriptions, { trait: "heads", label: say.heads, options: { 2: "2", 3: "3", 6: "6" } }),
+      element(
+        "div",
+        { class: "ab-controls" },
+        choice(model, subscriptions, { trait: "heads", label: say.heads, options: { 2: "2", 3: "3", 6: "6" } }),
+        film.node,
+      ),
     ),
     element("div", { class: "ab-now" }, note, summary),
   );
