@@ -12,8 +12,10 @@ from attnbook.widgets import all_widgets
 from attnbook.widgets import draw_digit as drawn
 from booktools.directives import touch
 from tests.browser.clocks import at_rest
+from tests.browser.hands import Mouse
 from tests.browser.pages import DESKTOP, PAGES, PHONE, settle
 from tests.browser.visiting import visiting
+from tests.widgets import steps
 from tests.widgets.laws import live
 
 FIVE = "chapters/05_scaled_dot_product_attention.html"
@@ -200,7 +202,8 @@ def unbound(value):
 
 
 def choose(page, trait, value):
-    page.locator(f"{FRAME} label:has(input[name^='{trait}-'][value='{value}'])").click()
+    for _, act, _ in steps.choose(trait, value):
+        act(Mouse(page), page.locator(FRAME))
 
 
 def test_tasks_tick_when_the_state_shows_them_done(visit):
