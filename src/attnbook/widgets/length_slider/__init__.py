@@ -19,7 +19,7 @@ class LengthSlider(BookWidget):
     angle_a = traitlets.Int(20, min=-180, max=180).tag(sync=True)
     length_a = traitlets.Float(0.8, min=0.1, max=2.5).tag(sync=True)
     angle_b = traitlets.Int(-60, min=-180, max=180).tag(sync=True)
-    length_b = traitlets.Float(1.2, min=0.1, max=2.5).tag(sync=True)
+    length_b = traitlets.Float(2.0, min=0.1, max=2.5).tag(sync=True)
 
     def measures(self) -> dict[str, tuple[float, float]]:
         """Each arrow's dot product and cosine with the query."""

@@ -1,7 +1,7 @@
 // All heads of a model at once: a column for each block, a row for each head, in each place the head's map. A narrow wall
-// is broken into two strips.
+// is broken into two strips. Every fifth block has its number.
 
-import { element } from "../shared/core.js";
+import { element, whole } from "../shared/core.js";
 
 const NARROW = 460; // pixels
 const [GLOW, DARK] = [
@@ -38,11 +38,13 @@ export function paint({ data, width }, left, top, n, weight, light = 1, off = fa
 export function wall(label, { point, press, go }) {
   const id = `head-${Math.random().toString(36).slice(2)}`;
   const canvas = element("canvas");
+  const numbers = element("div", { class: "ab-blocks", "aria-hidden": "true" });
   const frame = element("div", { role: "gridcell", id, "aria-selected": "true" });
   const node = element(
     "div",
     { class: "ab-wall", role: "grid", tabindex: 0, "aria-label": label, "aria-activedescendant": id },
     canvas,
+    numbers,
     element("div", { role: "row" }, frame),
   );
   let [last, layers, heads, across, down, chosen] = [null, 1, 1, 1, 1, 0];
@@ -62,6 +64,11 @@ export function wall(label, { point, press, go }) {
     across = Math.ceil(layers / (node.clientWidth < NARROW ? 2 : 1));
     down = Math.ceil(layers / across) * heads;
     [canvas.width, canvas.height] = [across * step, down * step];
+    const named = Array.from({ length: layers }, (_, n) => n).filter((n) => n % 5 === 0 || n === layers - 1);
+    const spans = named.map((n) =>
+      element("span", { class: n < across ? "" : "ab-below", style: `--x: ${n % across}` }, whole(n)),
+    );
+    numbers.replaceChildren(element("p", {}, label), ...spans);
     canvas.style.imageRendering = n < 20 ? "pixelated" : "auto";
     const pen = canvas.getContext("2d");
     const image = pen.createImageData(canvas.width, canvas.height);
