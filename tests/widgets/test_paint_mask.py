@@ -10,6 +10,7 @@ from torch.testing import assert_close
 
 from attnbook import attention, peers
 from attnbook.widgets import PaintMask
+from attnbook.widgets.paint_mask import LATER
 from tests.browser.pages import bare
 from tests.widgets.laws import Laws, agree, live
 from tests.widgets.reading import numbers
@@ -143,7 +144,7 @@ def test_a_share_that_is_pressed_goes_to_the_others(visit):
     page = visit("bare.html", motion="reduce", served={"bare.html": bare(PaintMask())})
     node = live(page)
     widths = "(bar) => [...bar.children].map((part) => part.getBoundingClientRect().width / bar.clientWidth)"
-    bar, twin = node.locator(".ab-share").nth(1), PaintMask(blocked=[[1, 1]])
+    bar, twin = node.locator(".ab-share").nth(1), PaintMask(blocked=[*LATER, [1, 1]])
     node.locator(".ab-share span").nth(5).click()
     agree(node, twin, "cat's share of cat pressed")
     assert_close(torch.tensor(bar.evaluate(widths)), twin.weights()[1].float(), rtol=0, atol=0.01)

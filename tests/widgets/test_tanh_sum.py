@@ -24,7 +24,7 @@ READ = """(node) => {
         tips: tips.map((tip) => at(tip, "cx", "cy")),
         mirrored: node.querySelector(".ab-mirrored").getAttribute("cx"),
         said: tips.map((tip) => tip.getAttribute("aria-valuetext")),
-        labels: parts("svg text[translate]").map((text) => text.textContent.split(" ")[1]),
+        labels: parts("svg text[translate]").map((text) => text.textContent.split(" ")[1]).filter(Boolean),
         key: node.querySelector("caption span").textContent,
     };
 }"""
@@ -45,9 +45,9 @@ def expected(widget) -> dict[str, Tensor]:
     units = torch.tanh(torch.stack([k + q, k - q]).flatten())
     curves = torch.stack([keys.expand(-1, 4), -scores(keys)], -1).transpose(0, 1)
     dots = torch.stack([k[0, 0] * torch.ones(2), -here[[3, 2]]], -1)
-    ends = scores(torch.tensor([[5.5], [3.4]], dtype=torch.float64))
+    ends = scores(torch.tensor([[5.5], [3.7]], dtype=torch.float64))
     flat = torch.tensor([26.0, 21.0], dtype=torch.float64)
-    tips = [[widget.k, 4.1], [widget.q, 0.0], [5.5, -ends[0, 0]], [3.4, -ends[1, 1]]]
+    tips = [[widget.k, 4.1], [widget.q, 0.0], [5.5, -ends[0, 0]], [3.7, -ends[1, 1]]]
     said = torch.tensor([widget.k, widget.q, widget.w1, widget.w2])
     return {
         "numbers": torch.stack([units[0], first, units[1], second, total, product]),

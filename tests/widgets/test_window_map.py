@@ -71,7 +71,8 @@ def expected(widget) -> dict[str, Tensor]:
     lit = torch.stack(lit)
     cached = [kept(widget, n) for n in range(1, widget.layers + 1)]
     words, reached = widget.edition_words(), int(lit[0].sum())
-    said = [count(words["said"], reached, all=str(widget.token + 1), token=str(widget.token))]
+    said = [count(words["said"], reached, token=str(widget.token + 1))]
+    full = words["full"]["none"]
     for name, preset in PRESETS.items():
         if preset == (widget.window, widget.every, widget.sinks, widget.layers):
             model = named_models()[name]
@@ -79,7 +80,7 @@ def expected(widget) -> dict[str, Tensor]:
             numbers = {"layers": model.layers, "window": model.window, "reach": reach}
             numbers |= {"local": model.count("W"), "global": model.count("G")}
             form = words["full"]["mixed" if model.count("G") else "windows"]
-            said.append(form.format(name=name, **{key: f"{n:,}" for key, n in numbers.items()}))
+            full = form.format(name=name, **{key: f"{n:,}" for key, n in numbers.items()})
     share = sum(mask.sum() for mask in masks) / (widget.layers * causal(TOKENS).sum())
     figures = [widget.layers * (widget.window - 1) + 1, 100 * float(share), sum(cached), widget.layers * TOKENS]
     asks = torch.zeros_like(lit)
@@ -91,7 +92,7 @@ def expected(widget) -> dict[str, Tensor]:
         "kept": torch.tensor([*cached[::-1], 0]),
         "figures": torch.tensor(figures, dtype=torch.float64),
         "beams": torch.tensor(beams(widget, lit > 0), dtype=torch.float64),
-        "said": codes(*said),
+        "said": codes(*said, full),
     }
 
 

@@ -1,5 +1,6 @@
 import { beams } from "../shared/beams.js";
 import { body, button, choice, count, element, fill, follower, listed, update, whole, words } from "../shared/core.js";
+import { folded } from "../shared/folded.js";
 import { slider } from "../shared/slider.js";
 import { grid } from "../shared/cells.js";
 import { fingerPainting, painter } from "../shared/painting.js";
@@ -160,6 +161,10 @@ function render({ model, el }) {
   const knows = element("p", { class: "ab-knows", role: "status" });
   const range = (least, most) => Array.from({ length: most + 1 - least }, (_, i) => i + least);
   const control = (trait, values) => slider(model, subscriptions, { trait, label: say[trait], values });
+  const undo = button(say.undo, () => {
+    update(model, { flipped: [], mistake: "none" });
+    map.node.querySelector("[tabindex='0']").focus({ preventScroll: true }); // it hides itself
+  });
   const picture = element("div", { class: "ab-picture" }, ...layers.nodes, map.node);
   body(
     el,
@@ -174,9 +179,16 @@ function render({ model, el }) {
         options: say.mistakes,
         with: { flipped: [] },
       }),
-      control("source", range(2, N)),
-      control("target", range(1, N)),
-      control("layers", range(1, MOST_LAYERS)),
+    ),
+    folded(
+      say.more,
+      element(
+        "div",
+        { class: "ab-controls" },
+        control("source", range(2, N)),
+        control("target", range(1, N)),
+        control("layers", range(1, MOST_LAYERS)),
+      ),
     ),
     element(
       "div",
@@ -184,8 +196,8 @@ function render({ model, el }) {
       knows,
       found.node,
       fingerPainting(say, picture),
-      button(say.undo, () => update(model, { flipped: [], mistake: "none" })),
       element("p", { class: "ab-hint" }, say.note),
+      undo,
     ),
   );
 
@@ -193,6 +205,7 @@ function render({ model, el }) {
     const [source, target, depth, row] = ["source", "target", "layers", "row"].map((name) => model.get(name));
     const names = tokensOf(source, target);
     const mask = maskNow(model);
+    undo.hidden = !model.get("flipped").length && model.get("mistake") === "none";
     const lights = ALL.map((i) => lightOf(mask, depth, i));
     const reach = lights.map(({ lit }) => lit[0]);
     layers.draw(lights[row], row);

@@ -13,13 +13,16 @@ from attnbook.widgets.shared.tables import Verbatim, html_table, painted
 
 MOST_TOKENS = 4
 WORDS = ["the", "cat", "sat", "pad"]
+LATER = [[0, 1], [0, 2], [0, 3]]  # what the first word may not see
 SCORES = [[1.0, 1.5, -0.5, 0.0], [0.5, 2.0, 1.0, 0.0], [-1.0, 2.5, 0.5, 0.0], [0.0, 0.0, 0.0, 0.0]]
 
 
 class PaintMask(BookWidget):
     """A few words and the scores they give each other; the reader hides cells, in a right way or a wrong one.
 
-    >>> widget = PaintMask(blocked=[[0, 1], [0, 2], [0, 3]])
+    >>> widget = PaintMask()
+    >>> widget.blocked
+    [[0, 1], [0, 2], [0, 3]]
     >>> widget.weights()[0].tolist()
     [1.0, 0.0, 0.0, 0.0]
 
@@ -30,7 +33,7 @@ class PaintMask(BookWidget):
     tokens = traitlets.List(traitlets.Unicode(), minlen=1, maxlen=MOST_TOKENS).tag(sync=True)
     scores_LM = traitlets.List().tag(sync=True)
     pads = traitlets.List(traitlets.Int()).tag(sync=True)
-    blocked = traitlets.List().tag(sync=True)
+    blocked = traitlets.List(default_value=LATER).tag(sync=True)
     hide = traitlets.Enum(["before", "zero", "after"], "before").tag(sync=True)
     temperature = traitlets.Float(1.0, min=0.1, max=10.0).tag(sync=True)
 

@@ -10,8 +10,10 @@ import {
   number,
   update,
   softmax,
+  verbatim,
   words,
 } from "../shared/core.js";
+import { folded } from "../shared/folded.js";
 import { scientific } from "../shared/sizes.js";
 import { TEMPERATURES, slider } from "../shared/slider.js";
 import { grid } from "../shared/cells.js";
@@ -87,7 +89,7 @@ function render({ model, el }) {
       choice(model, subscriptions, { trait: "hide", label: say.hide, options: say.ways }),
       slider(model, subscriptions, { trait: "temperature", label: say.temperature, values: TEMPERATURES }),
     ),
-    steps,
+    folded(say.steps, steps),
     note,
     answers,
   );
@@ -141,11 +143,13 @@ function render({ model, el }) {
   }
 
   function build(tokens) {
+    const power = verbatim("e");
+    power.append(element("sup", {}, "s/T"));
     scores = grid({ label: say.scores, rows: tokens, columns: tokens, at: [0, 0], move: () => {}, press: paint });
     scores.node.classList.add("ab-paints");
     for (const cell of scores.cells.flat()) cell.classList.add("ab-signed");
     shares = bars(tokens);
-    exps = table(tokens, say.exps, "");
+    exps = table(tokens, power, "");
     weights = table(tokens, say.weights, "ab-weight");
     picture.replaceChildren(element("p", { class: "ab-caption" }, say.paint), scores.node, shares.node);
     steps.replaceChildren(exps.node, weights.node);

@@ -3,10 +3,16 @@ import { clamp, handle, put } from "../shared/dragging.js";
 
 const [WIDE, HIGH, ACROSS, UP, EDGE] = [6, 4.5, 26, 21, 9]; // keys from -6 to 6, scores from -4.5 to 4.5; and in the picture
 const ENDS = { q: 3, w1: 2, w2: 2, k: 6 }; // each goes from minus this to this, in halves
-const GRIPS = { w1: 5.5, w2: 3.4 }; // the keys at which the curves can be grabbed
+const GRIPS = { w1: 5.5, w2: 3.7 }; // the keys at which the curves can be grabbed
 const KEYS = Array.from({ length: 97 }, (_, i) => i / 8 - WIDE);
 
 const at = (k, score) => [k * ACROSS, -score * UP];
+// A name beside a place on the axis: below it on the right half, above it on the left, where no curve passes.
+function beside(text, x, isRight) {
+  const [dx, dy, anchor] = isRight ? ["0.2em", "1.5em", "start"] : ["-0.2em", "-0.6em", "end"];
+  put(text, { x, y: 0, dx, dy, "text-anchor": anchor });
+}
+
 // A handle for a trait, with its name and value beside it; `pulled` says which value belongs to a place.
 function grip(model, say, trait, pulled) {
   const goTo = (x) => update(model, { [trait]: clamp(Math.round(2 * x) / 2, -ENDS[trait], ENDS[trait]) });
@@ -20,11 +26,12 @@ function grip(model, say, trait, pulled) {
   const dot = element("circle", { class: `ab-grip ab-of-${trait}`, r: 5 });
   const text = element("text", { class: `ab-of-${trait}`, "text-anchor": "middle", translate: "no" });
   const draw = (k, score, lift = score < 0 ? 17 : -8) => {
-    // not between the dot and the axis
+    // away from the axis
     const [x, y] = at(k, score);
     const value = number(model.get(trait), 1);
     put(dot, { cx: x, cy: y });
-    put(text, { x: clamp(x, -WIDE * ACROSS + 8, WIDE * ACROSS - 8), y: y + lift });
+    if (trait === "q") beside(text, x, k >= 0);
+    else put(text, { x: clamp(x, -WIDE * ACROSS + 8, WIDE * ACROSS - 8), y: y + lift });
     text.textContent = `${say.names[trait]} ${value}`;
     hold(x, y, model.get(trait), value);
   };
@@ -49,6 +56,7 @@ function render({ model, el }) {
   );
   const dots = Object.fromEntries(["dot", "sum"].map((name) => [name, element("circle", { class: `ab-at-${name}` })]));
   const mirrored = element("circle", { class: "ab-mirrored", cy: 0, r: 4 });
+  const minus = element("text", { class: "ab-of-q", translate: "no" }, "−q");
   const grips = {
     k: grip(model, say, "k", (k) => k),
     q: grip(model, say, "q", (k) => k),
@@ -65,7 +73,7 @@ function render({ model, el }) {
       class: "ab-plot",
     },
     element("path", { class: "ab-axes", d: `M${-right} 0H${right}M0 ${-bottom}V${bottom}` }),
-    ...[-6, -3, 3, 6].map((k) => element("text", { x: k * ACROSS, y: 11, "text-anchor": "middle" }, number(k, 0))),
+    ...[-WIDE, WIDE].map((k) => element("text", { x: k * ACROSS, y: 11, "text-anchor": "middle" }, number(k, 0))),
     ...[-4, -2, 2, 4].map((score) =>
       element("text", { x: -4, y: 3 - score * UP, "text-anchor": "end" }, number(score, 0)),
     ),
@@ -79,6 +87,7 @@ function render({ model, el }) {
     one,
     other,
     mirrored,
+    minus,
     dots.dot,
     dots.sum,
     ...Object.values(grips).flatMap(({ nodes }) => nodes),
@@ -98,11 +107,16 @@ function render({ model, el }) {
     "tanh",
     svg,
     element(
-      "table",
+      "div",
       {},
-      element("caption", {}, ...fillNodes(say.caption, { k: key })),
-      heading([say.heads.curve, verbatim("tanh"), say.heads.times]),
-      element("tbody", {}, ...rows.map(({ node }) => node)),
+      element(
+        "table",
+        {},
+        element("caption", {}, ...fillNodes(say.caption, { k: key })),
+        heading([say.heads.curve, verbatim("tanh"), say.heads.times]),
+        element("tbody", {}, ...rows.map(({ node }) => node)),
+      ),
+      element("p", { class: "ab-hint" }, say.hint),
     ),
   );
 
@@ -130,6 +144,7 @@ function render({ model, el }) {
     put(one, { x1: x - 2, x2: x - 2, y1: 0, y2: middle });
     put(other, { x1: x + 2, x2: x + 2, y1: middle, y2: end });
     mirrored.setAttribute("cx", -q * ACROSS);
+    beside(minus, -q * ACROSS, q < 0);
     for (const [name, dot] of Object.entries(dots)) put(dot, { cx: x, cy: at(here, found[name])[1], r: 5 });
     grips.q.draw(q, 0);
     grips.k.draw(here, -HIGH + 0.4, -8);

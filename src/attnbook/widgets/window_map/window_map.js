@@ -12,6 +12,7 @@ import {
   whole,
   words,
 } from "../shared/core.js";
+import { folded } from "../shared/folded.js";
 import { slider } from "../shared/slider.js";
 
 const [TOKENS, DEEPEST] = [32, 8];
@@ -104,7 +105,11 @@ function render({ model, el }) {
   );
   const all = element("b", { class: "ab-number" });
   const { alone, pairs, cache } = say.figures;
-  const shows = { every: (n) => (n ? fill(say.nth, { n: whole(n) }) : say.never) };
+  const shows = { token: (i) => whole(i + 1), every: (n) => (n ? fill(say.nth, { n: whole(n) }) : say.never) };
+  const sliders = (labels) =>
+    Object.entries(labels).map(([trait, label]) =>
+      slider(model, subscriptions, { trait, label, values: STOPS[trait], show: shows[trait] ?? whole }),
+    );
   const tries = Object.entries(PRESETS).map(([name, [small]]) =>
     button(verbatim(name), () => update(model, Object.fromEntries(SMALL.map((trait, i) => [trait, small[i]])))),
   );
@@ -123,13 +128,8 @@ function render({ model, el }) {
         element("li", {}, ...fillNodes(say.share, { x: figures.pairs }), " ", pairs),
         element("li", {}, figures.cache, " ", ...fillNodes(cache, { all })),
       ),
-      element(
-        "div",
-        { class: "ab-controls" },
-        ...Object.entries(say.sliders).map(([trait, label]) =>
-          slider(model, subscriptions, { trait, label, values: STOPS[trait], show: shows[trait] ?? whole }),
-        ),
-      ),
+      element("div", { class: "ab-controls" }, ...sliders(say.sliders)),
+      folded(say.more, element("div", { class: "ab-controls" }, ...sliders(say.exceptions))),
       element("div", { class: "ab-controls ab-tries", role: "group", "aria-label": say.tries }, say.tries, ...tries),
       full,
     ),
@@ -162,7 +162,7 @@ function render({ model, el }) {
       });
     });
     const reached = lit[0].filter(Boolean).length;
-    said.textContent = count(say.said, reached, { all: whole(now.token + 1), token: whole(now.token) });
+    said.textContent = count(say.said, reached, { token: whole(now.token + 1) });
     const seen = LEVELS.slice(1, now.layers + 1).map((n) =>
       ALL.map((i) => ALL.filter((j) => sees(now, n, i, j)).length),
     );
@@ -182,7 +182,7 @@ function render({ model, el }) {
       local: whole(layers - wide),
       global: whole(wide),
     };
-    full.replaceChildren(...(name ? fillNodes(say.full[wide ? "mixed" : "windows"], gaps) : []));
+    full.replaceChildren(...fillNodes(say.full[!name ? "none" : wide ? "mixed" : "windows"], gaps));
   });
   return subscriptions.end;
 }
