@@ -12,6 +12,7 @@ from tests.widgets.steps import choose
 READ = """(node) => {
     const seen = (selector) => [...node.querySelectorAll(selector)].filter((part) => part.checkVisibility());
     const number = (name) => String("abcdef".indexOf(name[0]) * 6 + Number(name[1]));
+    const told = (selector) => [...node.querySelectorAll(selector)].filter((part) => !part.hidden); // in a fold, too
     const codes = (parts) => parts.flatMap((part) => [...part.textContent].map((c) => String(c.codePointAt(0))));
     const put = (axes) => (part) => [...axes].map((axis) => part.style.getPropertyValue(`--${axis}`));
     return {
@@ -19,10 +20,10 @@ READ = """(node) => {
         names: seen(".ab-cell").map((cell) => number(cell.textContent)),
         places: seen(".ab-cell").map(put("xy")),
         frames: seen(".ab-frame").map(put("xywh")),
-        heads: codes(seen("th")),
-        words: seen("tbody td").flatMap((cell) => cell.textContent.split(" ").map(number)),
+        heads: codes(told("th")),
+        words: told("tbody td").flatMap((cell) => cell.textContent.split(" ").map(number)),
         shapes: seen(".ab-code small").map((shape) => shape.textContent.match(/\\d+/g)),
-        note: codes(seen(".ab-now p")),
+        note: codes(seen(".ab-texts p")),
         mixing: String(seen(".ab-mixing").length),
     };
 }"""

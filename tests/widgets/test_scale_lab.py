@@ -23,7 +23,6 @@ READ = """(node) => {
         weights: all(".ab-light rect", "--w"),
         cones: all(".ab-cone", "--wide"),
         histogram: all(".ab-figure > svg rect", "--w"),
-        needles: all(".ab-needle", "--g"),
         values: [values.map((value) => value.textContent), sliders.map((slider) => slider.ariaValueText)],
         stops: sliders.map((slider) => slider.value),
     };
@@ -42,7 +41,7 @@ def expected(widget) -> dict[str, Tensor]:
         jacobian = torch.diag_embed(p) - p[:, :, None] * p[:, None, :]
         gradient = jacobian.flatten(1).norm(dim=1).median()
         entropy = torch.special.entr(p).sum(-1).mean()
-        numbers.append(torch.stack([p.amax(-1).mean(), entropy, scores.std(correction=0), gradient]))
+        numbers.append(torch.stack([p.amax(-1).mean(), entropy, gradient, scores.std(correction=0)]))
         counts = torch.histc(scores.clamp(-8, 8), 33, -8, 8)
         histograms.append(counts / counts.max())
         weights.append(p[0].sort().values[middle])
@@ -55,7 +54,6 @@ def expected(widget) -> dict[str, Tensor]:
         "histogram": torch.stack(histograms),
         "weights": torch.stack(weights),
         "cones": torch.stack(cones),
-        "needles": torch.stack(numbers)[:, -1] / 0.5,  # the largest there is: two keys share alike
         "values": torch.tensor([values, values]),
         "stops": torch.stack([stops.argmin() for stops in away]),
     }

@@ -1,4 +1,5 @@
 import { body, choice, element, fill, follower, whole, words } from "../shared/core.js";
+import { folded } from "../shared/folded.js";
 import { motion } from "../shared/motion.js";
 
 // The line of code, the axes, and what is said of it. (Where there is no code, a comment says so.)
@@ -99,7 +100,6 @@ function table(say) {
   const node = element(
     "table",
     {},
-    element("caption", {}, say.caption),
     element("thead", {}, element("tr", {}, element("td"), ...heads)),
     element("tbody", {}, ...rows.map(({ node: row }) => row)),
   );
@@ -123,7 +123,7 @@ function render({ model, el }) {
   body(
     el,
     "split",
-    element("div", { class: "ab-texts ab-pin" }, first, second),
+    element("div", { class: "ab-texts ab-pin" }, note, first, second),
     element(
       "div",
       { class: "ab-beside" },
@@ -135,8 +135,8 @@ function render({ model, el }) {
         choice(model, subscriptions, { trait: "heads", label: say.heads, options: { 2: "2", 3: "3", 6: "6" } }),
         film.node,
       ),
+      folded(say.caption, summary),
     ),
-    element("div", { class: "ab-now" }, note, summary),
   );
 
   let stood;

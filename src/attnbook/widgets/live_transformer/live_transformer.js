@@ -1,8 +1,11 @@
 import { asset, body, choice, element, fill, follower, number, update, words } from "../shared/core.js";
+import { folded } from "../shared/folded.js";
 import { STOP, namer, ranking, reading, textField } from "../shared/letters.js";
 import { motion } from "../shared/motion.js";
 import { meanOf } from "../shared/network.js";
 import { dateTransformer } from "./date_transformer.js";
+
+const TRIES = ["23rd of october 1962", "11/12/13", "31 February 2001", "Monday"];
 
 // The letter that was written last and what could stand in its place; a press on one of those writes it.
 function choosing(say, writer, press) {
@@ -41,13 +44,13 @@ async function render({ model, el }) {
     const kept = model.get("forced").filter(([where]) => where < place);
     update(model, { forced: token === run.steps[place].own ? kept : [...kept, [place, token]] });
   });
-  const field = textField(model, subscriptions, say, { ...writer, changes: { step: 0, forced: [] } });
+  const field = textField(model, subscriptions, say, { ...writer, changes: { step: 0, forced: [] }, tries: TRIES });
   const film = motion(say.motion, say.happens);
   const controls = element(
     "div",
     { class: "ab-controls" },
     choice(model, subscriptions, { trait: "where", label: say.where, options: say.kinds }),
-    choice(model, subscriptions, { trait: "head", label: say.head, options: [say.mean, 1, 2, 3, 4] }),
+    folded(say.more, choice(model, subscriptions, { trait: "head", label: say.head, options: [say.mean, 1, 2, 3, 4] })),
     film.node,
   );
   body(el, "letters ab-live-transformer", field, picture, controls, chosen.node, map);

@@ -115,6 +115,7 @@ function render({ model, el }) {
 
   subscriptions.follow(["seed", "seen", "given", "revealed"], () => {
     const { n, asked, revealed, seen, missed, answers, right } = compute(model);
+    table.node.classList.toggle("ab-revealed", revealed);
     title.textContent = fill(say.question, { n: whole(n + 1) });
     listing.textContent = code(asked);
     for (const [i, j] of SPOTS) {

@@ -6,7 +6,6 @@ const [QUERIES, KEYS, WIDEST] = [32, 64, 1024];
 const WIDTHS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 const SIZES = [0.25, 0.5, 1, 1.5, 2, 3, 4];
 const [REACH, BINS] = [8, 33]; // the outermost bins hold what lies beyond
-const STEEPEST = 0.5; // the softmax gradient where two keys share alike
 
 const mean = (numbers) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
 const sum = (numbers, f) => numbers.reduce((total, x) => total + f(x), 0);
@@ -67,13 +66,11 @@ function bars(n) {
   return { nodes, show: (shares) => nodes.forEach((bar, i) => bar.style.setProperty("--w", shares[i])) };
 }
 
-// How the light of one query falls on the keys, what the scores are, and how much a score can still move the weights.
+// How the light of one query falls on the keys, how much a score can still move it, and what the scores are.
 function panel(title, say) {
   const [light, histogramBars] = [bars(KEYS), bars(BINS)];
   const cone = element("div", { class: "ab-cone" });
   const lit = picture("weights", say.weights, `0 0 ${KEYS} 40`, ...light.nodes);
-  const needle = element("path", { class: "ab-needle", d: "M48 50L50 8L52 50Z" });
-  const dial = element("path", { class: "ab-arc", d: "M8 50A42 42 0 0 1 92 50" });
   const values = {};
   const figure = (svg, caption, names) => {
     const lines = names.flatMap((name) => {
@@ -82,14 +79,12 @@ function panel(title, say) {
     });
     return element("div", { class: "ab-figure" }, svg, element("p", {}, caption), element("dl", {}, ...lines));
   };
-  const gauge = element("svg", { class: "ab-gauge", viewBox: "0 0 100 52", "aria-hidden": "true" }, dial, needle);
   const node = element(
     "div",
     { role: "group", class: "ab-panel", "aria-label": title },
     element("p", { class: "ab-title" }, title),
-    figure(element("div", { class: "ab-light" }, cone, lit), say.weights, ["largest", "entropy"]),
+    figure(element("div", { class: "ab-light" }, cone, lit), say.weights, ["largest", "entropy", "gradient"]),
     figure(picture("histogram", say.histogram, `0 0 ${BINS} 40`, ...histogramBars.nodes), say.histogram, ["spread"]),
-    figure(gauge, say.dial, ["gradient"]),
   );
   return {
     node,
@@ -99,7 +94,6 @@ function panel(title, say) {
       light.show(aroundTheLargest(result.weights));
       histogramBars.show(counts.map((n) => n / most));
       cone.style.setProperty("--wide", Math.exp(entropy(result.weights)) / KEYS);
-      needle.style.setProperty("--g", result.gradient / STEEPEST);
       for (const name in values) values[name].textContent = number(result[name], name === "spread" ? 2 : 3);
     },
   };
@@ -118,8 +112,8 @@ function render({ model, el }) {
       { class: "ab-controls" },
       slider(model, subscriptions, { trait: "width", label: say.width, values: WIDTHS }),
       slider(model, subscriptions, { trait: "size", label: say.size, values: SIZES }),
-      button(say.again, () => update(model, { seed: model.get("seed") + 1 })),
     ),
+    button(say.again, () => update(model, { seed: model.get("seed") + 1 })),
   );
 
   let draws;

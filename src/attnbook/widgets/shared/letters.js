@@ -68,9 +68,10 @@ export const namer = (say) => (head, letter) => {
  * @param {object} options
  * @param {(letter: string) => boolean} options.knows
  * @param {Object<string, any>} options.changes  what a new text sets, too
+ * @param {string[]} [options.tries]
  * @returns {Element}
  */
-export function textField(model, subscriptions, say, { knows, changes }) {
+export function textField(model, subscriptions, say, { knows, changes, tries = TRIES }) {
   const field = element("input", { type: "text", autocomplete: "off", autocapitalize: "none", spellcheck: "false" });
   const hint = element("p", { class: "ab-hint", role: "status" });
   const show = () => {
@@ -97,7 +98,7 @@ export function textField(model, subscriptions, say, { knows, changes }) {
     element(
       "div",
       { class: "ab-controls ab-tries", role: "group", "aria-label": say.letters.tries },
-      ...TRIES.map((text) => button(verbatim(text), () => take(text))),
+      ...tries.map((text) => button(verbatim(text), () => take(text))),
     ),
   );
 }
