@@ -35,7 +35,7 @@ READ = """(node) => {
         numbers: texts(".ab-tensor td:is(.ab-signed, .ab-weight)"),
         signs: drawn(".ab-tensor td.ab-signed", "--s"),
         colours: drawn(".ab-tensor td.ab-weight", "--w"),
-        lengths: texts(".ab-tensor .ab-length"),
+        lengths: texts("td.ab-length"),
         names: codes(texts(".ab-tensor th")),
         stream: texts(".ab-stream .ab-number"),
         course: seen(".ab-course path").map(banks),

@@ -37,6 +37,9 @@ def expected(widget) -> dict[str, Tensor]:
     named = [*keys, ""][: len(chances)]
     least = chances.argmin()
     shown = {"keys": widget.dialled or say["none"], "written": keys or say["none"]}
+    sentence = say["right" if keys == widget.dialled else "wrong"]
+    if chances[least] < 0.99:
+        sentence += say["unsure"]
     shown |= {"key": named[least] or say["end"], "chance": number(chances[least])}
     pairs = [*zip(named, [*widget.dialled, *" " * len(named)], strict=False)]
     return {
@@ -48,7 +51,7 @@ def expected(widget) -> dict[str, Tensor]:
         "sure": chances,
         "wrong": torch.tensor([key != (want.strip()) for key, want in pairs]),
         "beams": weights[weights >= 0.05],
-        "said": codes(say["right" if keys == widget.dialled else "wrong"].format(**shown)),
+        "said": codes(sentence.format(**shown)),
         "slider": codes(say["snr"].format(snr=number(widget.snr, 0))),
     }
 

@@ -82,7 +82,7 @@ const alike = (xs) =>
 // A tensor as a table of as many rows and columns as it may have, and with the length of each row.
 function tensorOf(say) {
   const columns = Array.from({ length: HIDDEN }, () => element("th", { scope: "col", translate: "no" }));
-  const last = element("th", { scope: "col" }, say.length);
+  const last = element("th", { scope: "col", class: "ab-length" }, say.length);
   const lines = Array.from({ length: HEADS * WORDS.length }, () => {
     const [head, cells] = [element("th", { scope: "row" }), columns.map(() => element("td"))];
     const size = element("td", { class: "ab-number ab-length" });

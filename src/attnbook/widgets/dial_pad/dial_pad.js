@@ -21,6 +21,7 @@ const LEVELS = [20, 15, 12, 9, 6, 3, 0, -3, -6];
 const LOUDEST = 4.2; // of a spectrogram, drawn brightest
 const PLACES = 90; // of the longest memory
 const SEEN = 0.05; // a weight from which a beam is drawn
+const SURE = 0.99; // a chance from which it is as good as sure
 const PLACE = 2 * HOP; // samples from one place of the memory to the next
 
 const many = (length, make) => Array.from({ length }, make);
@@ -176,7 +177,8 @@ async function render({ model, el }) {
     const written = steps.map(({ key }) => key).join("");
     const unsure = steps.reduce((a, b) => (b.chance < a.chance ? b : a), steps[0]);
     said.dataset.says = written === keys ? "right" : "mistaken";
-    said.textContent = fill(written === keys ? say.right : say.wrong, {
+    const sentence = written === keys ? say.right : say.wrong;
+    said.textContent = fill(unsure?.chance < SURE ? sentence + say.unsure : sentence, {
       keys: keys || say.none,
       written: written || say.none,
       key: unsure?.key || say.end,

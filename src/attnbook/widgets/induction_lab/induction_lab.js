@@ -74,7 +74,10 @@ function sceneOf(say, point) {
       ),
     );
   };
-  return { node: element("div", { class: "ab-scene ab-pin" }, light.node, line), draw };
+  return {
+    node: element("div", { class: "ab-scene ab-pin" }, light.node, line, element("small", {}, say.says)),
+    draw,
+  };
 }
 
 // A head: its switch, its map, two scores, and the name that they give it.

@@ -71,6 +71,9 @@ function plot(model, say) {
     ...points.map(({ seen }) => seen),
     answer,
     text,
+    ...[0, WIDE].map((x) =>
+      element("text", { class: "ab-end", x: x * ACROSS, y: HIGH * UP + 13, "text-anchor": "middle" }, whole(x)),
+    ),
     light,
     ...points.map(({ grip }) => grip.node),
     lamp.node,

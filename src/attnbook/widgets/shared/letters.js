@@ -191,6 +191,7 @@ function letterMap(say) {
       row.hidden = i >= asking.length;
       named(head, asking[i]);
       row.classList.toggle("ab-chosen", i === here);
+      row.classList.toggle("ab-waits", !weights[i]);
       cells.forEach((cell, j) => {
         cell.hidden = j >= asked.length;
         const weight = weights[i]?.[j];
