@@ -9,20 +9,17 @@ import { element, fill, update, words } from "./core.js";
  * @param {object} options
  * @param {string} options.trait
  * @param {string} options.label
- * @param {string} [options.example]  what stands in the empty field
  * @param {{ list: string[], row: (word: string) => number | undefined, part?: boolean }} options.known
  * @param {(row: number) => Object<string, any>} [options.more]  what else a word sets
  * @param {() => Promise<any>} [options.complete]  what to wait for while the lexicon is a part
  * @returns {Element}
  */
-export function wordField(model, subscriptions, { trait, label, example = "", known, more = () => ({}), complete }) {
+export function wordField(model, subscriptions, { trait, label, known, more = () => ({}), complete }) {
   const say = words(model).lexicon;
   const id = `words-${Math.random().toString(36).slice(2)}`;
   const offers = Array.from({ length: 8 }, () => element("option"));
   const input = element("input", {
     type: "text",
-    placeholder: example,
-    translate: "no",
     list: id,
     autocomplete: "off",
     autocapitalize: "none",

@@ -242,14 +242,7 @@ async function render({ model, el }) {
     element(
       "div",
       { class: "ab-controls" },
-      wordField(model, subscriptions, {
-        trait: "word",
-        label: say.search,
-        example: "river",
-        known: map,
-        more: place,
-        complete,
-      }),
+      wordField(model, subscriptions, { trait: "word", label: say.search, known: map, more: place, complete }),
       slider(model, subscriptions, { trait: "zoom", label: say.zoom, values: ZOOMS, show }),
     ),
     element("div", { class: "ab-near" }, near.node, status, element("p", { class: "ab-hint ab-fingers" }, say.fingers)),
