@@ -1,5 +1,7 @@
 """WindowMap: what it shows and what masks and caches say of it, how it is worked, what is known of it besides."""
 
+from functools import cache
+
 import pytest
 import torch
 from torch import Tensor
@@ -31,9 +33,9 @@ READ = """(node) => {
 }"""
 
 
-def kept(widget, n: int) -> int:
+@cache
+def kept(**window) -> int:
     """Tokens in a real cache while the last one is computed: those that a layer has kept, and its own."""
-    window = {} if widget.every and n % widget.every == 0 else {"window": widget.window, "sinks": widget.sinks}
     layer, cache = MultiHeadAttention(D=4, heads=1, **window), KVCache()
     with torch.no_grad():
         for token in torch.zeros(1, TOKENS - 1, 4).split(1, dim=1):
@@ -69,7 +71,7 @@ def expected(widget) -> dict[str, Tensor]:
     for mask in masks[::-1]:
         lit.insert(0, (lit[0] @ mask.float()).clamp(max=1))
     lit = torch.stack(lit)
-    cached = [kept(widget, n) for n in range(1, widget.layers + 1)]
+    cached = [kept() if everything else kept(window=widget.window, sinks=widget.sinks) for everything in wide]
     words, reached = widget.edition_words(), int(lit[0].sum())
     said = [count(words["said"], reached, token=str(widget.token + 1))]
     full = words["full"]["none"]
