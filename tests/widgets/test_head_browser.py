@@ -27,7 +27,7 @@ READ = """(node) => {
     const is = (find) => (part) => String(Number(find(part)));
     const rows = (table) => [...table.querySelectorAll("tr:not(.ab-none)")];
     const lists = seen(".ab-lists table").map((table) => rows(table).map((row) =>
-        [...row.querySelectorAll("td")].map(text).concat(style("--w")(row.lastChild))));
+        [...row.querySelectorAll("td")].map((cell) => text(cell).replace(/[()]/g, "")).concat(style("--w")(row.lastChild))));
     const texts = seen(".ab-text");
     const lit = texts.filter((one) => one.querySelector(".ab-weight"));
     const tokens = (one) => [...one.children];

@@ -136,10 +136,10 @@ function needleOf(say) {
   const [first, second] = [0, 0].map(() => verbatim(""));
   const value = element("span", { class: "ab-number" });
   const node = element("div", { class: "ab-needle", role: "img" }, first, element("i", {}, value), second);
-  // From where the word alone lies.
+  // From where the word alone lies; says where what it becomes does.
   const draw = (word, ends, vectors, became, alone) => {
     node.toggleAttribute("data-none", !ends);
-    if (!ends) return;
+    if (!ends) return "";
     const [a, b] = ends.map(vectors.of);
     const foot = (x) => 0.5 + (cosine(x, b) - cosine(x, a)) / (2 - 2 * cosine(a, b));
     const [from, at] = [alone, became].map((x) => Math.min(Math.max(foot(x), 0), 1));
@@ -148,6 +148,7 @@ function needleOf(say) {
     node.style.setProperty("--from", from);
     node.style.setProperty("--at", at);
     node.setAttribute("aria-label", fill(say.needle, { word, first: ends[0], second: ends[1], at: number(at) }));
+    return number(at);
   };
   return { node, draw };
 }
@@ -238,12 +239,13 @@ async function render({ model, el }) {
   });
   const own = ownWords(model, say, hint, between, (said) => enough(said) ?? fetchAll());
   const [alone, became] = [ranking(), ranking()];
+  const below = element("span", {}, say.below);
   const results = element("div", { class: "ab-results" }, alone.node, became.node, ...(tables ? [ask] : []));
   const row = (...parts) => element("div", { class: "ab-controls ab-tries" }, ...parts);
   const bench = () => [
     results,
     choice(model, subscriptions, { trait: "matrices", label: say.matrices, options: say.made }),
-    element("p", { class: "ab-hint" }, say.how),
+    element("p", { class: "ab-hint" }, say.how, " ", below),
     folded(say.others, row(...tray.map((word) => button(verbatim(word), () => text.insert(word)))), row(another, own)),
   ];
   const root = body(
@@ -267,15 +269,16 @@ async function render({ model, el }) {
     const found = asked && x ? look(x, place, learned && reader) : {};
     line.draw(found);
     film.node.hidden = !asked;
+    below.style.visibility = asked ? "" : "hidden";
     // The meanings of the word itself, or else of the one that it looks at most.
     const looks = (i) => (i === place ? 2 : found.weights?.[i]);
     const [most] = [...tokens.keys()].filter((i) => between[tokens[i]]).sort((i, j) => looks(j) - looks(i));
     // Until it is asked, a word lies where it does alone.
     const ends = asked ? found.became && between[tokens[most]] : tables && x && between[tokens[place]];
-    needle.draw(tokens[place], ends, vectors, found.became ?? x?.[place], x?.[place]);
+    const at = needle.draw(tokens[place], ends, vectors, found.became ?? x?.[place], x?.[place]);
     if (!asked || !all) for (const each of [alone, became]) each.node.replaceChildren();
     if (!asked && ends)
-      alone.node.append(element("span", { class: "ab-hint" }, fill(say.which, { word: tokens[place] })));
+      alone.node.append(element("span", { class: "ab-hint" }, fill(say.which, { word: tokens[place], at })));
     if (asked && all) {
       alone.draw(fill(say.alone, { word: tokens[place] }), all, x[place]);
       became.draw(say.became, all, found.became);

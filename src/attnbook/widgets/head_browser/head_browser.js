@@ -88,12 +88,11 @@ function under(picture, { clientX, clientY }, down, across) {
 
 const sizes = (across, down) => `--across: ${across}; --down: ${down}`;
 
-// The chosen map, with bands over the row and the column of the token that is pointed at.
-function largeMap(label, { tokens, queries, own }, named, point) {
+// The chosen map, with a band over the row of the token that is pointed at.
+function largeMap(label, { tokens, queries }, named, point) {
   const canvas = element("canvas", { role: "img", "aria-label": label });
-  const [row, column] = ["row", "column"].map((way) => element("i", { class: `ab-band ab-${way}` }));
-  column.hidden = !own;
-  const picture = element("div", { class: "ab-picture" }, canvas, row, column);
+  const row = element("i", { class: "ab-band ab-row" });
+  const picture = element("div", { class: "ab-picture" }, canvas, row);
   point(picture, (event) => under(picture, event, queries.length, tokens.length));
   const few = (side) => (named && side.length <= FEW ? side : []);
   const parts = [names(few(tokens), "above"), names(few(queries), "left"), picture];
@@ -227,7 +226,7 @@ function largest(tokens, text, kind) {
       rows.forEach((row, n) => {
         const [j, cells] = [order[n], row.children];
         row.classList.toggle("ab-none", weights[j] < 0.005);
-        [visible(tokens[j]), whole(j), number(weights[j])].forEach(
+        [visible(tokens[j]), `(${whole(j)})`, number(weights[j])].forEach(
           (text, column) => (cells[column].textContent = text),
         );
         cells[2].style.setProperty("--w", weights[j]);

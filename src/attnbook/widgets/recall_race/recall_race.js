@@ -209,6 +209,7 @@ function render({ model, el }) {
         with: ["written"],
         show: (pair) => whole(Math.min(pair, model.get("written"))),
       }),
+      element("p", { class: "ab-hint" }, say.below),
       element("div", { class: "ab-four", role: "status" }, ...panels.map(({ node }) => node)),
     ),
     folded(

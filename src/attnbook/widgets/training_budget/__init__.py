@@ -29,7 +29,7 @@ class TrainingBudget(BookWidget):
     Run(parameters=12416, steps=800, operations=61027123200, bits=2.947)
     """
 
-    billions = traitlets.Enum([16, 32, 64, 125, 250, 500, 1000, 2000, 5000], 16).tag(sync=True)
+    billions = traitlets.Enum([16, 32, 64, 125, 250, 500, 1000, 2000, 5000], 125).tag(sync=True)
 
     @staticmethod
     def runs() -> list[Run]:
