@@ -32,7 +32,7 @@ READ = """(node) => {
         shaded: [5, 7, 9, 11, 13, 15, 17, 19].map((n) => String(Number(shaded((n - 4.01) * 24, 105)))),
         dots: dots.map((dot) => ["cx", "cy"].map((name) => dot.getAttribute(name))),
         grips: grips.map((grip) => ["cx", "cy"].map((name) => grip.getAttribute(name))),
-        lines: label.map((text) => text.textContent.match(/n = ([\\d.]+) d/)?.[1]).filter(Boolean),
+        lines: label.flatMap((text) => text.textContent.match(/^n = (.*)d$/)?.slice(1) ?? []).map((x) => x || "1"),
         cross: node.querySelector(".ab-cross").getAttribute("d").match(/[\\d.]+/g).slice(1, 3),
         bright,
         bars: rows.map((row) => row.style.getPropertyValue("--w")),
@@ -172,7 +172,7 @@ def test_table_of_costs():
     assert_close(numbers(CostPlane(n=1000, d=100, heads=2))[0], torch.tensor([4e8, 2.5e6]))
     operations = numbers(CostPlane(n=1000, d=100, kernel=5, projections="in"))[:, 0]
     assert_close(operations, torch.tensor([4.8e8, 4e7, 1.2e8, 1.6e8, 1e8]))
-    start = "One layer: n = 512, d = 512, 8 heads. Self-attention and"
+    start = "One layer: n = 8,192, d = 512, 8 heads. Self-attention and"
     captions = {
         f"{start} RNN need as many operations where n is 1 times d": {},
         f"{start} convolution need as many operations where n is 2.5 times d": CONVOLUTION,

@@ -23,11 +23,12 @@ READ = """(node) => {
     const isSeen = (part) => part.checkVisibility({ visibilityProperty: true });
     const seen = (selector) => [...node.querySelectorAll(selector)].filter(isSeen);
     const text = (part) => part.textContent;
+    const bare = (part) => text(part).replace(/[()]/g, "");
     const style = (name) => (part) => part.style.getPropertyValue(name);
     const is = (find) => (part) => String(Number(find(part)));
     const rows = (table) => [...table.querySelectorAll("tr:not(.ab-none)")];
     const lists = seen(".ab-lists table").map((table) => rows(table).map((row) =>
-        [...row.querySelectorAll("td")].map((cell) => text(cell).replace(/[()]/g, "")).concat(style("--w")(row.lastChild))));
+        [...row.querySelectorAll("td")].map(bare).concat(style("--w")(row.lastChild))));
     const texts = seen(".ab-text");
     const lit = texts.filter((one) => one.querySelector(".ab-weight"));
     const tokens = (one) => [...one.children];

@@ -17,7 +17,7 @@ class CostPlane(BookWidget):
     1.0
     """
 
-    n = traitlets.Int(512, min=16, max=LONGEST).tag(sync=True)
+    n = traitlets.Int(8192, min=16, max=LONGEST).tag(sync=True)
     d = traitlets.Int(512, min=16, max=WIDEST).tag(sync=True)
     heads = traitlets.Int(8, min=1, max=128).tag(sync=True)
     kernel = traitlets.Enum([3, 5, 9, 17, 33], 9).tag(sync=True)
@@ -61,7 +61,7 @@ class CostPlane(BookWidget):
         say, ratio = self.edition_words()["table"], self.crossover()
         text = say[self.against]["border" if ratio else "nowhere"] + say["pairs"][self.pairs]
         heads = count(say["heads"], self.heads)
-        caption = text.format(n=self.n, d=self.d, heads=heads, ratio=plain(ratio))
+        caption = text.format(n=whole(self.n), d=whole(self.d), heads=heads, ratio=plain(ratio))
         rows = (
             (
                 say["rows"][name].format(k=self.kernel),

@@ -172,7 +172,7 @@ function plane(model, say) {
       const [x, y] = at(2 ** 5.5 * Math.max(slope, 1), 2 ** 5);
       label.setAttribute("x", x + 6);
       label.setAttribute("y", y);
-      label.textContent = slope > 0 ? `n = ${plain(slope)} d` : "";
+      label.textContent = slope > 0 ? `n = ${slope === 1 ? "" : `${plain(slope)} `}d` : "";
       const [gripX, gripY] = at(2 ** 7 * slope, 2 ** 7);
       grip.setAttribute("cx", gripX || 0);
       grip.setAttribute("cy", gripY || 0);
