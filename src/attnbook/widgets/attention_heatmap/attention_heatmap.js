@@ -159,9 +159,6 @@ async function render({ model, el }) {
   const pick = (trait, options = say[`${trait}s`]) =>
     choice(model, subscriptions, { trait, label: say[trait], options });
   const film = motion(say.motion, say.happens);
-  const controls = heads.length
-    ? heads.slice(1, 2).map(() => pick("head", { ...Object.keys(heads) }))
-    : [control, pick("stage"), pick("mask"), length];
   const sharpness = folded(
     say.sharpness,
     element(
@@ -171,6 +168,9 @@ async function render({ model, el }) {
       slider(model, subscriptions, { trait: "temperature", label: say.temperature, values: TEMPERATURES }),
     ),
   );
+  const controls = heads.length
+    ? heads.slice(1, 2).map(() => pick("head", { ...Object.keys(heads) }))
+    : [control, pick("stage"), pick("mask"), length, sharpness];
   const light = beams();
   const picture = element("div", { class: "ab-scroll ab-pin" });
   const finger = fingerPainting(say, picture);
@@ -184,7 +184,6 @@ async function render({ model, el }) {
     finger,
     element("div", { class: "ab-controls" }, ...controls),
     ...hints,
-    ...(heads.length ? [] : [sharpness]),
   );
   const paint = painter(model, "blocked");
   let table, sum, asked;
