@@ -199,6 +199,10 @@ def test_who_has_seen_what_changed_says_so(tmp_path, monkeypatch, capsys):
     write(tmp_path, block("title", "# 5. Points", "# 5. 点"))
     assert cli.main(["translation", "zh", "--seen"]) == 1
     assert "--seen needs the pages" in capsys.readouterr().err
+    (tmp_path / "chapters/of_this_nothing.md").write_text("# Nothing\n")
+    assert cli.main(["translation", "zh", "chapters/of_this_nothing.md", "--seen"]) == 1
+    assert "Name the English page" in capsys.readouterr().err
+    assert not (tmp_path / "translations/zh/chapters/of_this_nothing.md").exists()
     assert cli.main(["translation", "zh", PAGE, "--seen"]) == 0
     assert in_chinese(tmp_path).cells[0].source == "# 5. 点"
 

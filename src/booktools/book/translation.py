@@ -227,6 +227,8 @@ def write_seen(page: str, root: Path) -> Path:
     english = texts_of(page, root)
     blocks = {name: Block(block.text, digest(english[name])) for name, block in blocks_of(page, root, english).items()}
     if not _is_words(page):
+        if not blocks:
+            raise BookError(f"Nothing of {page} is translated. Name the English page that its translation is of.")
         return _write_blocks(overlay_path(page, root), blocks)
     path = _place(LOCK, root)
     lock = {page: {name: block.source for name, block in blocks.items()}}
