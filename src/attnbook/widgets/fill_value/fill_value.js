@@ -129,6 +129,7 @@ function render({ model, el }) {
     element(
       "div",
       { class: "ab-lanes ab-pin" },
+      element("p", { class: "ab-hint" }, say.circles),
       element("div", { class: "ab-axis", "aria-hidden": "true" }, ...axis),
       ...lanes.map(({ node }) => node),
     ),

@@ -26,7 +26,7 @@ export function attempt(formatName, { fill, shift, hidden, how }) {
   const scores = SCORES.map((x) => round(x + shift));
   const tooLow = how === "write" && !Number.isFinite(round(value)) && Number.isFinite(value);
   const masked = scores.map((x, j) =>
-    how === "add" ? round(x + round((isHidden[j] ? 1 : 0) * value)) : isHidden[j] ? round(value) : x,
+    how === "add" ? round(x + round((isHidden[j] ? 1 : 0) * value)) : isHidden[j] ? (tooLow ? value : round(value)) : x,
   );
   const top = masked.some(Number.isNaN) ? NaN : Math.max(...masked);
   const powers = masked.map((x) => Math.fround(Math.exp(Math.fround(x - top))));
