@@ -74,12 +74,9 @@ def place(x):
 
 
 def drawn(widget, dtype):
-    """Of each key the place, the light, the drop that it loses if hidden; a number the format lacks has its place, too."""
+    """Of each key the place, even where the format lacks it, the light, and the drop that it loses if hidden."""
     hidden, found = attempt(widget, dtype)
-    if found is None:
-        masked = widget.scores(dtype).double().masked_fill(hidden, float(widget.fill))
-    else:
-        masked = found[:, 1]
+    masked = widget.scores(dtype).double().masked_fill(hidden, float(widget.fill)) if found is None else found[:, 1]
     light = torch.zeros(5).double() if found is None else found[:, 2].nan_to_num(0)
     drop = torch.where(hidden & (light > 0), (1 + light.log10() / 8).clamp(min=0.2), 0.0)
     return torch.stack([place(masked), light, drop, (masked == -torch.inf).double()])
