@@ -2,6 +2,7 @@
 
 import math
 
+import pytest
 import torch
 from torch import Tensor
 from torch.testing import assert_close
@@ -9,7 +10,7 @@ from torch.testing import assert_close
 from attnbook.learning.complexity import Convolution, Recurrence, SelfAttention
 from attnbook.widgets import CostPlane
 from tests.browser.hands import Finger, Mouse, bring, middle, stops
-from tests.browser.pages import bare
+from tests.browser.pages import DESKTOP, PHONE, bare
 from tests.widgets.laws import COUNT_ELEMENTS, Laws, agree, live
 from tests.widgets.reading import numbers, parsed
 from tests.widgets.steps import choose, press, pull, slide, spot
@@ -160,6 +161,28 @@ def test_the_border_is_pulled(visit):
             x, y = bring(node.locator(".ab-grip"))
             hand(page).drag([(x, y), *stops((x, y), (x + way, y))])
             agree(node, CostPlane(against="convolution", kernel=kernel), f"pulled by {way}")
+
+
+SIDES = """(node) => {
+    const shade = node.querySelector(".ab-shade");
+    const shaded = (x, y) => shade.isPointInFill(new DOMPoint(x, y).matrixTransform(shade.getScreenCTM().inverse()));
+    const ends = ({ left, right, top, bottom }) => [left, right].map((x) => [x, (top + bottom) / 2]);
+    return [...node.querySelectorAll(".ab-side")].filter((text) => text.checkVisibility())
+        .map((text) => [text.textContent, ...ends(text.getBoundingClientRect()).map(([x, y]) => shaded(x, y))]);
+}"""
+
+
+@pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desk"])
+def test_each_side_says_what_attention_needs_there(visit, viewport):
+    """On its own side of the border, wherever that lies; and nothing is said where there is none."""
+    farthest = CostPlane(against="convolution", kernel=33, pairs="half")
+    nearest = CostPlane(against="convolution", kernel=5, projections="in")
+    twins = [CostPlane(), nearest, farthest]
+    page = visit("bare.html", viewport=viewport, served={"bare.html": bare(*twins, CostPlane(projections="in"))})
+    for place in range(len(twins)):
+        said = live(page, place).evaluate(SIDES)
+        assert said == [["attention needs less", False, False], ["attention needs more", True, True]], place
+    assert live(page, len(twins)).evaluate(SIDES) == []
 
 
 def test_a_model_is_a_light_to_press(visit):

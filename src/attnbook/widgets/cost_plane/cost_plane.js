@@ -96,9 +96,10 @@ function plane(model, say) {
     return light;
   });
   const [halfLabel, label] = [text(0, 0, "", "start"), text(0, 0, "", "start")];
-  const [less, more] = ["start", "end"].map((side, i) =>
-    element("text", { x: [5, WIDE - 5][i], y: [48, 136][i], "text-anchor": side, class: "ab-side" }, say.sides[i]),
-  );
+  const [less, more] = [
+    [5, 30, "start"],
+    [WIDE - 5, 136, "end"],
+  ].map(([x, y, side], i) => element("text", { x, y, "text-anchor": side, class: "ab-side" }, say.sides[i]));
   const inside = element(
     "svg",
     { width: WIDE, height: TALL },
